@@ -69,7 +69,7 @@ fn a_dead_owner_is_the_reason_of_the_interruption() {
     assert_eq!(planned.plan.interruption.unwrap().reason, "the process that drove it is gone");
 }
 
-fn workspace() -> Workspace {
+pub(super) fn workspace() -> Workspace {
     Workspace {
         exists: true,
         branch: Some("feature/x".to_owned()),
@@ -80,7 +80,7 @@ fn workspace() -> Workspace {
     }
 }
 
-fn in_worktree(mut run: Run) -> Run {
+pub(super) fn in_worktree(mut run: Run) -> Run {
     run.workspace.worktree = Some(path(".worktree/x"));
     run.workspace.branch = Some("feature/x".to_owned());
     run

@@ -7,6 +7,8 @@ use super::fixtures::options;
 use super::fixtures::planned;
 use super::fixtures::review;
 use super::fixtures::step;
+use super::reports::add_unrecorded;
+use super::reports::own_attempts;
 use super::reports::said;
 use super::reports::statement;
 use crate::model::Action;
@@ -19,12 +21,17 @@ use crate::model::DriverId;
 use crate::model::Evidence;
 use crate::model::FindingCode;
 use crate::model::Outcome;
+use crate::model::Presence;
+use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
+use crate::model::RollBackRecord;
 use crate::model::Run;
+use crate::model::RunStatus;
 use crate::model::Statement;
 use crate::model::StatementKind;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::StepReport;
@@ -35,7 +42,7 @@ fn said_at(run: &Run, seconds: i64, kind: ChangeKind) -> Option<Statement> {
 }
 
 /// Reports the end of a step.
-fn report(run: &Run, seconds: i64, id: &str, change: impl FnOnce(&mut Outcome)) -> Statement {
+pub(super) fn report(run: &Run, seconds: i64, id: &str, change: impl FnOnce(&mut Outcome)) -> Statement {
     let mut outcome = Outcome { attempt: 1, ..Outcome::completed(StepId::new(id)) };
     outcome.summary = Some(format!("{id} at {seconds}"));
     change(&mut outcome);
@@ -159,7 +166,7 @@ fn what_is_untrusted_is_cleaned_and_an_end_without_words_replaces_what_was_said(
 }
 
 /// Records a decision of a person about a step.
-fn decided(run: &Run, seconds: i64, id: &str, decision: DecisionKind) -> Statement {
+pub(super) fn decided(run: &Run, seconds: i64, id: &str, decision: DecisionKind) -> Statement {
     let kind = StatementKind::Decision(Decision {
         step: Some(StepId::new(id)),
         decision,
@@ -172,7 +179,7 @@ fn decided(run: &Run, seconds: i64, id: &str, decision: DecisionKind) -> Stateme
 }
 
 /// Records the begin of an attempt.
-fn begun(run: &Run, seconds: i64, id: &str) -> Statement {
+pub(super) fn begun(run: &Run, seconds: i64, id: &str) -> Statement {
     let driver = DriverId { session: None, pid: 7, process_start: None, boot_id: None, host: "h".to_owned() };
     let kind = StatementKind::Begun(Attempt {
         step: StepId::new(id),
@@ -206,6 +213,7 @@ fn a_decision_counts_for_one_attempt() {
         ("begun since", run.clone(), vec![decided(&run, 5, "A", Redo), begun(&run, 6, "A")], false),
         ("begun before", run.clone(), vec![begun(&run, 4, "A"), decided(&run, 5, "A", Redo)], true),
         ("ended since", run.clone(), vec![decided(&run, 5, "A", Redo), report(&run, 6, "A", |_| {})], false),
+        ("a part ended since", run.clone(), vec![decided(&run, 5, "A", Redo), of_part(&run, 6, "A")], true),
         ("taken back", run.clone(), vec![decided(&run, 5, "A", Redo), decided(&run, 6, "A", Accept)], false),
         ("ended later, as the state says", late(&run, 6), vec![decided(&run, 5, "A", Redo)], false),
         ("ended earlier, as the state says", late(&run, 5), vec![decided(&run, 5, "A", Redo)], true),
@@ -244,4 +252,250 @@ fn a_gate_that_was_refused_is_asked_again_after_work_on_what_it_approves() {
     assert!(approve(vec![no.clone(), begun(&run, 6, "A")]));
     let planned = planned(&run, &Evidence { statements: vec![no], ..Evidence::default() }, &options());
     assert_eq!(finding(&planned, FindingCode::Rejected).step, Some(StepId::new("G")));
+}
+
+/// Changes a run by what its log says and its format has no field for.
+fn with_log(run: &Run, statements: Vec<Statement>, rollbacks: &[RollBackRecord]) -> Run {
+    let mut run = run.clone();
+    add_unrecorded(&mut run, &statements, rollbacks);
+    run
+}
+
+fn rolled_back(run: &str, seconds: i64, id: &str) -> RollBackRecord {
+    let reopened = vec![StepId::new(id)];
+    RollBackRecord { at: at(seconds), run: run.to_owned(), to: "last".to_owned(), reopened }
+}
+
+fn of_part(run: &Run, seconds: i64, id: &str) -> Statement {
+    report(run, seconds, id, |outcome| outcome.part = Some("p".to_owned()))
+}
+
+#[test]
+fn a_begin_without_a_field_is_known_from_the_log_until_it_ends() {
+    let mut base = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
+    step(&mut base, "A").begins_unrecorded = true;
+    let begun = || begun(&base, 5, "A");
+    let decided = |decision: DecisionKind| decided(&base, 6, "A", decision);
+    for (what, statements, rollbacks, is_begun) in [
+        ("nothing was said", vec![], vec![], false),
+        ("begun", vec![begun()], vec![], true),
+        ("ended", vec![begun(), report(&base, 6, "A", |_| {})], vec![], false),
+        ("a part ended", vec![begun(), of_part(&base, 6, "A")], vec![], true),
+        ("another step ended", vec![begun(), report(&base, 6, "B", |_| {})], vec![], true),
+        ("decided about", vec![begun(), decided(DecisionKind::Skip)], vec![], false),
+        ("a rule was overridden", vec![begun(), decided(DecisionKind::Override)], vec![], true),
+        ("rolled back", vec![begun()], vec![rolled_back("R", 6, "A")], false),
+        ("rolled back at that moment", vec![begun()], vec![rolled_back("R", 5, "A")], true),
+        ("rolled back before", vec![begun()], vec![rolled_back("R", 4, "A")], true),
+        ("another step was rolled back", vec![begun()], vec![rolled_back("R", 6, "B")], true),
+        ("another run was rolled back", vec![begun()], vec![rolled_back("Q", 6, "A")], true),
+    ] {
+        let run = with_log(&base, statements, &rollbacks);
+        let expected = match is_begun {
+            true => (Status::InProgress, 1, Some(at(5))),
+            false => (Status::Pending, 0, None),
+        };
+        let found = &run.steps[0];
+        assert_eq!((found.status, found.attempts, found.started_at), expected, "{what}");
+    }
+    step(&mut base, "A").begins_unrecorded = false;
+    assert_eq!(with_log(&base, vec![self::begun(&base, 5, "A")], &[]).steps[0].status, Status::Pending);
+}
+
+#[test]
+fn a_revision_is_told_from_a_rejection_by_the_log() {
+    use ReviewVerdict::NeedsRevision;
+    use ReviewVerdict::Rejected;
+    let mut base = line_of(&[("A", Status::Completed), ("B", Status::Failed)]);
+    step(&mut base, "B").kind = StepKind::Review;
+    step(&mut base, "B").review = review(Rejected);
+    step(&mut base, "B").finished_at = Some(at(10));
+    let no = |seconds: i64, id: &str, verdict: ReviewVerdict| {
+        report(&base, seconds, id, |outcome| (outcome.status, outcome.verdict) = (Status::Failed, Some(verdict)))
+    };
+    let part = {
+        let mut part = no(11, "B", NeedsRevision);
+        if let StatementKind::Report(report) = &mut part.kind {
+            report.part = Some("p".to_owned());
+        }
+        part
+    };
+    let changed = |change: fn(&mut Step)| {
+        let mut run = base.clone();
+        change(step(&mut run, "B"));
+        run
+    };
+    for (what, run, statements, revisions) in [
+        ("nothing was said", base.clone(), vec![], 0),
+        ("a revision", base.clone(), vec![no(10, "B", NeedsRevision)], 1),
+        ("of another step", base.clone(), vec![no(10, "A", NeedsRevision)], 0),
+        ("of a part", base.clone(), vec![part], 0),
+        ("the state was written later", base.clone(), vec![no(9, "B", NeedsRevision)], 0),
+        ("twice", base.clone(), vec![no(9, "B", NeedsRevision), no(10, "B", NeedsRevision)], 2),
+        ("a rejection at last", base.clone(), vec![no(9, "B", NeedsRevision), no(10, "B", Rejected)], 0),
+        ("one after a rejection", base.clone(), vec![no(9, "B", Rejected), no(10, "B", NeedsRevision)], 1),
+        (
+            "one after a decision",
+            base.clone(),
+            vec![no(8, "B", NeedsRevision), decided(&base, 9, "B", DecisionKind::Redo), no(10, "B", NeedsRevision)],
+            1,
+        ),
+        (
+            "a decision about another step",
+            base.clone(),
+            vec![no(8, "B", NeedsRevision), decided(&base, 9, "A", DecisionKind::Redo), no(10, "B", NeedsRevision)],
+            2,
+        ),
+        ("not failed", changed(|step| step.status = Status::Pending), vec![no(10, "B", NeedsRevision)], 0),
+        ("no review", changed(|step| step.kind = StepKind::Work), vec![no(10, "B", NeedsRevision)], 0),
+        ("no verdict", changed(|step| step.review = None), vec![no(10, "B", NeedsRevision)], 0),
+    ] {
+        let found = with_log(&run, statements, &[]).steps.remove(1);
+        assert_eq!(found.failures, revisions, "{what}");
+        assert_eq!(found.attempts, revisions, "{what}");
+        let target = (revisions > 0).then(|| StepId::new("A"));
+        assert_eq!(found.returns_to, target, "{what}");
+        let expected = if revisions > 0 { review(NeedsRevision) } else { run.steps[1].review.clone() };
+        assert_eq!(found.review, expected, "{what}");
+    }
+}
+
+#[test]
+fn a_stop_without_a_field_is_known_from_the_log_until_it_is_lifted() {
+    use DecisionKind::Abort;
+    use DecisionKind::Approve;
+    use DecisionKind::Pause;
+    use DecisionKind::Resume;
+    let mut base = line_of(&[("A", Status::Pending)]);
+    base.stops_unrecorded = true;
+    base.stamp = Some(at(6));
+    let said = |seconds: i64, decision: DecisionKind| decided(&base, seconds, "A", decision);
+    let back = |run: &str, seconds: i64| vec![rolled_back(run, seconds, "A")];
+    let (active, paused) = (RunStatus::Active, RunStatus::Paused);
+    for (what, statements, rollbacks, expected) in [
+        ("nothing was said", vec![], vec![], active),
+        ("paused", vec![said(6, Pause)], vec![], paused),
+        ("aborted", vec![said(6, Abort)], vec![], RunStatus::Aborted),
+        ("something else since", vec![said(6, Pause), said(7, Approve), report(&base, 7, "A", |_| {})], vec![], paused),
+        ("resumed", vec![said(6, Pause), said(7, Resume)], vec![], active),
+        ("begun", vec![said(6, Pause), begun(&base, 7, "A")], vec![], active),
+        ("written by another program since", vec![said(5, Pause)], vec![], active),
+        ("that was said before", vec![said(5, Pause), said(6, Approve)], vec![], paused),
+        ("rolled back since", vec![said(6, Pause)], back("R", 7), active),
+        ("rolled back at that moment", vec![said(6, Pause)], back("R", 6), paused),
+        ("another run was rolled back", vec![said(6, Pause)], back("Q", 7), paused),
+    ] {
+        let run = with_log(&base, statements, &rollbacks);
+        assert_eq!(run.status, expected, "{what}");
+        let reason = run.interruption.map(|interruption| interruption.reason);
+        assert_eq!(reason.as_deref(), (expected == paused).then_some("the tests were wrong"), "{what}");
+    }
+    let status = |change: fn(&mut Run), decision: DecisionKind| {
+        let mut run = base.clone();
+        change(&mut run);
+        let run = with_log(&run, vec![said(6, decision)], &[]);
+        (run.status, run.interruption.is_some())
+    };
+    assert_eq!(status(|run| run.stops_unrecorded = false, Pause), (active, false));
+    assert_eq!(status(|run| run.status = RunStatus::Completed, Pause), (RunStatus::Completed, false));
+    // The format says that it is paused, and the log why.
+    let recorded = |run: &mut Run| (run.stops_unrecorded, run.status) = (false, RunStatus::Paused);
+    assert_eq!(status(recorded, Pause), (paused, true));
+    assert_eq!(status(recorded, Abort), (paused, false));
+}
+
+#[test]
+fn the_attempt_that_goes_on_is_the_last_one_of_a_step_in_progress() {
+    let mut base = line_of(&[("A", Status::InProgress)]);
+    base.records = Records::ALL;
+    step(&mut base, "A").attempts = 1;
+    let numbered = |seconds: i64, attempt: u32, part: Option<&str>| {
+        let mut statement = begun(&base, seconds, "A");
+        if let StatementKind::Begun(begun) = &mut statement.kind {
+            (begun.attempt, begun.part) = (attempt, part.map(str::to_owned));
+        }
+        statement
+    };
+    let changed = |change: fn(&mut Run)| {
+        let mut run = base.clone();
+        change(&mut run);
+        run
+    };
+    let paused = |run: &mut Run| run.status = RunStatus::Paused;
+    for (what, run, statements, expected) in [
+        ("nothing was said", base.clone(), vec![], None),
+        ("the first", base.clone(), vec![numbered(5, 1, None)], Some(at(5))),
+        ("one that the state does not count", base.clone(), vec![numbered(5, 2, None)], None),
+        (
+            "begun when the state says",
+            changed(|run| run.steps[0].started_at = Some(at(5))),
+            vec![numbered(5, 2, None)],
+            Some(at(5)),
+        ),
+        (
+            "begun at another time",
+            changed(|run| run.steps[0].started_at = Some(at(4))),
+            vec![numbered(5, 2, None)],
+            None,
+        ),
+        ("not in progress", changed(|run| run.steps[0].status = Status::Pending), vec![numbered(5, 1, None)], None),
+        ("paused", changed(paused), vec![numbered(5, 1, None)], None),
+        (
+            "paused, where no file says so",
+            changed(|run| (run.status, run.records.pause) = (RunStatus::Paused, false)),
+            vec![numbered(5, 1, None)],
+            Some(at(5)),
+        ),
+        ("a part", base.clone(), vec![numbered(5, 1, Some("p"))], Some(at(5))),
+        ("the step, then a part", base.clone(), vec![numbered(5, 1, None), numbered(6, 1, Some("p"))], Some(at(5))),
+        ("begun twice", base.clone(), vec![numbered(5, 1, None), numbered(6, 1, None)], Some(at(6))),
+    ] {
+        let presences = [1, 2].map(|attempt| ((StepId::new("A"), attempt), Presence::Caller)).into();
+        let mut evidence = Evidence { statements, presences, ..Evidence::default() };
+        let own = own_attempts(&run, &evidence);
+        assert_eq!(own.first().map(|attempt| attempt.at), expected, "{what}");
+        evidence.presences.values_mut().for_each(|presence| *presence = Presence::Alive);
+        assert_eq!(own_attempts(&run, &evidence), [], "{what}");
+    }
+}
+
+#[test]
+fn every_text_of_a_report_and_a_decision_is_cleaned() {
+    let run = three();
+    let hostile = |name: &str| format!("{name}\u{1b}[31m");
+    let all = |outcome: &mut Outcome| {
+        outcome.agent = Some(hostile("agent"));
+        outcome.summary = Some(hostile("summary"));
+        outcome.error = Some(hostile("error"));
+        outcome.conditions = vec![hostile("condition")];
+        outcome.findings = vec![hostile("finding")];
+        outcome.commit = Some(hostile("commit"));
+    };
+    let mut accepted = decided(&run, 6, "B", DecisionKind::Accept);
+    if let StatementKind::Decision(decision) = &mut accepted.kind {
+        decision.by = Some(hostile("by"));
+        decision.note = Some(hostile("note"));
+        decision.despite = Some(hostile("despite"));
+    }
+    let statements = vec![report(&run, 5, "B", all), accepted];
+    for (reports, decisions) in [handed(&run, statements.clone()), said(&run, &statements)] {
+        let texts = serde_json::to_string(&(&reports, &decisions)).unwrap();
+        for word in ["agent", "summary", "error", "condition", "finding", "commit", "by", "note", "despite"] {
+            assert!(texts.matches(word).count() >= 2, "{word} is a key and a text: {texts}");
+        }
+        assert!(!texts.contains("\\u001b"), "{texts}");
+    }
+    assert_eq!(handed(&run, statements).0[0].error.as_deref(), Some("error[31m"));
+}
+
+#[test]
+fn an_older_report_is_a_line_of_its_summary_or_error() {
+    let older = line_of(&[("A", Status::Completed), ("B", Status::Completed), ("C", Status::Pending)]);
+    let said = report(&older, 1, "A", |outcome| {
+        outcome.summary = None;
+        outcome.error = Some("warnings\nonly".to_owned());
+        outcome.commit = Some("c0ffee".to_owned());
+    });
+    let (reports, _) = handed(&older, vec![said]);
+    assert_eq!((reports[0].summary.as_deref(), &reports[0].error), (Some("warnings only"), &None));
 }

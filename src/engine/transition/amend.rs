@@ -5,6 +5,7 @@ use crate::engine::reconciled::EffectiveStatus;
 use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::engine::refusal::refuse;
+use crate::engine::reports::belongs_to;
 use crate::model::Outcome;
 use crate::model::ReviewVerdict;
 use crate::model::StatementKind;
@@ -62,7 +63,8 @@ impl TransitionCheck<'_> {
 
     /// Returns the last report about a step.
     fn last_report(&self, step: &Step) -> Option<&StepReport> {
-        self.evidence.statements.iter().rev().find_map(|statement| match &statement.kind {
+        let of_run = self.evidence.statements.iter().filter(|statement| belongs_to(self.reconciled.run, statement));
+        of_run.rev().find_map(|statement| match &statement.kind {
             StatementKind::Report(report) if report.step == step.id && report.part.is_none() => Some(report),
             StatementKind::Report(_) | StatementKind::Begun(_) | StatementKind::Decision(_) => None,
         })

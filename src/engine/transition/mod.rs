@@ -509,4 +509,6 @@ impl TransitionCheck<'_> {
 #[cfg(test)]
 mod admission_tests;
 #[cfg(test)]
+mod decide_tests;
+#[cfg(test)]
 mod tests;

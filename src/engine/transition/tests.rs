@@ -51,7 +51,7 @@ pub(super) const YES: &str = "yes";
 pub(super) const ALREADY: &str = "already";
 pub(super) const NO: &str = "no";
 pub(super) const PERSON: &str = "person";
-const USAGE: &str = "usage";
+pub(super) const USAGE: &str = "usage";
 
 pub(super) fn word(result: &Result<Admitted, Refusal>) -> &'static str {
     match result {
