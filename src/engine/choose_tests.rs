@@ -10,17 +10,23 @@ use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::plan_of;
 use super::fixtures::planned;
+use super::fixtures::planned_with;
 use super::fixtures::present;
 use super::fixtures::review;
 use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::with_statuses;
 use super::fixtures::with_witnesses;
+use super::reports_tests::begun;
 use crate::model::DecisionKind;
 use crate::model::Evidence;
+use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::GuestProof;
 use crate::model::Hold;
 use crate::model::Options;
+use crate::model::Pace;
+use crate::model::Presence;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
@@ -291,8 +297,8 @@ fn a_missing_dependency_is_not_met() {
 fn what_cannot_be_understood_blocks_what_waits_for_it_and_nothing_else() {
     let steps: &[(&str, &[&str])] = &[("A", &[]), ("B", &["A"]), ("N", &[])];
     let held = |run: &Run| {
-        let findings = vec![crate::model::Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("A"))];
-        super::fixtures::planned_with(run, &Evidence::default(), findings, &options())
+        let findings = vec![Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("A"))];
+        planned_with(run, &Evidence::default(), findings, &options())
     };
     let planned = held(&run_of(steps));
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["run N".to_owned()], Verdict::Confirm));
@@ -486,4 +492,86 @@ fn the_few_steps_that_free_all_others_are_named() {
         }
         assert_eq!(freed(&run).is_some(), is_named, "{many}");
     }
+}
+
+#[test]
+fn the_pace_of_a_list_keeps_ready_work_for_later() {
+    let paced = |pace: Pace, parallel: bool| {
+        let mut run = run_of(&[("1", &[]), ("2", &[]), ("3", &[]), ("4", &[])]);
+        for (step, group) in run.steps.iter_mut().zip(["a", "a", "b", "b"]) {
+            step.group = Some(group.to_owned());
+            step.guest = Some(Box::new(GuestProof { pace, ..GuestProof::default() }));
+        }
+        // A person looks at it meanwhile, at any pace.
+        run.steps[3].status = Status::WaitingApproval;
+        next_of(&plan_of(&run, &Options { parallel, ..options() }))
+    };
+    assert_eq!(paced(Pace::All, false), ["run 1", "run 2", "run 3", "approve 4"]);
+    assert_eq!(paced(Pace::Group, false), ["run 1", "run 2", "approve 4"]);
+    assert_eq!(paced(Pace::Step, false), ["run 1", "approve 4"]);
+    assert_eq!(paced(Pace::Step, true), ["run 1", "run 2", "run 3", "approve 4"]);
+}
+
+#[test]
+fn a_first_run_says_what_earlier_attempts_left_on_record() {
+    let reason = |attempts: u32, error: Option<&str>, past: &[&str], kind: StepKind| {
+        let mut run = run_of(&[("A", &[])]);
+        run.steps[0].attempts = attempts;
+        run.steps[0].kind = kind;
+        run.steps[0].error = error.map(str::to_owned);
+        run.steps[0].past_errors = past.iter().map(|error| (*error).to_owned()).collect();
+        plan_of(&run, &options()).plan.next.remove(0).reason
+    };
+    let plain = "it depends on nothing";
+    assert_eq!(reason(0, Some("x"), &[], StepKind::Work), plain);
+    assert_eq!(reason(1, None, &[], StepKind::Work), format!("{plain}; 1 earlier attempt is on record"));
+    assert_eq!(reason(2, None, &[], StepKind::Work), format!("{plain}; 2 earlier attempts are on record"));
+    let failed = format!("{plain}; the last attempt failed: no space");
+    assert_eq!(reason(1, Some("\n no space\nleft"), &[], StepKind::Work), failed);
+    assert_eq!(reason(1, None, &["first", "no space"], StepKind::Work), failed);
+    assert_eq!(reason(1, Some("no space"), &[], StepKind::Review), plain);
+}
+
+#[test]
+fn the_driver_of_an_attempt_decides_what_a_plan_does() {
+    let plan = |presence: Presence, idempotent: bool| {
+        let mut run = run_of(&[("A", &[]), ("B", &[])]);
+        run.steps[0].status = Status::InProgress;
+        run.steps[0].attempts = 1;
+        run.steps[0].idempotent = idempotent;
+        let statements = vec![begun(&run, 5, "A")];
+        let presences = [((StepId::new("A"), 1), presence)].into();
+        let evidence = Evidence { statements, presences, ..Evidence::default() };
+        let both = next_of(&planned(&run, &evidence, &options()));
+        run.steps[1].status = Status::Completed;
+        (both, notable_codes(&planned(&run, &evidence, &options())))
+    };
+    let none: Vec<FindingCode> = Vec::new();
+    assert_eq!(plan(Presence::Caller, true), (vec!["run A".to_owned(), "run B".to_owned()], none.clone()));
+    assert_eq!(plan(Presence::Caller, false), (vec!["run A".to_owned(), "run B".to_owned()], none.clone()));
+    assert_eq!(plan(Presence::Alive, true), (vec!["run B".to_owned()], vec![FindingCode::LiveOwner]));
+    assert_eq!(plan(Presence::Gone, true), (vec!["retry A".to_owned(), "run B".to_owned()], none));
+    let (next, codes) = plan(Presence::Gone, false);
+    assert_eq!((next[0].as_str(), codes), ("verify A", vec![FindingCode::OutcomeUnknown]));
+}
+
+#[test]
+fn an_unknown_word_and_a_missing_approval_are_answered_with_a_command() {
+    let fix = |code: FindingCode, kind: StepKind, redo: bool| {
+        let mut run = run_of(&[("A", &[])]);
+        run.records.redo = redo;
+        run.steps[0].kind = kind;
+        run.steps[0].status = Status::Completed;
+        let findings = vec![Finding::new(code, "").on(&StepId::new("A")).fix("look")];
+        finding(&planned_with(&run, &Evidence::default(), findings, &options()), code).fix.clone().unwrap()
+    };
+    let decide = "a person decides: `piton redo A --run R --by NAME --note WHY` to do it again, or \
+                  `piton accept A --run R --by NAME --note WHY` if it is done";
+    assert_eq!(fix(FindingCode::StatusUnknown, StepKind::Work, true), decide);
+    assert_eq!(fix(FindingCode::StatusUnknown, StepKind::Work, false), "look");
+    assert_eq!(fix(FindingCode::OutputMissing, StepKind::Work, true), "look");
+    let approve = "`piton approve A --run R --by NAME` records the approval";
+    assert_eq!(fix(FindingCode::ApprovalUnrecorded, StepKind::Gate, true), approve);
+    let redo = "`piton redo A --run R --by NAME --note WHY` has it done";
+    assert_eq!(fix(FindingCode::ApprovalUnrecorded, StepKind::Review, true), redo);
 }

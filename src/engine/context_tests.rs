@@ -4,18 +4,22 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::assemble;
+use super::shorten_instructions;
 use crate::engine::fixtures::at;
 use crate::engine::fixtures::ids;
 use crate::engine::fixtures::line_of;
 use crate::engine::fixtures::options;
 use crate::engine::fixtures::path;
 use crate::engine::fixtures::plan_of;
+use crate::engine::fixtures::planned as planned_with_evidence;
 use crate::engine::fixtures::review;
 use crate::engine::fixtures::step;
 use crate::engine::plan::Planned;
+use crate::engine::reports_tests::decided;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Context;
+use crate::model::DecisionKind;
 use crate::model::Evidence;
 use crate::model::Options;
 use crate::model::Part;
@@ -455,4 +459,54 @@ fn fields_that_no_agent_requires_go_from_the_end() {
     assert_eq!(with_fields(&run, PLENTY), (whole, Vec::new()));
     let all = ["third", "second", "first"].map(str::to_owned).to_vec();
     assert_eq!(with_fields(&run, 0), (Value::Null, all));
+}
+
+#[test]
+fn long_instructions_of_a_guest_end_at_a_line_within_half_of_the_budget() {
+    let run = line_of(&[("A", Status::Pending)]);
+    let shortened = |instructions: String, budget: usize| {
+        let mut context = context(&run, Brief::default(), PLENTY);
+        // It does not fit, also without instructions.
+        context.prompt = "x".repeat(2000);
+        context.instructions = instructions;
+        shorten_instructions(&mut context, budget);
+        let omitted = context.omitted.iter().map(|omitted| (omitted.what.clone(), omitted.bytes)).collect::<Vec<_>>();
+        (context.instructions.len(), omitted)
+    };
+    let cut = |bytes: usize| vec![("instructions".to_owned(), bytes)];
+    let lines = || "123456789\n".repeat(200);
+    assert_eq!(shortened(lines(), 1000), (499, cut(1501)));
+    assert_eq!(shortened(lines(), PLENTY), (2000, vec![]), "all of it fits");
+    assert_eq!(shortened("x".repeat(400), 800), (400, vec![]), "half of the budget");
+    assert_eq!(shortened("x".repeat(401), 800), (400, cut(1)));
+    assert_eq!(shortened("é".repeat(600), 1003), (500, cut(700)), "no character is cut");
+}
+
+#[test]
+fn a_retry_is_handed_the_findings_of_its_review_before_its_own() {
+    let mut run = line_of(&[("A", Status::Failed), ("V", Status::Failed)]);
+    step(&mut run, "A").error = Some("its own".to_owned());
+    step(&mut run, "V").kind = StepKind::Review;
+    step(&mut run, "V").error = Some("of the review".to_owned());
+    step(&mut run, "V").returns_to = Some(StepId::new("A"));
+    let handed = context(&run, Brief::default(), PLENTY);
+    assert_eq!(
+        (handed.action, handed.findings_to_address),
+        (Action::Retry, vec!["of the review".to_owned(), "its own".to_owned()])
+    );
+    step(&mut run, "V").status = Status::Completed;
+    assert_eq!(context(&run, Brief::default(), PLENTY).findings_to_address, ["its own"]);
+}
+
+#[test]
+fn a_finished_step_is_looked_at_unless_something_was_said_about_it() {
+    let run = line_of(&[("A", Status::Completed), ("B", Status::Completed), ("C", Status::Pending)]);
+    let looked_at = |about: &str| {
+        let statements = vec![decided(&run, 5, about, DecisionKind::Approve)];
+        let plan = planned_with_evidence(&run, &Evidence { statements, ..Evidence::default() }, &options());
+        let context = assemble(&run, &plan, &plan.plan.next[0], Brief::default(), PLENTY);
+        context.done.into_iter().map(|item| item.what).collect::<Vec<_>>()
+    };
+    assert_eq!(looked_at("A"), ["B: Title of B"]);
+    assert_eq!(looked_at("B"), [""; 0]);
 }

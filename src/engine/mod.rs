@@ -115,6 +115,8 @@ mod plan_tests;
 #[cfg(test)]
 mod preconditions_tests;
 #[cfg(test)]
+mod proof_tests;
+#[cfg(test)]
 mod propagate_tests;
 #[cfg(test)]
 mod property_tests;
@@ -122,3 +124,5 @@ mod property_tests;
 mod reconcile_tests;
 #[cfg(test)]
 mod reports_tests;
+#[cfg(test)]
+mod shown_tests;

@@ -8,6 +8,7 @@ use super::fixtures::notable_codes;
 use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::plan_of;
+use super::fixtures::review;
 use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::with_statuses;
@@ -17,6 +18,7 @@ use crate::model::Options;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::PartRef;
+use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
@@ -306,6 +308,33 @@ fn what_may_be_left_out() {
     step(&mut run, "P").children = ids(&["A"]);
     let planned = plan_of(&run, &Options { skip: ids(&["P"]), ..options() });
     assert_eq!(finding(&planned, REFUSED).message, "P cannot be skipped: its child steps are skipped one by one");
+}
+
+#[test]
+fn what_a_format_or_its_files_do_not_keep_is_not_left_out() {
+    for (skip, recorded, is_refused) in [(true, true, false), (false, true, true), (true, false, true)] {
+        let mut run = line_of(&[("A", Status::Pending)]);
+        run.records.skip = skip;
+        step(&mut run, "A").recorded = recorded;
+        let planned = plan_of(&run, &Options { skip: ids(&["A"]), ..options() });
+        let refused = planned.findings.iter().find(|finding| finding.code == REFUSED);
+        let why = "A cannot be skipped: its format has no word for a skipped step";
+        assert_eq!(refused.map(|finding| finding.message.as_str()), is_refused.then_some(why), "{skip} {recorded}");
+    }
+}
+
+#[test]
+fn only_a_review_that_said_no_needs_a_decision_to_be_named() {
+    let needs = |said: Option<ReviewVerdict>, options: &Options| {
+        let mut run = line_of(&[("A", Status::Completed), ("B", Status::Failed)]);
+        step(&mut run, "B").returns_to = Some(StepId::new("A"));
+        step(&mut run, "B").review = said.and_then(review);
+        plan_of(&run, options).needs
+    };
+    let redo = vec![(StepId::new("B"), DecisionKind::Redo)];
+    assert_eq!(needs(Some(ReviewVerdict::NeedsRevision), &retry(Some("B"))), redo);
+    assert_eq!(needs(None, &retry(Some("B"))), []);
+    assert_eq!(needs(Some(ReviewVerdict::NeedsRevision), &options()), []);
 }
 
 #[test]

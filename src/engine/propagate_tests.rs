@@ -1,15 +1,23 @@
 //! Rule 3, second half, as decision tables: containers, and what depends on a step that is not believed.
 
 use super::EffectiveStatus;
+use super::fixtures::at;
 use super::fixtures::path;
+use super::fixtures::present;
+use super::fixtures::review;
 use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::with_statuses;
 use super::fixtures::with_witnesses;
+use super::graph::Graph;
+use super::reconcile::reconcile;
+use super::reconcile_tests::file;
 use super::reconcile_tests::one;
 use super::reconcile_tests::reconciled;
 use crate::model::Evidence;
+use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
@@ -165,4 +173,34 @@ fn failures_and_skips_open_nothing_again() {
         let run = with_statuses(run_of(&[("A", &[]), ("B", &["A"])]), &[status, Status::Completed]);
         assert_eq!(reconciled(&run, &Evidence::default()).0[1], EffectiveStatus::Done, "{status}");
     }
+}
+
+#[test]
+fn a_verdict_on_disk_is_early_while_its_work_is_under_way() {
+    for (work, kind, status, expected) in [
+        (Status::InProgress, StepKind::Review, Status::InProgress, EffectiveStatus::Interrupted),
+        (Status::Failed, StepKind::Review, Status::InProgress, EffectiveStatus::Interrupted),
+        (Status::Completed, StepKind::Review, Status::InProgress, EffectiveStatus::Done),
+        (Status::Pending, StepKind::Review, Status::InProgress, EffectiveStatus::Done),
+        (Status::InProgress, StepKind::Review, Status::Completed, EffectiveStatus::Done),
+        (Status::InProgress, StepKind::Work, Status::InProgress, EffectiveStatus::Done),
+    ] {
+        let mut run = with_statuses(run_of(&[("A", &[]), ("B", &["A"])]), &[work, status]);
+        run.steps[1].kind = kind;
+        run.steps[1].review = review(ReviewVerdict::Approved);
+        run.steps[1].proof.outputs = vec![path("out.json")];
+        let evidence = file(present(at(0)));
+        assert_eq!(reconciled(&run, &evidence).0[1], expected, "{kind:?} {status} on {work}");
+    }
+}
+
+#[test]
+fn a_container_says_how_many_of_its_children_are_done() {
+    let reasons = |run: &Run, findings: &[Finding]| {
+        reconcile(run, &Graph::of(run), &Evidence::default(), findings).reasons.remove(0)
+    };
+    let run = family([Status::Completed, Status::Pending], Status::Pending, Status::Pending);
+    assert_eq!(reasons(&run, &[]), ["1 of 2 child steps are done"]);
+    let unreadable = [Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("P"))];
+    assert_eq!(reasons(&run, &unreadable), [""; 0]);
 }

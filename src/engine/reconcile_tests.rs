@@ -36,7 +36,7 @@ pub(super) fn one(status: Status) -> Run {
     with_statuses(run_of(&[("A", &[])]), &[status])
 }
 
-fn file(fact: FileFact) -> Evidence {
+pub(super) fn file(fact: FileFact) -> Evidence {
     Evidence { files: [(path("out.json"), fact)].into(), ..Evidence::default() }
 }
 
@@ -253,7 +253,7 @@ fn what_an_earlier_attempt_left_does_not_finish_this_one() {
     assert_eq!(reconciled(&run, &file(present(at(101)))).0, [EffectiveStatus::Done]);
 }
 
-fn record(step: &str, seconds: i64, sha256: &str) -> EvidenceRecord {
+pub(super) fn record(step: &str, seconds: i64, sha256: &str) -> EvidenceRecord {
     EvidenceRecord {
         at: at(seconds),
         run: "R".to_owned(),

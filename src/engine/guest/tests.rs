@@ -318,3 +318,26 @@ fn what_git_cannot_say_is_said_once() {
     assert_eq!(unseen(case(Status::Pending).without_git()), 1);
     assert_eq!(unseen(case(Status::Pending).shallow()), 1);
 }
+
+#[test]
+fn a_claim_that_nothing_here_can_prove_is_counted() {
+    let unproved = |case: Case| case.findings().iter().any(|finding| finding.starts_with("done-unproved"));
+    let bare = || {
+        case(Status::Completed).with(|proof| {
+            proof.results.clear();
+            proof.commits_prove = true;
+        })
+    };
+    assert!(unproved(bare()));
+    assert!(!unproved(bare().with(|proof| proof.commits_prove = false)));
+    assert!(!unproved(bare().with(|proof| proof.is_sum = true)));
+    assert!(!unproved(bare().with(|proof| proof.mentioned = vec![path("src/a.rs")])));
+    assert!(!unproved(bare().with(|proof| proof.results = vec![file("src/b.rs", false)]).there("src/b.rs")));
+    assert!(!unproved(bare().word(true, Weight::Record)));
+    assert!(!unproved(bare().commit("1-01 build it", &["src/x.rs"])));
+    let open = case(Status::Pending).with(|proof| {
+        proof.results.clear();
+        proof.commits_prove = true;
+    });
+    assert!(!unproved(open));
+}
