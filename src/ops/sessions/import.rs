@@ -11,6 +11,7 @@ use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Source;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Content;
 use crate::model::Edit;
 use crate::model::Progress;
 use crate::model::ReadSpec;
@@ -39,6 +40,7 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
         return Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known, near: Vec::new() });
     };
     refuse_twice(ctx, &locations, id)?;
+    let location = &with_workflow(ctx, location)?;
     let opened = ctx.read(location)?;
     let run = opened.run()?;
     if run.status == RunStatus::Completed {
@@ -82,6 +84,7 @@ fn refuse_twice(ctx: &ProjectContext, locations: &[super::RunLocation], id: &str
 /// Returns the worktree of the session, which has to belong to this repository.
 fn worktree(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, id: &str) -> Result<Utf8PathBuf, OpError> {
     let folder = run.workspace.worktree.as_ref().map(|path| path.under(&opened.files.root));
+    let folder = folder.filter(|folder| store::is_folder(folder)).or_else(|| listed_worktree(ctx, id));
     let Some(folder) = folder.filter(|folder| store::is_folder(folder)) else {
         let message = format!("the worktree of {id} is gone, and with it the results of its steps");
         let again = format!("{} --no-worktree, when that is in the repository itself", take_over(opened));
@@ -95,6 +98,32 @@ fn worktree(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, id: &str) -> Re
         return Err(OpError::InTheWay { message, hints: vec![there] });
     }
     Ok(folder)
+}
+
+/// Returns the worktree that git lists under the name of a session, which its own metadata may not name.
+fn listed_worktree(ctx: &ProjectContext, id: &str) -> Option<Utf8PathBuf> {
+    let mut listed = ctx.project.worktrees().iter().filter(|folder| folder.file_name() == Some(id));
+    listed.find(|folder| store::is_folder(folder)).cloned()
+}
+
+/// Adds the workflow file of a session that names it by a relative path: from the top of the repository, else from the worktree.
+fn with_workflow(ctx: &ProjectContext, location: &super::RunLocation) -> Result<super::RunLocation, OpError> {
+    let mut location = location.clone();
+    let opened = ctx.read(&location)?;
+    let Some(file) = prodigy::relative_workflow(&opened.files) else { return Ok(location) };
+    let id = location.candidate.name.clone();
+    let run = opened.loaded.run.as_ref();
+    let named = run.and_then(|run| Some(run.workspace.worktree.as_ref()?.under(&opened.files.root)));
+    let worktree = named.or_else(|| listed_worktree(ctx, &id));
+    let places: Vec<&Utf8PathBuf> = std::iter::once(&ctx.project.root).chain(&worktree).collect();
+    let has_it = |root: &&&Utf8PathBuf| matches!(store::read_file(root, &file), Content::Bytes(_));
+    let Some(root) = places.iter().find(has_it) else {
+        let places: Vec<String> = places.iter().map(|root| file.under(root).into_string()).collect();
+        let message = format!("the workflow file of {id} does not exist: neither {}", places.join(" nor "));
+        return Err(OpError::InTheWay { message, hints: vec!["run the workflow again: `piton run FILE`".to_owned()] });
+    };
+    location.candidate.reads.extend(prodigy::workflow_at(&id, root, file.clone()));
+    Ok(location)
 }
 
 fn take_over(opened: &OpenedRun) -> String {
@@ -122,7 +151,7 @@ fn header(
         session: sessions::new_id(ctx.clock.now),
         workflow: below(&root, folder, file).unwrap_or_else(|| Source { root: folder.clone(), file: file.clone() }),
         created_at: ctx.clock.now,
-        branch: run.workspace.branch.clone().filter(|_| worktree.is_some()),
+        branch: branch(run, worktree.as_deref()),
         base_branch: run.workspace.base_branch.clone(),
         base_commit: None,
         args: Vec::new(),
@@ -135,6 +164,12 @@ fn header(
         worktree,
         root,
     })
+}
+
+/// Returns the branch of a session: the one that its worktree has, where its metadata does not name it.
+fn branch(run: &Run, worktree: Option<&Utf8Path>) -> Option<String> {
+    let worktree = worktree?;
+    run.workspace.branch.clone().or_else(|| store::git::head(worktree)?.branch)
 }
 
 /// Returns a workflow file relative to the repository, if it is inside.

@@ -202,21 +202,18 @@ fn an_import_copies_no_secret_and_its_files_are_private() {
 
 #[test]
 fn the_home_is_where_prodigy_itself_looks_for_it() {
-    let stage = stage();
-    let moved = stage.sandbox.top().join("tmp/moved");
-    std::fs::rename(home(&stage).join("state"), stage.sandbox.top().join("tmp/state")).unwrap();
-    std::fs::create_dir(&moved).unwrap();
-    std::fs::rename(stage.sandbox.top().join("tmp/state"), moved.join("state")).unwrap();
-    let import = |more: &[&str]| {
+    let worktree = format!("/.prodigy/worktrees/project/{ID}");
+    for (more, folder) in [(&[][..], worktree.as_str()), (&["--no-worktree"], "$ROOT")] {
+        let stage = stage();
+        let moved = stage.sandbox.top().join("tmp/moved");
+        std::fs::create_dir(&moved).unwrap();
+        std::fs::rename(home(&stage).join("state"), moved.join("state")).unwrap();
         let arguments = ["--format", "json", "sessions", "import", ID];
-        stage.piton(arguments.into_iter().chain(more.iter().copied())).env("PRODIGY_HOME", moved.as_str()).run()
-    };
-    // Its worktrees stay in ~/.prodigy for any PRODIGY_HOME, so the worktree is not found from there
-    // (docs/formats/prodigy.md#where-prodigy-keeps-a-session).
-    let refused = import(&[]).expect_code(1);
-    assert!(refused.stdout.contains("the worktree of"), "{refused}");
-    let taken = import(&["--no-worktree"]).expect_code(0);
-    assert_eq!(taken.at("/data/folder"), json!("$ROOT"), "{taken}");
+        let import = stage.piton(arguments.into_iter().chain(more.iter().copied()));
+        // Its worktrees stay in ~/.prodigy for any PRODIGY_HOME; git knows where (docs/formats/prodigy.md#where-prodigy-keeps-a-session).
+        let taken = import.env("PRODIGY_HOME", moved.as_str()).run().expect_code(0);
+        assert!(taken.at("/data/folder").as_str().is_some_and(|found| found.ends_with(folder)), "{taken}");
+    }
 }
 
 #[test]
@@ -249,4 +246,46 @@ fn contradictions_of_session_and_checkpoint_are_for_a_person() {
     let plan = seen(&stage, &["plan", ID]).expect_code(9);
     assert!(plan.findings().contains(&"state-corrupt".to_owned()), "{plan}");
     assert_eq!(plan.at("/data/next/0/step"), json!("2"), "the checkpoint counts");
+}
+
+///
+#[test]
+fn an_import_finds_the_worktree_that_git_lists_also_without_its_metadata() {
+    let stage = stage();
+    std::fs::remove_file(home(&stage).join(format!("worktrees/project/.metadata/{ID}.json")))
+        .expect("the sandbox is ours");
+    let imported = seen(&stage, &["sessions", "import", ID]).expect_code(0);
+    let folder = imported.at("/data/folder");
+    assert!(folder.as_str().is_some_and(|found| found.ends_with(&format!("/worktrees/project/{ID}"))), "{imported}");
+    let session = imported.at("/data/session");
+    let plan = seen(&stage, &["plan", session.as_str().expect("an id")]);
+    assert_eq!(plan.at("/data/run/branch"), json!(format!("prodigy-{ID}")));
+}
+
+///
+#[test]
+fn a_relative_path_of_the_workflow_file_is_looked_for_in_the_repository_and_then_in_the_worktree() {
+    let relative = |stage: &Stage| {
+        let mut checkpoint = checkpoint(stage);
+        checkpoint["workflow_path"] = json!("w.yml");
+        put(stage, &format!("state/{ID}/checkpoints/workflow-1769857200007.checkpoint.json"), &checkpoint);
+    };
+    for is_in_repository in [true, false] {
+        let stage = stage();
+        relative(&stage);
+        if !is_in_repository {
+            stage.sandbox.remove("w.yml");
+        }
+        let imported = seen(&stage, &["sessions", "import", ID]).expect_code(0);
+        assert_eq!(imported.at("/data/progress"), json!({"done": 1, "total": 3}));
+    }
+    let stage = stage();
+    relative(&stage);
+    let worktree = home(&stage).join("worktrees/project").join(ID).join("w.yml");
+    std::fs::remove_file(&worktree).expect("the sandbox is ours");
+    stage.sandbox.remove("w.yml");
+    let refused = seen(&stage, &["sessions", "import", ID]).expect_code(1);
+    for place in ["$ROOT/w.yml", &format!("/worktrees/project/{ID}/w.yml")] {
+        assert!(refused.stdout.contains(place), "{refused}");
+    }
 }

@@ -15,8 +15,10 @@ pub(crate) use paths::home_of;
 pub(super) use paths::is_marked;
 pub(super) use paths::is_state;
 pub(super) use paths::probe;
+pub(crate) use paths::workflow_at;
 pub(super) use read::brief;
 pub(super) use read::load;
+pub(crate) use read::relative_workflow;
 
 #[cfg(test)]
 mod tests;

@@ -122,6 +122,11 @@ fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Opt
 }
 
 fn elsewhere(session: &str, path: &Utf8Path) -> Option<ReadSpec> {
-    let root = path.parent().filter(|_| path.is_absolute())?.to_owned();
-    Some(ReadSpec::Elsewhere { root, file: RelPath::parse(path.file_name()?).ok()?, shown: workflow(session)? })
+    let root = path.parent().filter(|_| path.is_absolute())?;
+    workflow_at(session, root, RelPath::parse(path.file_name()?).ok()?)
+}
+
+/// Returns what reads the workflow file of a session.
+pub(crate) fn workflow_at(session: &str, root: &Utf8Path, file: RelPath) -> Option<ReadSpec> {
+    Some(ReadSpec::Elsewhere { root: root.to_owned(), file, shown: workflow(session)? })
 }

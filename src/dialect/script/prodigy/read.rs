@@ -75,6 +75,12 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
     }
 }
 
+/// Returns the path of the workflow file of a session, where it is a relative one.
+pub(crate) fn relative_workflow(files: &FileSet) -> Option<RelPath> {
+    let path = ProdigySession::of(files).ok()?.checkpoint.workflow_path?;
+    RelPath::parse(path.as_str()).ok().filter(|_| path.is_relative())
+}
+
 impl ProdigySession {
     pub(super) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
         let session = paths::session_of(files.state.as_str()).unwrap_or(&files.name).to_owned();
