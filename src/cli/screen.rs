@@ -1,6 +1,9 @@
 //! The console of `run`, and of `resume` of a session: events of the runner, for people on stderr or as JSON on stdout. The output of the steps is
 //! the result of a run, so it goes to stdout.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+
 use super::error;
 use super::error::CommandError;
 use super::format::Format;
@@ -40,6 +43,8 @@ pub(super) struct Screen {
     is_quiet: bool,
     is_verbose: bool,
     progress: Option<Progress>,
+    /// The folder of the steps was named at the beginning.
+    is_folder_told: AtomicBool,
 }
 
 impl Screen {
@@ -55,7 +60,21 @@ impl Screen {
             (false, false) => Stdout::Steps,
         };
         let progress = if global.quiet || stdout == Stdout::Events { None } else { Progress::on_terminal() };
-        Self { stdout, is_quiet: global.quiet, is_verbose: global.verbose, progress }
+        Self {
+            stdout,
+            is_quiet: global.quiet,
+            is_verbose: global.verbose,
+            progress,
+            is_folder_told: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns where the work is, for the end of a run: the folder is named once.
+    fn work(&self, folder: &str) -> String {
+        match self.is_folder_told.load(Ordering::Relaxed) {
+            true => "   Its work is kept".to_owned(),
+            false => format!("   Its work is kept in {}", ops::short_path(folder)),
+        }
     }
 
     pub(super) fn refuse(&self, error: &CommandError) -> Exit {
@@ -121,9 +140,9 @@ impl Screen {
                     for line in &log.lines {
                         text.dim(format!("   | {line}")).end();
                     }
-                    text.line(format!("   Its log: {}", log.file));
+                    text.line(format!("   Its log: {}", ops::short_path(&log.file)));
                 }
-                text.line(format!("   Its work is kept in {folder}")).line(format!("→ {resume}"))
+                text.line(self.work(folder)).line(format!("→ {resume}"))
             }
             RunEnd::Stepped { step, goes_on } => {
                 text.put(Tone::Good, format!("✅ Step {step} of {session} is done: {done}/{total} steps")).end();
@@ -134,7 +153,7 @@ impl Screen {
                 let message =
                     format!("⏸  Session {session} waits at step {step}: {what}; {done}/{total} steps completed");
                 text.put(Tone::Warn, message).end();
-                text.line(format!("   Its work is in {folder}"));
+                text.line(self.work(folder));
                 text.line(format!("→ piton {verb} {} --run {session} --by NAME --note WHY", quoted(step)));
                 text.line(format!("→ {resume}"))
             }
@@ -144,7 +163,7 @@ impl Screen {
                     stop.as_str()
                 );
                 text.put(Tone::Warn, message).end();
-                text.line(format!("   Its work is kept in {folder}")).line(format!("→ {resume}"))
+                text.line(self.work(folder)).line(format!("→ {resume}"))
             }
         };
         if !self.is_quiet {
@@ -194,6 +213,7 @@ impl runner::Console for Screen {
                 if let (Event::Executing { number, total, title, .. }, Some(progress)) = (event, &self.progress) {
                     progress.at(*number, *total, title);
                 }
+                self.is_folder_told.fetch_or(matches!(event, Event::Session { .. }), Ordering::Relaxed);
                 if let Some(text) = as_text(event, self.is_quiet) {
                     // If stderr is gone, there is no place to report it.
                     let _ = match &self.progress {
@@ -235,7 +255,9 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
         Event::Session { .. } | Event::Resuming { .. } | Event::Loaded { .. } | Event::Note { .. } if is_quiet => {
             return None;
         }
-        Event::Session { id, folder } => text.bold(format!("Session {id}")).line(format!(" in {folder}")),
+        Event::Session { id, folder } => {
+            text.bold(format!("Session {id}")).line(format!(" in {}", ops::short_path(folder)))
+        }
         Event::Resuming { id } => text.bold(format!("Resuming session {id}")).end(),
         Event::Loaded { done, total } => text.line(format!("Loaded checkpoint: {done}/{total} steps completed")),
         Event::Failed { number, step, error } => {

@@ -145,6 +145,12 @@ pub(crate) trait Journal: Sync {
         None
     }
 
+    /// Returns the changes, one after the other, by which a journal that lost its last records continues from a newer checkpoint; `None` if it
+    /// lost none.
+    fn mended(&self, _files: &FileSet) -> Option<[Edit; 2]> {
+        None
+    }
+
     /// Returns the checkpoints in a state that records all of them itself, oldest first; `None` if only copies have them.
     fn journal_checkpoints(&self, _files: &FileSet) -> Option<Vec<PastCheckpoint>> {
         None
@@ -250,6 +256,8 @@ pub(crate) struct PastCheckpoint {
     /// The word for the change.
     pub(crate) change: String,
     pub(crate) step: Option<StepId>,
+    /// What its record says besides: result, duration.
+    pub(crate) what: Option<String>,
     pub(crate) file: RelPath,
 }
 

@@ -23,6 +23,8 @@ fn choice(ctx: &ProjectContext, listed: &[Entry], entry: &Entry) -> RunChoice {
     let age = row.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
     let is_named = is_unique(ctx, listed, entry);
     let (run, name) = match is_named {
+        // Piton named it, and the person knows its workflow.
+        true if entry.location.session().is_some() => (row.id.as_str().to_owned(), format!("{}, ", row.title)),
         true => (row.id.as_str().to_owned(), String::new()),
         false => (row.path.clone(), format!("{}, ", row.id)),
     };

@@ -23,7 +23,6 @@ use crate::model::FindingCode;
 use crate::model::Next;
 use crate::model::Options;
 use crate::model::Progress;
-use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepGroups;
@@ -292,7 +291,7 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     row.progress = planned.plan.progress;
     let is_not_begun = row.is_guest && !is_begun(&planned.plan.steps, &planned.plan.next);
     let shown = !row.lifecycle.stage.is_over() && !is_not_begun;
-    let aliases = aliases(ctx, location, run, &evidence);
+    let aliases = aliases(ctx, location, opened, &evidence);
     let next = planned.plan.next.first().and_then(|next| run.steps.iter().find(|step| step.id == next.step));
     let is_in_review = shown
         && location.candidate.claim.is_implied()
@@ -317,13 +316,18 @@ fn hide_covered(entries: &mut [Entry]) {
     }
 }
 
-/// Returns the names of the run's working folder, of its branch, and of the branch that is checked out there.
-fn aliases(ctx: &ProjectContext, location: &RunLocation, run: &Run, evidence: &Evidence) -> Vec<String> {
+/// Returns the names of the run's working folder, of its branch, of the branch that is checked out there, and of the workflow of a run that
+/// Piton drives.
+fn aliases(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidence: &Evidence) -> Vec<String> {
+    let Some(run) = &opened.loaded.run else { return Vec::new() };
+    let is_named_by_piton = opened.loaded.is_unattended;
     let outside = (location.root != ctx.project.root).then(|| location.root.file_name()).flatten();
     let folder = run.workspace.place().map(|place| place.rsplit('/').next().unwrap_or(place)).or(outside);
     let has_own_folder = folder.is_some();
     let checked_out = evidence.workspace.as_ref().filter(|_| has_own_folder).and_then(|found| found.branch.as_deref());
-    let names = folder.into_iter().chain(run.workspace.branch.as_deref()).chain(checked_out);
+    // A run that Piton named is known by its workflow.
+    let workflow = Some(run.workflow.as_str()).filter(|name| is_named_by_piton && !name.is_empty());
+    let names = folder.into_iter().chain(run.workspace.branch.as_deref()).chain(checked_out).chain(workflow);
     let mut names: Vec<String> = names.map(str::to_owned).collect();
     names.dedup();
     names

@@ -49,6 +49,9 @@ pub(crate) struct HistoryItem {
     /// The change that replaced it.
     pub(crate) replaced_by: String,
     pub(crate) step: Option<String>,
+    /// What the record of that change says besides: attempt, result, duration. Of a run that keeps a journal; left out if nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) what: Option<String>,
     /// The client's session that made that change; left out if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
@@ -122,6 +125,7 @@ fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
         at: Some(entry.at),
         replaced_by: entry.change,
         step: entry.step.map(|step| step.as_str().to_owned()),
+        what: None,
         agent: None,
         changes: None,
         report: None,
@@ -232,6 +236,7 @@ fn journal_items<O: Borrow<OpenedRun>>(
             at: one.at,
             replaced_by: one.change,
             step: one.step.map(|step| step.as_str().to_owned()),
+            what: one.what,
             session: None,
             agent: None,
             changes: None,

@@ -168,6 +168,7 @@ pub(crate) use rollback::RollbackReport;
 pub(crate) use rollback::RollbackRequest;
 pub(crate) use rollback::rollback;
 pub(crate) use run_location::RunLocation;
+pub(crate) use run_location::short_path;
 pub(crate) use schema::SchemaFile;
 pub(crate) use schema::SchemaList;
 pub(crate) use schema::schema;

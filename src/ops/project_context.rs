@@ -40,6 +40,7 @@ use crate::model::Run;
 use crate::model::StatementKind;
 use crate::model::Status;
 use crate::model::StepId;
+use crate::model::plural;
 use crate::store;
 use crate::store::CheckpointMeta;
 use crate::store::Environment;
@@ -259,6 +260,10 @@ impl ProjectContext {
             pending.extend(sessions.listing.pending.iter().map(|own| (sessions.listing.root.clone(), own.clone())));
             findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
         }
+        if let Scope::Whole = scope {
+            let earlier = SessionHome::earlier(&self.project, &self.environment);
+            findings.extend(earlier.map(|(folder, count)| earlier_sessions(&folder, count)));
+        }
         if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
             probe(StateHome::Home, listing, locations, findings);
         }
@@ -465,6 +470,12 @@ fn foreign_folder(folder: &Utf8Path) -> Finding {
     let message = format!("{folder} belongs to another user, or is a link: its sessions are not read");
     let fix = format!("check its owner: ls -ld {}", engine::quoted(folder.as_str()));
     Finding::new(FindingCode::SessionForeign, message).fix(fix)
+}
+
+fn earlier_sessions(folder: &Utf8Path, count: usize) -> Finding {
+    let message = format!("{} of an earlier version of Piton in {folder}: they are not read", plural(count, "session"));
+    let fix = "begin them again with `piton run FILE`, then remove that folder";
+    Finding::new(FindingCode::SessionEarlier, message).fix(fix)
 }
 
 fn probe(state_home: StateHome, listing: &Listing, locations: &mut Vec<RunLocation>, findings: &mut Vec<Finding>) {

@@ -98,6 +98,9 @@ pub(crate) fn resume(
     if let Some(guest) = location.guest() {
         return hand_over(ctx, location, request, guest);
     }
+    if request.yes {
+        mend(ctx, location)?;
+    }
     configured::approve(ctx, location)?;
     let opened = ctx.read(location)?;
     let run = opened.run().map_err(|error| failed(&opened, error))?;
@@ -129,6 +132,21 @@ pub(crate) fn resume(
     }
     let taken = take(ctx, location, &opened, planned, request).map_err(|error| failed(&opened, error))?;
     Ok(ResumeOutcome::Resumed(Box::new(taken)))
+}
+
+/// Lets a journal that lost its last records continue from the checkpoint, which a person agreed to.
+fn mend(ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
+    let opened = ctx.read(location)?;
+    if opened.dialect.journal().mended(&opened.files).is_none() {
+        return Ok(());
+    }
+    let locked = LockedRun::open(ctx, location)?;
+    locked.check_not_driven()?;
+    // A call that is killed in between leaves the same loss.
+    for edit in locked.opened.dialect.journal().mended(&locked.opened.files).into_iter().flatten() {
+        locked.commit_as("resume", None, &[edit])?;
+    }
+    Ok(())
 }
 
 /// Answers with the brief and the command of a run of another program. Takes no lease and records nothing.

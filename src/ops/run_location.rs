@@ -75,6 +75,19 @@ impl RunLocation {
     }
 }
 
+/// Returns a path for people: relative to the current folder, else with `~` for the home of this user.
+pub(crate) fn short_path(path: &str) -> String {
+    let below = |folder: Option<Utf8PathBuf>| {
+        let below = Utf8Path::new(path).strip_prefix(folder?).ok().map(Utf8Path::to_owned)?;
+        Some(below.into_string())
+    };
+    match below(store::current_dir().ok()) {
+        Some(here) if here.is_empty() => ".".to_owned(),
+        Some(below) => below,
+        None => below(store::client::user_home()).map_or_else(|| path.to_owned(), |below| format!("~/{below}")),
+    }
+}
+
 /// Reads the header of a session in a home.
 pub(super) fn session_header(home: &Utf8Path, id: &str) -> Option<Header> {
     let header = script::candidate(id, None)?.data_dir.join(HEADER).ok()?;

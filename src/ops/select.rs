@@ -237,7 +237,11 @@ fn named(ctx: &ProjectContext, mut locations: Vec<RunLocation>, wanted: &str) ->
     let is_alias = |entry: &entries::Entry| entry.aliases.iter().any(|alias| alias == wanted);
     let is_part = |entry: &entries::Entry| entry.row.id.as_str().to_lowercase().contains(&contained);
     for fits in [&is_id as &dyn Fn(&entries::Entry) -> bool, &is_alias, &is_part] {
-        let found: Vec<&entries::Entry> = listed.iter().filter(|entry| fits(entry)).collect();
+        let mut found: Vec<&entries::Entry> = listed.iter().filter(|entry| fits(entry)).collect();
+        // A name that several have means the one that is still open.
+        if found.iter().filter(|entry| entry.shown).count() == 1 {
+            found.retain(|entry| entry.shown);
+        }
         match found.as_slice() {
             [] => {}
             [one] => return Ok(one.location.clone()),

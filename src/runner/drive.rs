@@ -68,9 +68,13 @@ pub(super) fn drive(
     let mut claude = ClaudeWork::default();
     ledger.state().steps.values().for_each(|step| claude.add(&step.claude));
     let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
-    let resume = match asked.gives_up {
-        true => format!("piton drop {}", quoted(&session)),
-        false => context.header.resume(),
+    let resume = match (&asked.only, &end) {
+        _ if asked.gives_up => format!("piton drop {}", quoted(&session)),
+        // The same step again: the rest of the run was not asked for.
+        (Some(step), RunEnd::Failed { .. } | RunEnd::Interrupted(_)) => {
+            format!("piton exec {} --run {}", quoted(step), quoted(&session))
+        }
+        (_, _) => context.header.resume(),
     };
     let (steps, total) = (EndedStep::all(ledger.run()), context.workflow.steps.len());
     Ok(RunResult { session, folder, resume, end, done, tolerated, claude, steps, log, total })

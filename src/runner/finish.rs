@@ -21,6 +21,7 @@ use crate::dialect::script;
 use crate::dialect::script::facts::Facts;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
+use crate::model::plural;
 use crate::store;
 use crate::store::RunLock;
 use crate::store::StoreError;
@@ -28,6 +29,7 @@ use crate::store::worktree;
 use crate::store::worktree::GitRefusal;
 use crate::store::worktree::MergeOutcome;
 use crate::workflow::Merge;
+use crate::workflow::Step;
 
 /// A worktree at the end of its run.
 struct FinishedWorktree<'a> {
@@ -95,8 +97,11 @@ pub(super) fn end_worktree(
             }
             (_, _) => WorktreeOutcome::InPlace,
         },
+        Some(finished) if strayed(context, &finished) => WorktreeOutcome::Kept,
         Some(finished) => {
-            let agreed = yes || asks_to_merge(executor, &finished, style);
+            // A merge that was cut off was agreed to.
+            let is_begun = *style == MergeStyle::Merge && context.ledger().state().run.merge.is_some();
+            let agreed = yes || is_begun || asks_to_merge(executor, &finished, style);
             if agreed {
                 let lock = match merge_lock(executor)? {
                     Ok(lock) => lock,
@@ -120,6 +125,30 @@ pub(super) fn end_worktree(
             }
         }
     }))
+}
+
+/// Tells, and says, whether the worktree has commits on another branch than the one that is merged: they would be left out.
+fn strayed(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> bool {
+    let (folder, branch) = (finished.folder, finished.branch);
+    let Some(head) = store::git::head(folder).filter(|head| head.branch.as_deref() != Some(branch)) else {
+        return false;
+    };
+    let Some(tip) = head.branch.clone().or(head.sha) else { return false };
+    let commits = worktree::commits_ahead(&context.header.root, branch, &tip).unwrap_or(1);
+    if commits == 0 {
+        return false;
+    }
+    let found = head.branch.unwrap_or_else(|| "a detached HEAD".to_owned());
+    let (git, ours) = (format!("git -C {}", quoted(folder.as_str())), quoted(branch));
+    let text = format!(
+        "Not merged: the worktree is on {found}, with {} that {branch} does not have. To take them along: {git} switch {ours} && {git} merge {}, then \
+         `piton merge {}`",
+        plural(commits, "commit"),
+        quoted(&tip),
+        context.header.session
+    );
+    context.console.tell(&Event::Warning { text: &text });
+    true
 }
 
 /// How long one wait for the lock of the merges lasts before signals are looked at.
@@ -324,7 +353,7 @@ fn run_merge_steps(
     executor.workflow_step = None;
     executor.outputs.clear();
     executor.deadline = merge.timeout.and_then(super::exec::moment_in);
-    let done = executor.run_all(&merge.steps)?;
+    let done = run_each(executor, &merge.steps)?;
     executor.deadline = None;
     match done {
         StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(None),
@@ -335,4 +364,27 @@ fn run_merge_steps(
             Err(RunError::new(ProblemKind::No, format!("{message}; the worktree is kept"), [hint]))
         }
     }
+}
+
+/// Runs the steps of a merge, each recorded before it begins and after it is done. One that is done is not repeated.
+fn run_each(executor: &mut StepExecutor<'_>, steps: &[Step]) -> Result<StepOutcome, RunError> {
+    let context = executor.context;
+    let mut last = StepOutcome::Completed(Box::default());
+    for step in steps {
+        let digest = step.digest();
+        if context.ledger().is_merged_by(&step.id, &digest) {
+            let text = format!("Merge step {} is done: {}", step.id, step.title);
+            context.console.tell(&Event::Note { text: &text });
+            continue;
+        }
+        context.ledger().record_merge(&step.id, None, Facts::default())?;
+        last = executor.run_all(std::slice::from_ref(step))?;
+        match &last {
+            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
+            StepOutcome::Failed(_) | StepOutcome::Stopped(_) => return Ok(last),
+        }
+        let variables = executor.take_outputs().map_err(|why| RunError::new(ProblemKind::Unreadable, why, []))?;
+        context.ledger().record_merge(&step.id, Some(digest), Facts { variables, ..Facts::default() })?;
+    }
+    Ok(last)
 }

@@ -17,6 +17,7 @@ use crate::dialect::script::record::Event;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::JOURNAL;
 use crate::dialect::script::record::JournalEnd;
+use crate::dialect::script::record::MergeRecord;
 use crate::dialect::script::record::Record;
 use crate::dialect::script::record::SNAPSHOT;
 use crate::dialect::script::snapshot;
@@ -191,6 +192,7 @@ impl Ledger {
         let (name, step) = match &event {
             Event::Change(change) => (change.kind.as_str(), change.kind.step().cloned()),
             Event::Base(_) => ("base", None),
+            Event::Merge(merge) => ("merge", Some(merge.step.clone())),
         };
         let (bytes, journal_end) = self.journal_end.append(event.clone(), facts.clone());
         let kind = EditKind::Append { before_len: self.journal_end.length, bytes };
@@ -263,6 +265,18 @@ impl Ledger {
             reopens: Vec::new(),
         };
         self.record(kind, facts, false)
+    }
+
+    /// Tells whether a step of the merge is done by its current definition.
+    pub(super) fn is_merged_by(&self, step: &StepId, digest: &str) -> bool {
+        let done = self.state.run.merge.as_ref().and_then(|done| done.get(step.as_str()));
+        done.is_some_and(|done| done == digest)
+    }
+
+    /// Records that a step of the merge begins, or with the digest of its definition that it is done.
+    pub(super) fn record_merge(&mut self, step: &StepId, done: Option<String>, facts: Facts) -> Result<(), RunError> {
+        let merge = MergeRecord { at: self.now(), step: step.clone(), done };
+        self.append(Event::Merge(merge), facts)
     }
 
     /// Records that the run is given up; the steps that run at its end can still be recorded.

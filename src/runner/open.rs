@@ -183,7 +183,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     let id = header.session.clone();
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
-    for text in warnings::at_start(&header) {
+    for text in warnings::at_start(&header, start.in_place) {
         console.tell(&Event::Warning { text: &text });
     }
     drive_session(&run_environment, home.root(), &id, &asked, console)

@@ -7,9 +7,12 @@ use crate::model::plural;
 use crate::store;
 use crate::store::worktree;
 
-/// Returns what a person may not expect of a new run: changes that it does not see, work that is not merged.
-pub(super) fn at_start(header: &Header) -> Vec<String> {
-    let (Some(_), Some(branch)) = (&header.worktree, &header.branch) else { return Vec::new() };
+/// Returns what a person may not expect of a new run: that there is no worktree, changes that it does not see, work that is not merged.
+pub(super) fn at_start(header: &Header, in_place: bool) -> Vec<String> {
+    let (Some(_), Some(branch)) = (&header.worktree, &header.branch) else {
+        let text = "a worktree needs git: the steps work in the folder itself, as with --no-worktree";
+        return if in_place { Vec::new() } else { vec![text.to_owned()] };
+    };
     let mut warnings = Vec::new();
     let changed = worktree::changed_tracked(&header.root).unwrap_or(0);
     if changed > 0 {
@@ -30,6 +33,8 @@ pub(super) fn of_branch(header: &Header, folder: &Utf8Path) -> Option<String> {
     let found = store::git::head(folder)?.branch;
     (found.as_ref() != Some(branch)).then(|| {
         let found = found.unwrap_or_else(|| "a detached HEAD".to_owned());
-        format!("{folder} is on {found}, but {branch} will be merged when every step is done")
+        format!(
+            "{folder} is on {found}, but {branch} will be merged when every step is done, without commits made elsewhere"
+        )
     })
 }

@@ -34,7 +34,8 @@ impl Shown for ops::HistoryReport {
             let at = checkpoint.at.map_or_else(String::new, |at| at.to_string());
             let step = checkpoint.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
             page.text.bold(&checkpoint.id).plain(format!("  before {}{step}, {at}", checkpoint.replaced_by));
-            page.text.dim(format!("  {}, {} bytes", plural(checkpoint.files.len(), "file"), checkpoint.bytes)).end();
+            let size = || format!("{}, {} bytes", plural(checkpoint.files.len(), "file"), checkpoint.bytes);
+            page.text.dim(format!("  {}", checkpoint.what.clone().unwrap_or_else(size))).end();
             if checkpoint.is_damaged {
                 page.text.put(Tone::Warn, "        changed by another program since: it cannot be restored").end();
             }

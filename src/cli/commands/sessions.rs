@@ -226,7 +226,9 @@ const fn tone(status: SessionStatus) -> Tone {
     match status {
         SessionStatus::Completed | SessionStatus::Merged => Tone::Good,
         SessionStatus::Running => Tone::Bold,
-        SessionStatus::Interrupted | SessionStatus::Paused | SessionStatus::Waiting => Tone::Warn,
+        SessionStatus::Interrupted | SessionStatus::Merging | SessionStatus::Paused | SessionStatus::Waiting => {
+            Tone::Warn
+        }
         SessionStatus::Failed | SessionStatus::Unreadable => Tone::Bad,
         SessionStatus::GivenUp => Tone::Dim,
     }

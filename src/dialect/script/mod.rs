@@ -148,6 +148,10 @@ impl Journal for Script {
         past::restore_checkpoint(files, checkpoint)
     }
 
+    fn mended(&self, files: &FileSet) -> Option<[Edit; 2]> {
+        Session::read(files).ok()?.mended(files)
+    }
+
     fn truncated_tail(&self, files: &FileSet) -> Option<(RelPath, u64)> {
         let session = Session::read(files).ok()?;
         let is_truncated = matches!(session.remainder, Remainder::Truncated { .. });

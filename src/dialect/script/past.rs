@@ -1,15 +1,25 @@
 //! The history of a session: the state before each record of the journal can be restored.
 
+use std::time::Duration;
+
 use super::facts::Facts;
 use super::record::Event;
+use super::record::Record;
 use super::session::Session;
 use super::session::records;
 use super::state::State;
 use crate::dialect::EditError;
 use crate::dialect::PastCheckpoint;
+use crate::model::ChangeKind;
 use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Finding;
+use crate::model::clean_line;
+use crate::model::human_duration;
+use crate::model::mask_secrets;
+
+/// Characters of a text in a line of the history.
+const WHAT_CHARS: usize = 120;
 
 /// Lists the state before each record but the first, which started the session.
 pub(super) fn journal_checkpoints(files: &FileSet) -> Option<Vec<PastCheckpoint>> {
@@ -18,16 +28,51 @@ pub(super) fn journal_checkpoints(files: &FileSet) -> Option<Vec<PastCheckpoint>
         let (at, change, step) = match &record.event {
             Event::Change(change) => (Some(change.at), change.kind.as_str(), change.kind.step().cloned()),
             Event::Base(state) => (state.run.changed_at, "restore", None),
+            Event::Merge(merge) => (Some(merge.at), "merge", Some(merge.step.clone())),
         };
         PastCheckpoint {
             id: format!("{:06}", record.seq),
             at,
             change: change.to_owned(),
             step,
+            what: Some(what(record)).filter(|what| !what.is_empty()),
             file: files.state.clone(),
         }
     });
     Some(checkpoints.collect())
+}
+
+/// Returns what a record says besides its step: attempt, result, duration, reason.
+fn what(record: &Record) -> String {
+    let change = match &record.event {
+        Event::Change(change) => change,
+        Event::Base(_) => return "the state at a checkpoint".to_owned(),
+        Event::Merge(merge) => return if merge.done.is_some() { "completed" } else { "begun" }.to_owned(),
+    };
+    let facts = &record.facts;
+    let line = |text: &String| clean_line(&mask_secrets(text), WHAT_CHARS);
+    let mut parts: Vec<String> = change.kind.part().map(|part| format!("part {part}")).into_iter().collect();
+    match &change.kind {
+        ChangeKind::Begin { attempt, .. } => parts.push(format!("attempt {attempt}")),
+        ChangeKind::Finish(outcome) => {
+            let verdict = outcome.verdict.map(|verdict| verdict.to_string());
+            parts.push(verdict.unwrap_or_else(|| outcome.status.to_string()));
+            parts.extend(outcome.error.as_ref().or(facts.tolerated.as_ref()).or(outcome.summary.as_ref()).map(line));
+        }
+        ChangeKind::Approve { note, .. } | ChangeKind::Complete { note } => parts.extend(note.as_ref().map(line)),
+        ChangeKind::Pause { reason } | ChangeKind::Abort { reason, .. } => parts.extend(reason.as_ref().map(line)),
+        ChangeKind::Skip { .. }
+        | ChangeKind::Resume { .. }
+        | ChangeKind::RollBack(_)
+        | ChangeKind::Repair(_)
+        | ChangeKind::Start(_) => {}
+    }
+    parts.extend(facts.duration_ms.map(|spent| match spent {
+        ..10_000 => format!("{spent} ms"),
+        _ => human_duration(Duration::from_millis(spent)),
+    }));
+    parts.extend(facts.worktree.as_ref().map(|end| format!("worktree {}", line(end))));
+    parts.join(", ")
 }
 
 /// Records the state before a record as the current state.

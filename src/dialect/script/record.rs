@@ -16,6 +16,7 @@ use super::state::State;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::RelPath;
+use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::quoted;
 use crate::model::sha256_hex;
@@ -167,6 +168,18 @@ pub(crate) enum Event {
     Change(Change),
     /// The whole state at this point, from which a damaged journal continues.
     Base(Box<State>),
+    /// A step of the merge, which is no step of the run.
+    Merge(MergeRecord),
+}
+
+/// What happened to a step of the merge.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct MergeRecord {
+    pub(crate) at: Timestamp,
+    pub(crate) step: StepId,
+    /// Of its definition, once it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) done: Option<String>,
 }
 
 impl State {
@@ -183,6 +196,14 @@ impl State {
     pub(crate) fn apply(&mut self, record: &Record) {
         match &record.event {
             Event::Base(state) => self.clone_from(state),
+            Event::Merge(merge) => {
+                self.run.changed_at = Some(merge.at);
+                self.run
+                    .merge
+                    .get_or_insert_default()
+                    .extend(merge.done.as_ref().map(|digest| (merge.step.as_str().to_owned(), digest.clone())));
+                self.facts(&record.facts);
+            }
             Event::Change(change) => {
                 // A start clears the definition; every other change is about the new one.
                 let clears = matches!(change.kind, ChangeKind::Start(_));

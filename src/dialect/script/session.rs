@@ -12,10 +12,12 @@ use super::record::Header;
 use super::record::JournalEnd;
 use super::record::Record;
 use super::record::Remainder;
+use super::snapshot;
 use super::snapshot::Snapshot;
 use super::state::State;
 use crate::dialect::EditError;
 use crate::model::Change;
+use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::FileSet;
@@ -67,6 +69,28 @@ impl Session {
         Ok(Self { journal_file: files.state.clone(), header, journal_end, remainder, state, snapshot_problem })
     }
 
+    /// Returns the changes by which a journal that lost its last records continues from the checkpoint, and that counts the records that are
+    /// there; `None` if it lost none.
+    pub(super) fn mended(&self, files: &FileSet) -> Option<[Edit; 2]> {
+        if !matches!(self.remainder, Remainder::Lost { .. }) {
+            return None;
+        }
+        let snapshot = paths::snapshot(&paths::folder_of(&files.state)?)?;
+        let (bytes, end) = self.journal_end.append(Event::Base(Box::new(self.state.clone())), Facts::default());
+        let state = State { seq: end.seq, ..self.state.clone() };
+        let after = snapshot::write(&self.header.session, &state, &end);
+        let kind = match files.bytes(&self.journal_file) {
+            Some(_) => EditKind::Append { before_len: self.journal_end.length, bytes },
+            None => EditKind::Create { after: bytes },
+        };
+        let journal = Edit { path: self.journal_file.clone(), kind };
+        let kind = match files.files.get(&snapshot).map(|entry| &entry.content) {
+            Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
+            Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
+        };
+        Some([journal, Edit { path: snapshot, kind }])
+    }
+
     /// Returns the edit that records an event, and the new end of the journal. A newer state of the snapshot is recorded first.
     ///
     /// # Errors
@@ -79,9 +103,10 @@ impl Session {
             Remainder::Truncated { bytes } => Some(format!("its last {bytes} bytes are an incomplete record")),
             Remainder::Broken { line, reason } => Some(format!("line {line}: {reason}")),
             Remainder::Newer { line } => Some(format!("line {line} was written by a newer version")),
-            Remainder::Lost { records } => {
-                Some(format!("its last {records} records are gone; `piton resume {}` goes on", self.header.session))
-            }
+            Remainder::Lost { records } => Some(format!(
+                "its last {records} records are gone; `piton resume {} --yes` goes on",
+                self.header.session
+            )),
         };
         if let Some(problem) = problem {
             return Err(EditError::Unreadable { file: self.journal_file.as_str().to_owned(), problem });

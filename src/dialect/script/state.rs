@@ -56,6 +56,9 @@ pub(crate) struct RunState {
     pub(crate) worktree: Option<String>,
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub(crate) spent: Spent,
+    /// The steps of the merge that are done, each with the digest of its definition, from when the merge begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) merge: Option<BTreeMap<String, String>>,
 }
 
 /// What a run has spent, since a person last let it go over its limits.
@@ -394,6 +397,8 @@ impl State {
 
     fn begin(&mut self, id: &StepId, part: Option<&String>, (attempt, at): (u32, Timestamp), facts: &Facts) {
         self.go_on(Phase::Active, None);
+        // Its work is to be merged as well.
+        self.run.merge = None;
         if part.is_none() {
             self.run.spent.attempts = self.run.spent.attempts.saturating_add(1);
             self.run.spent.since = Some(at);

@@ -74,6 +74,7 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
         SessionStatus::Running
         | SessionStatus::Failed
         | SessionStatus::Interrupted
+        | SessionStatus::Merging
         | SessionStatus::Paused
         | SessionStatus::Waiting
         | SessionStatus::Unreadable => return kept(format!("it is {}", row.status.as_str()), None),

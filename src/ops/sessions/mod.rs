@@ -116,7 +116,8 @@ impl ProjectContext {
     fn sessions(&self) -> (Vec<RunLocation>, Vec<crate::model::Finding>) {
         let (mut locations, mut findings) = self.locations();
         locations.retain(|location| by_id(location.candidate.dialect).state_home() == StateHome::Home);
-        findings.retain(|finding| matches!(finding.code, FindingCode::SessionForeign | FindingCode::JobNotResumed));
+        let about_sessions = [FindingCode::SessionForeign, FindingCode::SessionEarlier, FindingCode::JobNotResumed];
+        findings.retain(|finding| about_sessions.contains(&finding.code));
         (locations, findings)
     }
 }
@@ -191,6 +192,10 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     row.status = status(run, &planned, &evidence.owner, is_merged);
     row.workflow.clone_from(&run.workflow);
     row.progress = planned.plan.progress;
+    let merges = session.as_ref().is_some_and(|session| session.state.run.merge.is_some());
+    if row.status == SessionStatus::Completed && merges && run.status == RunStatus::Active {
+        row.status = SessionStatus::Merging;
+    }
     let runs = if row.status == SessionStatus::Running { running(ctx, run) } else { None };
     row.position = runs.unwrap_or_else(|| position(&planned));
     row.started_at = run.started_at;
@@ -213,7 +218,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     let guest = opened.guest();
     (row.resume, row.next) = match row.status {
         SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused if waits => (None, None),
-        SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused => {
+        SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused | SessionStatus::Merging => {
             (Some(guest.map_or_else(|| format!("piton resume {id}"), |guest| guest.command)), None)
         }
         SessionStatus::Waiting => (None, Some(format!("piton plan {id}"))),

@@ -63,6 +63,8 @@ pub(crate) enum SessionStatus {
     Paused,
     /// A person decides about a step: a gate, or a review that refused.
     Waiting,
+    /// Every step is done, and the steps of its merge were begun.
+    Merging,
     /// Every step is done, and its work is not merged.
     Completed,
     /// Every step is done, and its work is merged.
@@ -77,6 +79,7 @@ impl SessionStatus {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Merging => "merging",
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
             Self::Paused => "paused",

@@ -302,6 +302,24 @@ fn c14_damage_is_found_and_never_taken_for_state() {
     std::fs::write(&header, "{\"format\": 1,").unwrap();
     stage.resume(&id).expect_code(4);
     assert_eq!(stage.executions(), ["1", "2"]);
+
+    // A sound journal needs no checkpoint. What `review.rs` does to the journal, the checkpoint makes up for.
+    let half = |text: &str| text[..text.len() / 2].to_owned();
+    let lying = |text: &str| text.replacen("\"attempts\":1", "\"attempts\":9", 1);
+    let newer = |text: &str| text.replacen("\"format\":1", "\"format\":99", 1);
+    for damage in [&half as &dyn Fn(&str) -> String, &lying, &newer] {
+        let stage = Stage::new(THREE);
+        let (_, id) = stage.run(&[]);
+        let checkpoint = stage.folder(&id).join("checkpoint.json");
+        let damaged = damage(&read(&checkpoint));
+        assert_ne!(damaged, read(&checkpoint));
+        std::fs::write(&checkpoint, damaged).unwrap();
+        let plan = stage.piton(["plan", &id, "-v", "--format", "text"]).run();
+        assert!(plan.stdout.contains("checkpoint.json cannot be used"), "{plan}");
+        repair(&stage);
+        stage.resume(&id).expect_code(0);
+        assert_eq!(stage.executions(), ["1", "2", "2", "3"]);
+    }
 }
 
 #[test]
@@ -349,14 +367,22 @@ fn c17_a_run_stops_where_nothing_can_be_recorded() {
 
 #[test]
 fn c18_a_resume_works_from_anywhere() {
-    let stage = Stage::new(THREE);
-    let workflow = read(&stage.sandbox.root().join("w.yml"));
-    stage.sandbox.file("some dir/my workflow.yml", &workflow).file("other/x", "");
-    let output = stage.piton(["run", "my workflow.yml"]).folder("some dir".into()).run().expect_code(7);
-    let id = session_of(&output.stderr);
-    repair(&stage);
-    stage.piton(["resume", &id]).folder("other".into()).run().expect_code(0);
-    assert_eq!(stage.executions(), ["1", "2", "2", "3"]);
+    for is_inside in [true, false] {
+        let stage = Stage::new(THREE);
+        let workflow = read(&stage.sandbox.root().join("w.yml"));
+        stage.sandbox.file("some dir/my workflow.yml", &workflow).file("other/x", "");
+        let output = stage.piton(["run", "my workflow.yml"]).folder("some dir".into()).run().expect_code(7);
+        let id = session_of(&output.stderr);
+        let folder = if is_inside { "other".into() } else { stage.sandbox.top().join("empty") };
+        for verb in ["status", "plan", "history"] {
+            let output = stage.piton([verb, &id]).folder(&folder).run().expect_code(0);
+            assert!(output.stdout.contains(&id), "{output}");
+        }
+        stage.piton(["sessions", "show", &id]).folder(&folder).run().expect_code(0);
+        repair(&stage);
+        stage.piton(["resume", &id]).folder(&folder).run().expect_code(0);
+        assert_eq!(stage.executions(), ["1", "2", "2", "3"]);
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod manners;
 mod merge;
 mod probe;
 mod prodigy;
+mod review;
 mod sessions;
 mod summary;
 mod support;

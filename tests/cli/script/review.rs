@@ -1,0 +1,279 @@
+//! What a review of the runner found, and holds now.
+
+use serde_json::Value;
+
+use super::support::Stage;
+use super::support::session_of;
+use crate::support::Output;
+use crate::support::run_tool;
+
+/// Three steps, of which the second fails.
+const FAILS: &str = "
+name: three
+steps:
+- shell: echo one >> LOG
+- shell: test -e LOG.fixed
+- shell: echo three >> LOG
+";
+/// Two steps for an agent, of which the second is a command that fails.
+const AGENTS: &str = "
+name: agents
+steps:
+- id: write
+  instructions: Write it
+- id: check
+  shell: test -e LOG.fixed
+";
+
+fn json_of(stage: &Stage, arguments: &[&str]) -> Output {
+    stage.piton(["--format", "json"].into_iter().chain(arguments.iter().copied())).run()
+}
+
+fn text_of(stage: &Stage, arguments: &[&str]) -> Output {
+    stage.piton(["--format", "text"].into_iter().chain(arguments.iter().copied())).run()
+}
+
+fn failed() -> (Stage, String) {
+    let stage = Stage::new(FAILS);
+    let (output, id) = stage.run(&[]);
+    output.expect_code(7);
+    (stage, id)
+}
+
+/// R-19, R-20.
+#[test]
+fn a_journal_that_lost_records_is_named_and_continues_from_the_checkpoint_after_a_yes() {
+    for kept in [None, Some(0), Some(2)] {
+        let (stage, id) = failed();
+        let journal = stage.folder(&id).join("journal.jsonl");
+        let text = std::fs::read_to_string(&journal).expect("a journal");
+        match kept {
+            None => std::fs::remove_file(&journal).expect("the sandbox is ours"),
+            Some(lines) => {
+                let lines: String = text.split_inclusive('\n').take(lines).collect();
+                std::fs::write(&journal, lines).expect("the sandbox is ours");
+            }
+        }
+        for verb in ["plan", "status"] {
+            let output = json_of(&stage, &[verb]).expect_code(9);
+            assert!(output.findings().contains(&"journal-missing".to_owned()), "{verb}: {output}");
+        }
+        let refused = stage.resume(&id).expect_code(9);
+        assert!(refused.stderr.contains("by its checkpoint done: 1"), "{refused}");
+        std::fs::write(format!("{}.fixed", stage.log()), "").expect("the sandbox is ours");
+        stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
+        assert_eq!(stage.executions(), ["one", "three"], "no finished step is repeated");
+    }
+}
+
+/// R-20, of a run that agents drive.
+#[test]
+fn a_run_of_agents_that_lost_records_continues_after_a_yes() {
+    let stage = Stage::new(AGENTS);
+    json_of(&stage, &["start", "w.yml", "--feature", "f"]).expect_code(0);
+    json_of(&stage, &["begin", "write"]).expect_code(0);
+    json_of(&stage, &["finish", "write"]).expect_code(0);
+    stage.piton(["exec", "check"]).run().expect_code(7);
+    let journal = stage.folder("f").join("journal.jsonl");
+    let text = std::fs::read_to_string(&journal).expect("a journal");
+    let first: String = text.split_inclusive('\n').take(1).collect();
+    std::fs::write(&journal, first).expect("the sandbox is ours");
+    let plan = json_of(&stage, &["plan"]).expect_code(9);
+    assert_eq!(plan.at("/data/progress/done"), 1, "the checkpoint counts");
+    assert!(plan.findings().contains(&"journal-missing".to_owned()), "{plan}");
+    let refused = json_of(&stage, &["skip", "check", "--reason", "x"]).expect_code(4);
+    assert!(refused.stdout.contains("piton resume f --yes"), "{refused}");
+    json_of(&stage, &["resume", "f", "--yes"]).expect_code(0);
+    json_of(&stage, &["skip", "check", "--reason", "x"]).expect_code(0);
+    assert_eq!(json_of(&stage, &["plan"]).expect_code(0).at("/data/progress/done"), 2);
+}
+
+/// R-21.
+#[test]
+fn a_workflow_names_its_only_open_session_and_several_are_listed_by_name() {
+    let (stage, first) = failed();
+    let resumed = stage.resume("three").expect_code(7);
+    assert!(resumed.stderr.contains(&first), "{resumed}");
+    let (_, second) = stage.run(&[]);
+    for name in [&["resume"][..], &["resume", "three"]] {
+        let refused = text_of(&stage, name).expect_code(8);
+        for id in [&first, &second] {
+            assert!(refused.stderr.contains(&format!("→ piton resume {id}   # ")), "{refused}");
+        }
+        assert!(refused.stderr.contains(". three, retry 2 (test -e"), "{refused}");
+    }
+}
+
+/// R-24.
+#[test]
+fn a_merge_that_was_cut_off_continues_at_the_step_that_did_not_finish() {
+    let stage = Stage::new(
+        "
+name: merges
+steps:
+- shell: echo a > a.txt; git add -A; git commit -qm a
+merge:
+  steps:
+  - shell: echo m1 >> LOG; printf word
+    capture: v
+  - shell: \"echo m2 ${v} >> LOG; [ -e LOG.fixed ] || kill -KILL $PPID\"
+  - shell: echo m3 >> LOG; git -C ${PROJECT_ROOT} merge -q ${merge.source_branch}
+",
+    );
+    let (output, id) = stage.run(&["--yes"]);
+    assert_ne!(output.code, 0, "{output}");
+    assert_eq!(stage.executions(), ["m1", "m2 word"]);
+    let row = json_of(&stage, &["sessions"]).at("/data/sessions/0");
+    assert_eq!((&row["status"], &row["resume"]), (&"merging".into(), &format!("piton resume {id}").into()), "{row}");
+    std::fs::write(format!("{}.fixed", stage.log()), "").expect("the sandbox is ours");
+    let resumed = stage.resume(&id).expect_code(0);
+    assert!(resumed.stderr.contains("merged"), "the yes was given before\n{resumed}");
+    assert_eq!(stage.executions(), ["m1", "m2 word", "m2 word", "m3"], "no finished step of the merge is repeated");
+    assert!(stage.sandbox.root().join("a.txt").exists());
+    assert_eq!(json_of(&stage, &["sessions"]).at("/data/sessions/0/status"), "merged");
+}
+
+/// R-28.
+#[test]
+fn outside_of_git_a_run_says_that_it_has_no_worktree() {
+    let stage = Stage::in_place("- shell: echo here >> LOG\n");
+    let (output, _) = stage.run(&[]);
+    assert!(output.expect_code(0).stderr.contains("a worktree needs git: the steps work in the folder itself"));
+    let (output, _) = stage.run(&["--no-worktree"]);
+    assert!(!output.expect_code(0).stderr.contains("a worktree needs git"));
+}
+
+/// R-38.
+#[test]
+fn commits_on_another_branch_of_the_worktree_are_named_at_the_end_and_nothing_is_merged() {
+    let stage = Stage::new(
+        "name: strays\nsteps:\n- shell: echo a > a.txt; git add -A; git commit -qm a\n- shell: test -e LOG.fixed\n",
+    );
+    let (output, id) = stage.run(&["--yes"]);
+    output.expect_code(7);
+    let worktree = stage.worktree(&id);
+    let stray = format!(
+        "cd {worktree} && git checkout -q -b other && echo o > o.txt && git add -A && git -c user.name=a -c user.email=a@b commit -qm o"
+    );
+    run_tool("/bin/sh".as_ref(), &["-c", &stray], &[]);
+    std::fs::write(format!("{}.fixed", stage.log()), "").expect("the sandbox is ours");
+    let output = stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
+    assert!(output.stderr.contains("Not merged: the worktree is on other, with 1 commit that"), "{output}");
+    assert!(!stage.sandbox.root().join("a.txt").exists(), "nothing was merged");
+    let sessions = text_of(&stage, &["sessions"]);
+    assert!(sessions.stdout.contains("completed, not merged"), "{sessions}");
+    stage.sandbox.git(["-C", worktree.as_str(), "switch", "--quiet", &format!("piton/{id}")]);
+    stage.sandbox.git(["-C", worktree.as_str(), "merge", "--quiet", "other"]);
+    stage.piton(["merge", &id, "--yes"]).run().expect_code(0);
+    assert!(stage.sandbox.root().join("o.txt").exists());
+}
+
+/// R-41.
+#[test]
+fn the_history_of_a_session_says_what_each_record_says() {
+    let (stage, id) = failed();
+    let history = json_of(&stage, &["history", &id]).expect_code(0);
+    let what = |item: &Value| {
+        format!("{} {}", item["replaced_by"].as_str().expect("a word"), item["what"].as_str().unwrap_or_default())
+    };
+    let all: Vec<String> = history.at("/data/checkpoints").as_array().into_iter().flatten().map(what).collect();
+    assert!(all[0].starts_with("finish failed, exit code 1"), "{all:?}");
+    assert_eq!(all[1], "begin attempt 1");
+    assert!(all[2].starts_with("finish completed, ") && all[2].ends_with(" ms"), "{all:?}");
+    let text = text_of(&stage, &["history", &id]).expect_code(0);
+    assert!(text.stdout.contains("  failed, exit code 1"), "{text}");
+    assert!(!text.stdout.contains("1 file, "), "{text}");
+}
+
+/// R-43.
+#[test]
+fn giving_up_takes_the_flag_of_consent() {
+    let (stage, id) = failed();
+    let given_up = stage.piton(["abort", &id, "--yes"]).run().expect_code(0);
+    assert!(given_up.stdout.contains("aborted"), "{given_up}");
+}
+
+/// R-45.
+#[test]
+fn help_begins_with_an_example_and_groups_flags_by_the_runs_that_they_are_for() {
+    let stage = Stage::in_place("- shell: 'true'\n");
+    for (verb, about, headings) in [
+        ("run", "Run a workflow file unattended", &["New runs:", "Runs that Piton drives:"][..]),
+        ("resume", "Resume an interrupted run", &["Runs that an agent drives:", "Runs that Piton drives:"]),
+    ] {
+        let help = stage.piton([verb, "--help"]).run().expect_code(0).stdout;
+        assert!(help.trim_start().starts_with(&format!("piton {verb} ")), "{help}");
+        assert!(help.contains(about), "{help}");
+        for heading in headings {
+            assert_eq!(help.matches(&format!("\n{heading}\n")).count(), 1, "{heading}\n{help}");
+        }
+        assert!(!help.contains("--prodigy-home"), "the options of every verb are named once\n{help}");
+        assert!(help.contains("`piton --help` has the options of every command"), "{help}");
+    }
+    let all = stage.piton(["--help"]).run().expect_code(0).stdout;
+    assert!(all.contains("Global options:") && all.contains("--prodigy-home"), "{all}");
+}
+
+/// R-45.
+#[test]
+fn a_flag_that_means_nothing_for_a_session_is_refused_by_name() {
+    let (stage, id) = failed();
+    for flags in [&["--to-step", "1"][..], &["--parallel"], &["--native"], &["--steps"], &["--budget", "100"]] {
+        let words = ["resume", &id].into_iter().chain(flags.iter().copied());
+        let refused = stage.piton(words).run().expect_code(2);
+        assert!(refused.stderr.contains(&format!("{} does not apply", flags[0])), "{refused}");
+    }
+    assert_eq!(stage.executions(), ["one"]);
+}
+
+/// R-46.
+#[test]
+fn the_worktree_is_named_once_and_by_a_short_path() {
+    let stage = Stage::new(FAILS);
+    let home = stage.sandbox.home().join("state");
+    let run = |words: &[&str]| {
+        let piton = stage.sandbox.piton(words.iter().copied()).real_clock();
+        piton.env("PITON_HOME", home.as_str()).run().expect_code(7)
+    };
+    let output = run(&["run", "w.yml"]);
+    let id = session_of(&output.stderr);
+    assert!(output.stderr.contains(" in ~/state/"), "{output}");
+    assert_eq!(output.stderr.matches("/worktrees/").count(), 1, "{output}");
+    assert!(!output.stderr.contains(home.as_str()), "{output}");
+    let resumed = run(&["resume", &id]);
+    assert_eq!(resumed.stderr.matches("Its work is kept in ~/state/").count(), 1, "{resumed}");
+}
+
+#[test]
+fn after_a_step_alone_failed_the_hint_is_that_step() {
+    let stage = Stage::new(AGENTS);
+    json_of(&stage, &["start", "w.yml", "--feature", "f"]).expect_code(0);
+    json_of(&stage, &["skip", "write", "--reason", "x"]).expect_code(0);
+    let failed = stage.piton(["--format", "text", "exec", "check"]).run().expect_code(7);
+    assert!(failed.stderr.contains("→ piton exec check --run f"), "{failed}");
+    std::fs::write(format!("{}.fixed", stage.log()), "").expect("the sandbox is ours");
+    stage.piton(["exec", "check", "--run", "f"]).run().expect_code(0);
+}
+
+#[test]
+fn sessions_in_the_earlier_place_are_one_finding() {
+    let (stage, id) = failed();
+    assert!(!json_of(&stage, &["list"]).findings().contains(&"session-earlier".to_owned()));
+    let home = stage.folder(&id).ancestors().nth(2).expect("the home of its records").to_owned();
+    for id in ["session-1", "session-2"] {
+        std::fs::create_dir_all(home.join("sessions").join(id)).expect("the sandbox is ours");
+        std::fs::write(home.join("sessions").join(id).join("session.json"), "{}").expect("the sandbox is ours");
+    }
+    for verb in ["list", "sessions"] {
+        let listed = json_of(&stage, &[verb]).expect_code(0);
+        let found = listed.at("/findings");
+        let earlier: Vec<&Value> =
+            found.as_array().into_iter().flatten().filter(|finding| finding["code"] == "session-earlier").collect();
+        assert_eq!(earlier.len(), 1, "{listed}");
+        assert!(
+            earlier[0]["message"].as_str().is_some_and(|text| text.starts_with("2 sessions of an earlier version"))
+        );
+        assert!(earlier[0]["fix"].as_str().is_some_and(|text| text.contains("piton run FILE")), "{listed}");
+    }
+    assert_eq!(json_of(&stage, &["list"]).at("/data/runs").as_array().map(Vec::len), Some(1));
+}
