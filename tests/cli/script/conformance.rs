@@ -303,7 +303,7 @@ fn c14_damage_is_found_and_never_taken_for_state() {
     stage.resume(&id).expect_code(4);
     assert_eq!(stage.executions(), ["1", "2"]);
 
-    // A sound journal needs no checkpoint. What `review.rs` does to the journal, the checkpoint makes up for.
+    // A sound journal needs no checkpoint; `hardships.rs` has the journal that lost records.
     let half = |text: &str| text[..text.len() / 2].to_owned();
     let lying = |text: &str| text.replacen("\"attempts\":1", "\"attempts\":9", 1);
     let newer = |text: &str| text.replacen("\"format\":1", "\"format\":99", 1);

@@ -40,32 +40,6 @@ fn failed() -> (Stage, String) {
     (stage, id)
 }
 
-///
-#[test]
-fn a_journal_that_lost_records_is_named_and_continues_from_the_checkpoint_after_a_yes() {
-    for kept in [None, Some(0), Some(2)] {
-        let (stage, id) = failed();
-        let journal = stage.folder(&id).join("journal.jsonl");
-        let text = std::fs::read_to_string(&journal).expect("a journal");
-        match kept {
-            None => std::fs::remove_file(&journal).expect("the sandbox is ours"),
-            Some(lines) => {
-                let lines: String = text.split_inclusive('\n').take(lines).collect();
-                std::fs::write(&journal, lines).expect("the sandbox is ours");
-            }
-        }
-        for verb in ["plan", "status"] {
-            let output = json_of(&stage, &[verb]).expect_code(9);
-            assert!(output.findings().contains(&"journal-missing".to_owned()), "{verb}: {output}");
-        }
-        let refused = stage.resume(&id).expect_code(9);
-        assert!(refused.stderr.contains("by its checkpoint done: 1"), "{refused}");
-        std::fs::write(format!("{}.fixed", stage.log()), "").expect("the sandbox is ours");
-        stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
-        assert_eq!(stage.executions(), ["one", "three"], "no finished step is repeated");
-    }
-}
-
 /// R-20, of a run that agents drive.
 #[test]
 fn a_run_of_agents_that_lost_records_continues_after_a_yes() {
