@@ -16,7 +16,6 @@ use super::shared_args::Global;
 use crate::model::Document;
 use crate::model::human_duration;
 use crate::model::plural;
-use crate::model::quoted;
 use crate::ops;
 use crate::ops::Exit;
 use crate::runner;
@@ -149,12 +148,12 @@ impl Screen {
                 let plan = format!("piton plan {session}");
                 text.line(format!("→ {}", if *goes_on { resume } else { &plan }))
             }
-            RunEnd::Waiting { step, what, verb, .. } => {
+            RunEnd::Waiting { step, what, decide, .. } => {
                 let message =
                     format!("⏸  Session {session} waits at step {step}: {what}; {done}/{total} steps completed");
                 text.put(Tone::Warn, message).end();
                 text.line(self.work(folder));
-                text.line(format!("→ piton {verb} {} --run {session} --by NAME --note WHY", quoted(step)));
+                text.line(format!("→ {}", decide.command(step, session)));
                 text.line(format!("→ {resume}"))
             }
             RunEnd::Interrupted(stop) => {

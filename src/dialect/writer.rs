@@ -164,7 +164,7 @@ pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Ve
             writer.begin(&Begun { step, part, agent, attempt: *attempt })?;
         }
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
-        ChangeKind::Approve { step, by, note, phases } => {
+        ChangeKind::Approve { step, by, note, phases, .. } => {
             writer.approve(&Approval { step, by: by.as_deref(), note: note.as_deref(), phases: *phases })?;
         }
         ChangeKind::Skip { step, part, reason, .. } => writer.skip(step, part.as_deref(), reason)?,

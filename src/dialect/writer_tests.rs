@@ -38,7 +38,7 @@ fn what_a_format_cannot_do_is_refused_with_what_to_do_instead() {
         (begin(None), "a stone cannot record that 1 begins: leave 1"),
         (ChangeKind::Finish(Box::new(Outcome::completed(step()))), "a stone cannot record how 1 ends: leave 1"),
         (
-            ChangeKind::Approve { step: step(), by: None, note: None, phases: None },
+            ChangeKind::Approve { step: step(), by: None, note: None, phases: None, choice: None },
             "a stone cannot record an approval of 1: leave 1",
         ),
         (

@@ -24,6 +24,17 @@ pub(super) fn on_step(verb: &str, step: &StepId, run: &RunId, tail: &str) -> Str
     with_argument(verb, step.as_str(), &format!("{}{tail}", option("run", run.as_str())))
 }
 
+/// Returns the command that approves a gate. The word in capitals stands for one of its answers.
+pub(super) fn approve(gate: &Step, run: &RunId, tail: &str) -> String {
+    let choose = if gate.options.is_empty() { "" } else { " --choose OPTION" };
+    on_step("approve", &gate.id, run, &format!("{choose}{tail}"))
+}
+
+/// Returns the command that gives an answer at a gate.
+pub(super) fn choose(gate: &Step, run: &RunId, word: &str) -> String {
+    on_step("approve", &gate.id, run, &format!("{} --by NAME", option("choose", word)))
+}
+
 /// Returns the command of a person's decision about a step. The words in capitals stand for what the person fills in.
 pub(super) fn decide(verb: &str, step: &StepId, run: &RunId) -> String {
     on_step(verb, step, run, " --by NAME --note WHY")

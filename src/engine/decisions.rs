@@ -15,6 +15,7 @@ use crate::model::StatementKind;
 use crate::model::Status;
 use crate::model::StepKind;
 use crate::model::StepReport;
+use crate::model::Timestamp;
 use crate::model::clean_line;
 
 /// Maximum length of the reason of a refusal, in characters.
@@ -115,6 +116,11 @@ impl Decisions {
     /// Returns in one sentence who asked for a step to be done again, and why.
     pub(super) fn redo(&self, at: usize) -> Option<String> {
         self.redo.get(&at).map(|decision| sentence(decision, "asked for it to be done again"))
+    }
+
+    /// Returns when a person asked for a step to be done again.
+    pub(super) fn redo_at(&self, at: usize) -> Option<Timestamp> {
+        self.redo.get(&at).map(|decision| decision.at)
     }
 
     /// Returns in one sentence who approved what follows when every step is done.

@@ -83,6 +83,20 @@ impl Chooser<'_> {
         let free = free
             .filter(|step| step.recorded)
             .map(|step| command::on_step("begin", &step.id, &self.reconciled.run.id, ""));
+        let gates = chosen.choices.iter().filter(|choice| choice.action == Action::Approve);
+        let expired: Vec<Finding> = gates
+            .filter_map(|gate| {
+                let message = self.reconciled.expired(gate.at, self.options.now)?;
+                let id = &self.reconciled.run.steps[gate.at].id;
+                let again = command::decide("redo", id, &self.reconciled.run.id);
+                Some(
+                    Finding::new(FindingCode::GateExpired, message)
+                        .on(id)
+                        .fix(format!("to have it asked again: `{again}`")),
+                )
+            })
+            .collect();
+        chosen.findings.extend(expired);
         for at in failures {
             let step = &self.reconciled.run.steps[at];
             let (code, what) = match self.reconciled.limit(at, self.options.attempt_limit) {

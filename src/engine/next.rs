@@ -451,7 +451,7 @@ impl<'a> Planner<'a> {
                 None
             }
             // After the failed work is redone, an approval closes the gate as before.
-            Action::Retry if self.is_gate(&next.step) => Some(command::on_step("approve", &next.step, run, "")),
+            Action::Retry if self.is_gate(&next.step) => at.map(|gate| command::approve(self.step(gate), run, "")),
             Action::Exec => Some(command::on_step("exec", &next.step, run, "")),
             Action::Run | Action::Retry | Action::Return => {
                 let agent = next.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
@@ -460,12 +460,13 @@ impl<'a> Planner<'a> {
             Action::Approve
                 if at.is_some_and(|gate| {
                     self.reconciled.is_refused_gate(gate)
+                        || self.reconciled.expired(gate, self.options.now).is_some()
                         || !self.reconciled.missing_documents(gate, evidence).is_empty()
                 }) =>
             {
                 None
             }
-            Action::Approve => Some(command::on_step("approve", &next.step, run, "")),
+            Action::Approve => at.map(|gate| command::approve(self.step(gate), run, "")),
             // Nothing is recorded in a file that cannot be read.
             Action::Verify if at.is_some_and(|at| self.reconciled.compared.unread.contains(&at)) => None,
             Action::Verify => at.map(|at| command::finish(self.step(at), run)),

@@ -189,19 +189,21 @@ impl Chooser<'_> {
         }
         let gate_at = self.reconciled.gate_before(at)?;
         let gate = &self.reconciled.run.steps[gate_at];
-        let (message, verb) = match gate.kind {
-            StepKind::Gate => {
-                (format!("{id} comes after {}, which is not approved; no option bypasses a gate", gate.id), "approve")
-            }
-            StepKind::Work | StepKind::Review | StepKind::Container => {
-                (format!("{id} comes after {}, a review that is not done; no option bypasses it", gate.id), "begin")
-            }
+        let (message, begin) = match gate.kind {
+            StepKind::Gate => (
+                format!("{id} comes after {}, which is not approved; no option bypasses a gate", gate.id),
+                command::approve(gate, run, ""),
+            ),
+            StepKind::Work | StepKind::Review | StepKind::Container => (
+                format!("{id} comes after {}, a review that is not done; no option bypasses it", gate.id),
+                command::on_step("begin", &gate.id, run, ""),
+            ),
         };
         // A gate that itself waits, or a review that said no, is not what comes next.
         let is_next = gate.recorded
             && self.reconciled.is_ready(gate_at)
             && self.reconciled.effective_status(gate_at) != EffectiveStatus::Failed;
-        let fix = if is_next { command::on_step(verb, &gate.id, run, "") } else { command::on_run("plan", run, "") };
+        let fix = if is_next { begin } else { command::on_run("plan", run, "") };
         Some(refused(message, fix))
     }
 

@@ -258,7 +258,7 @@ impl PlanInputs<'_> {
 fn ask_again(run: &Run, step: &Step) -> String {
     match step.kind {
         StepKind::Gate => {
-            format!("`{}` records the approval", command::on_step("approve", &step.id, &run.id, " --by NAME"))
+            format!("`{}` records the approval", command::approve(step, &run.id, " --by NAME"))
         }
         StepKind::Review | StepKind::Work | StepKind::Container => {
             format!("`{}` has it done", command::decide("redo", &step.id, &run.id))

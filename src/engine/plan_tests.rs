@@ -476,6 +476,7 @@ fn an_approval_of_the_merge_leaves_only_the_merge() {
             at: at(0),
             by: None,
             note: None,
+            choice: None,
             despite: None,
         });
         let statement = crate::model::Statement { run: "R".to_owned(), dialect: run.dialect, kind };

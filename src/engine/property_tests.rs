@@ -160,7 +160,7 @@ fn change(run: &Run, next: &Next) -> ChangeKind {
         Action::Run | Action::Exec | Action::Retry | Action::Return => {
             ChangeKind::Begin { step, part: None, agent: None, attempt: 0, reopens: Vec::new() }
         }
-        Action::Approve => ChangeKind::Approve { step, by: None, note: None, phases: None },
+        Action::Approve => ChangeKind::Approve { step, by: None, note: None, phases: None, choice: None },
         Action::Verify | Action::Merge | Action::Archive => {
             let outcome: Outcome = serde_json::from_value(serde_json::json!({"step": step})).unwrap();
             let is_review = run.step(&next.step).unwrap().kind == StepKind::Review;

@@ -10,6 +10,8 @@ use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingClass;
 use crate::model::FindingCode;
+use crate::model::GateEffect;
+use crate::model::GateOption;
 use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Options;
@@ -18,6 +20,7 @@ use crate::model::QuestionOption;
 use crate::model::RunHeader;
 use crate::model::RunId;
 use crate::model::Severity;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::quoted;
@@ -133,21 +136,33 @@ impl QuestionInput<'_> {
         let at = self.reconciled.graph.position(&step.id)?;
         let missing = self.reconciled.missing_documents(at, self.evidence);
         let mut options = match self.reconciled.writer_of(at).filter(|_| !missing.is_empty()) {
+            None if !step.options.is_empty() => step.options.iter().map(|option| self.answer(step, option)).collect(),
             None => vec![self.decide("approve", "approve it", &step.id, " --by NAME")],
             Some(writer) => vec![
                 self.decide("redo", "let it be written", &writer.id, BY_AND_WHY),
                 self.decide("override", "approve without it", &step.id, BY_AND_WHY),
             ],
         };
-        if step.returns_to.is_some() {
+        if step.returns_to.is_some() && step.options.is_empty() {
             let changes = command::on_step("finish", &step.id, self.run(), " --verdict NEEDS_REVISION --error TEXT");
             options.push(QuestionOption::new("changes", "request changes", changes).by_person());
         }
-        if self.reconciled.run.records.pause {
+        let is_word = step.options.iter().any(|option| option.word == "pause");
+        if self.reconciled.run.records.pause && !is_word {
             options.push(QuestionOption::new("pause", "pause the run", command::on_run("pause", self.run(), "")));
         }
         let although = if missing.is_empty() { String::new() } else { format!(", although {}", missing.join("; ")) };
         Some(ask(format!("Approve {}{although}?", gate.step.with_title(&gate.title)), options))
+    }
+
+    /// Returns the option that gives an answer at a gate, by its word.
+    fn answer(&self, gate: &Step, option: &GateOption) -> QuestionOption {
+        let label = match &option.effect {
+            GateEffect::Continue => "go on".to_owned(),
+            GateEffect::Stop => "stop here".to_owned(),
+            GateEffect::Return(step) => format!("go back to {step}"),
+        };
+        QuestionOption::new(&option.word, label, command::choose(gate, self.run(), &option.word)).by_person()
     }
 
     /// Asks whether the finished work may be merged, and then whether it was. Git commands are printed, never run.
@@ -200,6 +215,10 @@ impl QuestionInput<'_> {
         } else if finding.code == FindingCode::Rejected {
             let step = step?;
             let options = self.ways_out(step, "do the work again");
+            Some(ask(message.clone(), options))
+        } else if finding.code == FindingCode::GateExpired {
+            let again = self.decide("redo", "ask it again", step?, BY_AND_WHY);
+            let options = std::iter::once(again).chain(self.abort()).collect();
             Some(ask(message.clone(), options))
         } else if finding.code == FindingCode::OutcomeUnknown {
             let step = step?;

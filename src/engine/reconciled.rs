@@ -13,6 +13,7 @@ use crate::model::Attempt;
 use crate::model::DecisionKind;
 use crate::model::Evidence;
 use crate::model::Finding;
+use crate::model::GateEffect;
 use crate::model::Hold;
 use crate::model::Presence;
 use crate::model::ReviewVerdict;
@@ -21,7 +22,9 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::Timestamp;
 use crate::model::clean_line;
+use crate::model::human_duration;
 use crate::model::mask_secrets;
 use crate::model::safe_line;
 
@@ -421,12 +424,29 @@ impl ReconciledRun<'_> {
         let before = self.graph.depends_on(at);
         let finished_since = |on: &usize| self.run.steps[*on].finished_at > gate.finished_at;
         let says_no = gate.says_no() || (gate.review.is_none() && gate.agent.is_none());
+        // A person who chose to send the work back decided already.
+        let is_sent_back = |to: &StepId| gate.options.iter().any(|one| one.effect == GateEffect::Return(to.clone()));
         gate.kind == StepKind::Gate
             && says_no
+            && !gate.returns_to.as_ref().is_some_and(is_sent_back)
             && self.effective_status(at) == EffectiveStatus::Failed
             && !self.was_reworked(at)
             && !self.compared.decisions.worked_on_since(at, before)
             && !(gate.finished_at.is_some() && before.iter().any(finished_since))
+    }
+
+    /// Returns why an open gate takes no answer any more, if its time was over before `now`. The time begins when the gate is reached, is
+    /// answered without being passed, or is asked again.
+    pub(super) fn expired(&self, at: usize, now: Timestamp) -> Option<String> {
+        let gate = &self.run.steps[at];
+        let within = gate.answer_within.filter(|_| !self.effective_status(at).is_over() && self.is_ready(at))?;
+        let ends = self.graph.depends_on(at).iter().filter_map(|on| self.run.steps[*on].finished_at);
+        let asked = ends.chain(gate.finished_at).chain(self.compared.decisions.redo_at(at)).max();
+        let end = asked.or(self.run.started_at)?.plus(within);
+        (now >= end).then(|| {
+            let what = gate.id.with_title(&gate.title);
+            format!("{what} was not answered within {} and stopped the run", human_duration(within))
+        })
     }
 
     /// Tells whether the work of a step can be redone.

@@ -260,13 +260,29 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
     let decision = |step: Option<&StepId>, decision, by: &Option<String>, note: Option<&String>| {
         let despite = step.and_then(|step| run.step(step)).and_then(refusal_of);
         let (by, note) = (by.clone(), note.cloned());
-        StatementKind::Decision(Decision { step: step.cloned(), decision, at: change.at, by, note, despite })
+        StatementKind::Decision(Decision {
+            step: step.cloned(),
+            decision,
+            at: change.at,
+            by,
+            note,
+            choice: None,
+            despite,
+        })
     };
     let kind = match &change.kind {
         ChangeKind::Finish(outcome) if outcome.accepts => {
             let (step, at) = (Some(outcome.step.clone()), change.at);
             let (by, note, despite) = (outcome.agent.clone(), outcome.summary.clone(), outcome.despite.clone());
-            StatementKind::Decision(Decision { step, decision: DecisionKind::Accept, at, by, note, despite })
+            StatementKind::Decision(Decision {
+                step,
+                decision: DecisionKind::Accept,
+                at,
+                by,
+                note,
+                choice: None,
+                despite,
+            })
         }
         ChangeKind::Finish(outcome) => {
             let report = StepReport {
@@ -292,10 +308,15 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
             let ends = report.part.is_none();
             StatementKind::Report(Some(report).filter(|report| ends || says_something(report))?)
         }
-        ChangeKind::Approve { step, by, note, .. } => {
+        ChangeKind::Approve { step, by, note, choice, .. } => {
             let is_refused = run.step(step).and_then(refusal_of).is_some();
             let kind = if is_refused { DecisionKind::Accept } else { DecisionKind::Approve };
-            decision(Some(step), kind, by, note.as_ref())
+            match decision(Some(step), kind, by, note.as_ref()) {
+                StatementKind::Decision(decision) => {
+                    StatementKind::Decision(Decision { choice: choice.clone(), ..decision })
+                }
+                kind @ (StatementKind::Report(_) | StatementKind::Begun(_)) => kind,
+            }
         }
         ChangeKind::Skip { step, part: None, by, reason } => decision(Some(step), DecisionKind::Skip, by, Some(reason)),
         ChangeKind::Abort { by, reason } => decision(None, DecisionKind::Abort, by, reason.as_ref()),
@@ -435,6 +456,7 @@ pub(super) fn safe_decision(decision: Decision) -> Decision {
     Decision {
         by: sentence(decision.by),
         note: sentence(decision.note),
+        choice: sentence(decision.choice),
         despite: sentence(decision.despite),
         ..decision
     }

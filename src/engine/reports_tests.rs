@@ -134,7 +134,8 @@ fn a_decision_says_who_why_and_against_what() {
     rejected.review = review(ReviewVerdict::Rejected);
     rejected.error = Some("row counts differ".to_owned());
     let (by, note) = (Some("Bia".to_owned()), Some("known, see #7".to_owned()));
-    let decided = said_at(&run, 5, ChangeKind::Approve { step: StepId::new("V"), by, note, phases: None }).unwrap();
+    let decided =
+        said_at(&run, 5, ChangeKind::Approve { step: StepId::new("V"), by, note, phases: None, choice: None }).unwrap();
     step(&mut run, "V").status = Status::Completed;
     let (_, decisions) = handed(&run, vec![decided]);
     let [decision] = decisions.as_slice() else { panic!("{decisions:?}") };
@@ -173,6 +174,7 @@ pub(super) fn decided(run: &Run, seconds: i64, id: &str, decision: DecisionKind)
         at: at(seconds),
         by: Some("Ada".to_owned()),
         note: Some("the tests were wrong".to_owned()),
+        choice: None,
         despite: None,
     });
     Statement { run: run.id.to_string(), dialect: run.dialect, kind }

@@ -208,7 +208,7 @@ fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)>
         b'n' => judged(id, ReviewVerdict::NeedsRevision, &text),
         b'j' => judged(id, ReviewVerdict::Rejected, &text),
         b'o' => judged(id, ReviewVerdict::ApprovedWithConditions, &text),
-        b'a' => ChangeKind::Approve { step: id, by: some(&text), note: some(&text), phases: None },
+        b'a' => ChangeKind::Approve { step: id, by: some(&text), note: some(&text), phases: None, choice: None },
         b's' => ChangeKind::Skip { step: id, part: None, by: None, reason: text },
         b'p' => ChangeKind::Pause { reason: some(&text) },
         b'q' => ChangeKind::Abort { by: None, reason: some(&text) },

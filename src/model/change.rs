@@ -58,6 +58,9 @@ pub(crate) enum ChangeKind {
         /// How many phases the approved plan has.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phases: Option<u32>,
+        /// The answer, of a gate that offers several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        choice: Option<String>,
     },
     /// A step is skipped for good. Dependents count it as done, and every plan mentions it.
     Skip {
@@ -131,6 +134,9 @@ pub(crate) struct Outcome {
     /// The step that a failure returns to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) to_step: Option<StepId>,
+    /// The answer of a person at a gate that offers several. Set by `engine::transition`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) choice: Option<String>,
     /// Output variables of a part, kept for the context of later parts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) set: BTreeMap<String, Value>,
@@ -201,6 +207,8 @@ impl Outcome {
             commit: _,
             phases: _,
             to_step: _,
+            // A word of the definition.
+            choice: _,
             set,
             attempt: _,
             failures: _,
@@ -231,6 +239,7 @@ impl Outcome {
             commit: None,
             phases: None,
             to_step: None,
+            choice: None,
             set: BTreeMap::new(),
             document: None,
             attempt: 0,
@@ -377,7 +386,7 @@ impl ChangeKind {
         match &mut self {
             Self::Begin { step: _, part: _, agent, attempt: _, reopens: _ } => mask_all(agent),
             Self::Finish(outcome) => outcome.mask_secrets(),
-            Self::Approve { step: _, by, note, phases: _ } => mask_all(by.iter_mut().chain(note)),
+            Self::Approve { step: _, by, note, phases: _, choice: _ } => mask_all(by.iter_mut().chain(note)),
             Self::Skip { step: _, part: _, by, reason } => mask_all(by.iter_mut().chain([reason])),
             Self::Pause { reason } => mask_all(reason),
             Self::Abort { by, reason } => mask_all(by.iter_mut().chain(reason)),

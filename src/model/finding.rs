@@ -156,6 +156,7 @@ finding_codes! {
     VerdictMissing "verdict-missing" Info false "A review is recorded as completed without a verdict; it is taken as approved.";
     VerdictConflict "verdict-conflict" Warning true "A review is recorded as completed with a verdict that does not approve.";
     Rejected "rejected" Blocking true "A reviewer rejected the work: a person decides how to continue.", CheckedByChange;
+    GateExpired "gate-expired" Blocking true "A gate was not answered in its time, and stopped the run: a person has it asked again.", CheckedByChange;
     AttemptLimit "attempt-limit" Blocking true "The same step failed too often: a person decides how to continue.", CheckedByChange;
     ConditionsOpen "conditions-open" Warning true "An approval has conditions that are not met yet.";
     // Rule 6: next.

@@ -1,6 +1,6 @@
 //! The data types that all other modules share. No I/O, no clock, no imports from the rest of the crate.
 //!
-//! - Runs: `run` (`Run`, `Step`, `Proof`, `Part`), `detail` (what the agent of a step needs), `status`, `id`, `time`.
+//! - Runs: `run` (`Run`, `Step`, `Proof`, `Part`), `detail` (what the agent of a step needs), `gate` (the answers at a gate), `status`, `id`, `time`.
 //! - Evidence: `evidence` (what disk, git and processes show, and what to ask for), `session` (events of the client),
 //!   `guest` (witnesses and evidence for runs that are only read), `commit_names` (what the subjects of commits name).
 //! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `shown` (a step as
@@ -38,6 +38,7 @@ mod document;
 mod evidence;
 mod files;
 mod finding;
+mod gate;
 mod guest;
 mod id;
 mod nearest;
@@ -77,6 +78,7 @@ pub(crate) use files::{
     ReadProblem, ReadSpec, RelPath, RelPathError, STATE_COPY, name_of,
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
+pub(crate) use gate::{GateEffect, GateOption};
 pub(crate) use guest::{
     CommitLog, DeclaredFile, DeclaredState, Doubt, FileChange, Followers, GuestEvidence, GuestProof, GuestRequest,
     GuestWord, LogReach, LoggedCommit, Need, Pace, TouchedFile, Weight,

@@ -116,6 +116,9 @@ pub(crate) struct Decision {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
+    /// The answer, at a gate that offers several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) choice: Option<String>,
     /// What it was decided against: `REJECTED: row counts differ`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) despite: Option<String>,

@@ -1,5 +1,7 @@
 //! A run as read from its files, in Piton's vocabulary. Dialects build it, the engine evaluates it.
 
+use std::time::Duration;
+
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use serde_json::Value;
@@ -7,6 +9,7 @@ use serde_json::Value;
 use super::Cause;
 use super::Detail;
 use super::DialectId;
+use super::GateOption;
 use super::GuestProof;
 use super::Interruption;
 use super::Mode;
@@ -177,6 +180,10 @@ pub(crate) struct Step {
     pub(crate) hold: Option<Hold>,
     /// The step to go back to after a failure; `None` retries this step.
     pub(crate) returns_to: Option<StepId>,
+    /// The answers that a gate takes; empty for one that is approved or not.
+    pub(crate) options: Vec<GateOption>,
+    /// How long a gate waits for its answer, from when it is reached.
+    pub(crate) answer_within: Option<Duration>,
     /// The last verdict, for reviews.
     pub(crate) review: Option<Review>,
     /// How often it was started.
@@ -378,6 +385,8 @@ impl Step {
             dangling: Vec::new(),
             hold: None,
             returns_to: None,
+            options: Vec::new(),
+            answer_within: None,
             review: None,
             attempts: 0,
             failures: 0,

@@ -220,6 +220,7 @@ fn approval_of_end(run: &Run, kind: &ChangeKind, at: Timestamp) -> Option<Decisi
         at,
         by: by.as_deref().map(masked),
         note: note.as_deref().map(masked),
+        choice: None,
         despite: None,
     })
 }

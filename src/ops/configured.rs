@@ -37,7 +37,7 @@ pub(super) fn approve_locked(mut locked: LockedRun<'_>) -> Result<(LockedRun<'_>
         && let Some(gate) = next_gate(&locked)?
     {
         let (step, by, note) = (gate.clone(), Some(BY.to_owned()), Some(NOTE.to_owned()));
-        let kind = ChangeKind::Approve { step, by, note, phases: None };
+        let kind = ChangeKind::Approve { step, by, note, phases: None, choice: None };
         match locked.apply(kind, &locked.evidence(), locked.limits()) {
             Ok(_) => {}
             // What a person has to look at is not approved in advance.

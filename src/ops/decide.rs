@@ -44,6 +44,7 @@ pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<R
         at: locked.clock().now,
         by: request.by.as_deref().map(masked),
         note: request.note.as_deref().map(masked),
+        choice: None,
         despite: None,
     };
     let written = locked.decide(run, decision)?;

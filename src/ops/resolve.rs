@@ -43,8 +43,8 @@ pub(super) fn resolve_ids(
             let to_step = outcome.to_step.as_ref().map(|to| plan::resolve(run, to.as_str())).transpose()?;
             ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, commit, to_step, ..*outcome }))
         }
-        ChangeKind::Approve { step, by, note, phases } => {
-            ChangeKind::Approve { step: gate_of(run, find(&step, None)?.0), by, note, phases }
+        ChangeKind::Approve { step, by, note, phases, choice } => {
+            ChangeKind::Approve { step: gate_of(run, find(&step, None)?.0), by, note, phases, choice }
         }
         ChangeKind::Skip { step, part, by, reason } => {
             let (step, part) = find(&step, part)?;

@@ -239,7 +239,7 @@ fn take(
         let (step, decision, at) = (Some(step.clone()), *decision, locked.clock().now);
         locked.decide(
             locked.opened.run()?,
-            crate::model::Decision { step, decision, at, by: None, note, despite: None },
+            crate::model::Decision { step, decision, at, by: None, note, choice: None, despite: None },
         )?;
     }
     findings.extend(locked.take_lease("resume"));

@@ -19,6 +19,7 @@ use crate::model::Listing;
 use crate::model::OutputSchema;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
+use crate::model::StepKind;
 use crate::model::sha256_hex;
 use crate::schema;
 use crate::store;
@@ -118,7 +119,7 @@ fn unattended_key(step: &Step) -> Option<&'static str> {
     let keys = [
         ("when", step.when.is_some()),
         ("if_skipped", step.runs_if_skipped),
-        ("timeout", step.timeout.is_some()),
+        ("timeout", step.timeout.is_some() && step.kind() != StepKind::Gate),
         ("retry", step.retry.is_some()),
         ("capture", step.capture.is_some()),
         ("output_file", step.output_file.is_some()),

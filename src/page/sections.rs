@@ -440,6 +440,7 @@ fn in_full(report: &ShowReport, at: usize) -> Markup {
                     p {
                         "A person" @if let Some(by) = &decision.by { ", " bdi { (by) } "," }
                         " " (decision.decision.as_past()) " it at " time { (decision.at.in_seconds()) }
+                        @if let Some(choice) = &decision.choice { ", with " bdi { (clean_line(choice, 60)) } }
                         @if let Some(despite) = &decision.despite { " although " bdi { (clean_line(despite, 300)) } }
                         @if let Some(note) = &decision.note { ": " bdi { (clean_line(note, 300)) } }
                     }

@@ -9,6 +9,7 @@ use super::exec;
 use super::failed_log;
 use super::finish;
 use super::on_end;
+use super::report::Decide;
 use super::report::EndedStep;
 use super::report::RunEnd;
 use super::report::RunResult;
@@ -99,7 +100,11 @@ fn steps(
             return executor.context.interrupted(stop).map(Some);
         }
         if let Command::Gate(gate) = &step.command {
-            return waiting(executor, next.at, (gate.text.as_deref().unwrap_or(&step.title), "approve")).map(Some);
+            let words: Vec<&str> = gate.options.iter().map(|(option, _)| option.word.as_str()).collect();
+            let asked = gate.text.as_deref().unwrap_or(&step.title);
+            let what = if words.is_empty() { asked.to_owned() } else { format!("{asked}: {}", words.join(", ")) };
+            let verb = if words.is_empty() { Decide::Approve } else { Decide::Choose };
+            return waiting(executor, next.at, what, verb).map(Some);
         }
         let mut is_over = true;
         match one(executor, step, next)? {
@@ -114,7 +119,7 @@ fn steps(
                     (_, None) => Event::Completed { number, total, step: id },
                 });
                 if let Some(what) = verdict.and_then(|verdict| undecided(executor, step, verdict)) {
-                    return waiting(executor, next.at, (&what, "accept")).map(Some);
+                    return waiting(executor, next.at, what, Decide::Accept).map(Some);
                 }
             }
             StepOutcome::Skipped(why) => {
@@ -159,10 +164,10 @@ fn undecided(executor: &StepExecutor<'_>, step: &Step, verdict: ReviewVerdict) -
 }
 
 /// Stops where a person decides; a resume goes on from there.
-fn waiting(executor: &StepExecutor<'_>, at: usize, (what, verb): (&str, &'static str)) -> Result<RunEnd, RunError> {
+fn waiting(executor: &StepExecutor<'_>, at: usize, what: String, decide: Decide) -> Result<RunEnd, RunError> {
     let step = executor.context.workflow.steps[at].id.as_str().to_owned();
     executor.context.ledger().snapshot()?;
-    Ok(RunEnd::Waiting { step, number: at + 1, what: what.to_owned(), verb })
+    Ok(RunEnd::Waiting { step, number: at + 1, what, decide })
 }
 
 /// Runs one step with all its tries, and records each.

@@ -59,13 +59,7 @@ pub(crate) enum RunEnd {
     /// A step failed. The run can be resumed.
     Failed { step: String, number: usize, error: String, retryable: bool },
     /// It waits for the decision of a person about a step.
-    Waiting {
-        step: String,
-        number: usize,
-        what: String,
-        /// The verb that records the decision.
-        verb: &'static str,
-    },
+    Waiting { step: String, number: usize, what: String, decide: Decide },
     /// The step that was asked for is done.
     Stepped {
         step: String,
@@ -76,6 +70,29 @@ pub(crate) enum RunEnd {
     Interrupted(Stop),
     /// Nothing was run; this would be.
     Planned(Box<Preview>),
+}
+
+/// The decision that a run waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decide {
+    /// A gate is approved.
+    Approve,
+    /// One of the answers of a gate is given.
+    Choose,
+    /// Work is taken despite its review.
+    Accept,
+}
+
+impl Decide {
+    /// Returns the command that records the decision about a step.
+    pub(crate) fn command(self, step: &str, session: &str) -> String {
+        let (verb, choose) = match self {
+            Self::Approve => ("approve", ""),
+            Self::Choose => ("approve", " --choose OPTION"),
+            Self::Accept => ("accept", ""),
+        };
+        format!("piton {verb} {} --run {session}{choose} --by NAME --note WHY", quoted(step))
+    }
 }
 
 /// What happened to the worktree.
@@ -254,9 +271,9 @@ impl From<&RunResult> for RunReport {
                 report.failed = Some(FailedStep { step, number: *number, error, retryable: *retryable, log });
             }
             RunEnd::Stepped { .. } => report.status = ReportStatus::Stepped,
-            RunEnd::Waiting { step, number, what, verb } => {
+            RunEnd::Waiting { step, number, what, decide } => {
                 report.status = ReportStatus::Waiting;
-                let command = format!("piton {verb} {} --run {session} --by NAME --note WHY", quoted(step));
+                let command = decide.command(step, session);
                 report.waits_for =
                     Some(WaitingStep { step: step.clone(), number: *number, what: what.clone(), command });
             }

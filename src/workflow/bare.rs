@@ -48,7 +48,10 @@ pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
 
 /// Completes a step that was read or made: inherited settings, and its canonical form.
 pub(super) fn complete(mut step: Step, inherited: &Inherited) -> Step {
-    step.timeout = step.timeout.or(inherited.timeout);
+    // A gate waits for a person, and the default is for work.
+    if !matches!(step.command, Command::Gate(_)) {
+        step.timeout = step.timeout.or(inherited.timeout);
+    }
     if step.retry.is_none() && !matches!(step.command, Command::Agent(_) | Command::Gate(_)) {
         let is_claude = matches!(step.command, Command::Claude(_));
         step.retry = inherited.retry.clone().or_else(|| is_claude.then(Retry::of_claude));

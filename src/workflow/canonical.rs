@@ -1,5 +1,7 @@
 //! The canonical form of a step, so that equivalent definitions have the same digest. Pure.
 
+use std::time::Duration;
+
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -21,6 +23,8 @@ use super::WriteFile;
 use super::condition::Condition;
 use super::condition::Operand;
 use super::template::Template;
+use crate::model::GateEffect;
+use crate::model::GateOption;
 use crate::model::OutputSchema;
 use crate::model::PartKind;
 
@@ -35,6 +39,10 @@ pub(super) fn of(step: &Step) -> Value {
             canonical.insert(key.to_owned(), value);
         }
     };
+    let is_gate = matches!(step.command, Command::Gate(_));
+    // A gate is not run: its timeout decides what an answer does.
+    let answer_within = step.timeout.filter(|_| is_gate).map(|within| json!(millis(within)));
+    add("answer_within_ms", answer_within);
     add("reviews", step.reviews.as_ref().map(|of| json!(of.id)));
     add("outputs", (!step.outputs.is_empty()).then(|| step.outputs.iter().map(output).collect()));
     add("parts", (!step.parts.is_empty()).then(|| step.parts.iter().map(part).collect()));
@@ -70,6 +78,10 @@ pub(super) fn head(workflow: &Workflow) -> Value {
     json!({"env": env, "secrets": secrets.collect::<Map<String, Value>>(), "env_files": files})
 }
 
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 fn steps(steps: &[Step]) -> Value {
     steps.iter().map(|step| step.canonical.clone()).collect()
 }
@@ -89,6 +101,10 @@ fn command(command: &Command) -> Vec<(&'static str, Value)> {
             vec![("gate", gate.text.as_ref().map_or(Value::Bool(true), |text| json!(text)))]
                 .into_iter()
                 .chain(told.map(|told| ("instructions", told)))
+                .chain(
+                    (!gate.options.is_empty())
+                        .then(|| ("options", gate.options.iter().map(|(option, _)| self::option(option)).collect())),
+                )
                 .collect()
         }
         Command::Shell(program) => vec![("shell", text(program))],
@@ -100,6 +116,15 @@ fn command(command: &Command) -> Vec<(&'static str, Value)> {
         Command::WriteFile(file) => vec![("write_file", write_file(file))],
         Command::Validate(validate) => vec![("validate", self::validate(validate))],
     }
+}
+
+fn option(option: &GateOption) -> Value {
+    let does = match &option.effect {
+        GateEffect::Continue => json!("continue"),
+        GateEffect::Stop => json!("stop"),
+        GateEffect::Return(step) => json!({"return": step}),
+    };
+    json!({"word": option.word, "does": does})
 }
 
 fn options(options: &ClaudeOptions) -> Option<Value> {

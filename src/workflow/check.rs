@@ -8,6 +8,7 @@ use super::Workflow;
 use super::order::ancestors;
 use crate::document::TextPosition;
 use crate::document::definition::Problems;
+use crate::model::GateEffect;
 
 /// Adds problems of the steps as a whole.
 pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
@@ -142,7 +143,7 @@ fn gates(steps: &[Step], problems: &mut Problems<'_>) {
         | Command::Validate(_) => None,
     };
     let agents: BTreeMap<String, &Step> = steps.iter().filter_map(|step| Some((agent_of(step)?, step))).collect();
-    for step in steps {
+    for (at, step) in steps.iter().enumerate() {
         if let (Some(_), false) = (step.parts.first(), matches!(step.command, Command::Agent(_) | Command::Gate(_))) {
             let message = format!("parts are for an agent, and this is a `{}` step", step.kind_name());
             problems.add(step.id_place, message, "remove `parts`");
@@ -157,6 +158,21 @@ fn gates(steps: &[Step], problems: &mut Problems<'_>) {
             let of = &of.id;
             let message = format!("the gate `{id}` must be approved by a person, and `{agent}` is the agent of `{of}`");
             problems.add(gate.place, message, "name a person, or write `gate: true`");
+        }
+        for (option, place) in &gate.options {
+            let GateEffect::Return(to) = &option.effect else { continue };
+            let target = steps.iter().position(|other| other.id == *to);
+            let message = match target.map(|at| &steps[at].command) {
+                None => format!("the answer `{}` goes back to `{to}`, which is not a step", option.word),
+                Some(Command::Gate(_)) => {
+                    format!("the answer `{}` goes back to the gate `{to}`, which has no work to redo", option.word)
+                }
+                Some(_) if !ancestors(steps, at).contains(to) => {
+                    format!("the answer `{}` goes back to `{to}`, which `{id}` does not depend on", option.word)
+                }
+                Some(_) => continue,
+            };
+            problems.add(*place, message, format!("name a step with work that comes before `{id}`"));
         }
         if let Some(output) = step.outputs.first() {
             let message = format!("the gate `{id}` has an output, but a gate contains no work");

@@ -9,6 +9,7 @@ use super::condition::Condition;
 use super::json_path::JsonPath;
 use super::template::Template;
 use crate::document::TextPosition;
+use crate::model::GateOption;
 use crate::model::OutputSchema;
 use crate::model::PartKind;
 use crate::model::RelPath;
@@ -213,6 +214,8 @@ pub(crate) struct Gate {
     /// The approver, or the question.
     pub(crate) text: Option<String>,
     pub(crate) instructions: Option<Instructions>,
+    /// The answers to choose from; empty where it is approved or not.
+    pub(crate) options: Vec<(GateOption, TextPosition)>,
     /// An agent that the file names as well, which the checker refuses.
     pub(super) agent: Option<(String, TextPosition)>,
     pub(crate) place: TextPosition,

@@ -202,5 +202,11 @@ pub(super) fn gate(
             return None;
         }
     };
-    Some(Gate { text, instructions, agent: agent.map(|agent| (agent.text, agent.place)), place: node.place })
+    Some(Gate {
+        text,
+        instructions,
+        options: Vec::new(),
+        agent: agent.map(|agent| (agent.text, agent.place)),
+        place: node.place,
+    })
 }

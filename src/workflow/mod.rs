@@ -4,7 +4,7 @@
 //! There is one parser. A file in another form becomes the tree of a current one first: `earlier` for the first form of steps for
 //! agents, `prodigy` for the files of Prodigy (docs/formats/prodigy.md#the-workflow-file).
 //!
-//! - `parse` reads the file, `step` its steps (`bare` before their keys), `kinds` what has keys of its own, `artifacts` what a step leaves, `policy` timeouts,
+//! - `parse` reads the file, `step` its steps (`bare` before their keys), `kinds` what has keys of its own, `gate` the answers at a gate, `artifacts` what a step leaves, `policy` timeouts,
 //!   retries and captures, `values` templates and mappings; `definition` has the resulting types.
 //! - `order` resolves what each step depends on, `check` looks at the workflow as a whole, `names` at its variables.
 //! - `template` parses texts with variables, `condition` parses `when`, `shell` finds the quoting context of a variable, `json_path`
@@ -21,6 +21,7 @@ mod check;
 pub(crate) mod condition;
 mod definition;
 mod earlier;
+mod gate;
 mod inner;
 pub(crate) mod inputs;
 mod json_path;

@@ -203,6 +203,9 @@ fn set_by(step: &Step, set: &mut Vec<String>) {
     if matches!(step.command, Command::Gate(_)) {
         set.push(format!("{}.note", step.id));
     }
+    if matches!(&step.command, Command::Gate(gate) if !gate.options.is_empty()) {
+        set.push(format!("{}.choice", step.id));
+    }
     if matches!(step.command, Command::Claude(_)) {
         for of in OF_CLAUDE {
             set.extend([format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)]);

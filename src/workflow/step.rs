@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::AgentWork;
 use super::Claude;
 use super::Command;
+use super::Gate;
 use super::Group;
 use super::OnFailure;
 use super::OnIncomplete;
@@ -19,6 +20,7 @@ use super::bare::bare;
 use super::bare::complete;
 use super::condition::Condition;
 use super::condition::Operand;
+use super::gate;
 use super::kinds;
 use super::order::Listed;
 use super::policy;
@@ -42,7 +44,7 @@ use crate::model::clean_line;
 
 /// The keys that say what a step does.
 const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-const STEP_KEYS: [&str; 31] = [
+const STEP_KEYS: [&str; 33] = [
     "id",
     "title",
     "agent",
@@ -53,6 +55,8 @@ const STEP_KEYS: [&str; 31] = [
     "validate",
     "steps",
     "foreach",
+    "options",
+    "on_timeout",
     "instructions",
     "depends_on",
     "reviews",
@@ -90,6 +94,8 @@ const CLAUDE_KEYS: [&str; 8] = [
 const GROUP_KEYS: [&str; 4] = ["id", "title", "depends_on", "steps"];
 /// The keys that only a step of the workflow can have.
 const TOP_KEYS: [&str; 6] = ["depends_on", "reviews", "if_skipped", "outputs", "parts", "instructions"];
+/// The further keys of a gate.
+const GATE_KEYS: [&str; 2] = ["options", "on_timeout"];
 
 const VALIDATE_KEYS: [&str; 8] =
     ["shell", "claude", "steps", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];
@@ -356,12 +362,25 @@ fn command(
             problems.add(member.place, message, "remove it");
         }
     }
+    if kind != "gate" {
+        for member in map.members.iter().filter(|member| GATE_KEYS.contains(&member.key.as_str())) {
+            let message = format!("`{}` is for a gate, and this is a `{kind}` step", member.key);
+            problems.add(member.place, message, "remove it, or make the step a `gate`");
+        }
+    }
     if kind == "agent" || kind == "gate" {
         let instructions = map.text("instructions", problems).and_then(|text| kinds::told(text, problems));
         let agent = map.text("agent", problems);
         return match kind {
             "agent" => Some(Command::Agent(AgentWork { agent: agent.map(|agent| agent.text), instructions })),
-            _ => kinds::gate(map.take("gate")?, agent, instructions, problems).map(Command::Gate),
+            _ => {
+                let options = map.take("options").map(|node| gate::options(node, problems)).unwrap_or_default();
+                if let Some(text) = map.text("on_timeout", problems) {
+                    gate::on_timeout(&text, timeout.is_some(), problems);
+                }
+                let gate = kinds::gate(map.take("gate")?, agent, instructions, problems)?;
+                Some(Command::Gate(Gate { options, ..gate }))
+            }
         };
     }
     if let Some(member) = map.members.iter().find(|member| member.key == "instructions") {

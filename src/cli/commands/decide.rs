@@ -23,6 +23,9 @@ pub(in crate::cli) struct Approve {
     /// Number of phases in the approved plan, for systems that record it
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
     phases: Option<u32>,
+    /// The answer, at a gate that offers several (`options` of a workflow file)
+    #[arg(long, value_name = "OPTION")]
+    choose: Option<String>,
     #[command(flatten)]
     target: Target,
 }
@@ -31,7 +34,13 @@ impl Command for Approve {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let change = self.target.change("approve", || {
             let (by, note) = (self.by.clone(), self.note.clone());
-            Ok(ChangeKind::Approve { step: step_id(self.step.as_ref()), by, note, phases: self.phases })
+            Ok(ChangeKind::Approve {
+                step: step_id(self.step.as_ref()),
+                by,
+                note,
+                phases: self.phases,
+                choice: self.choose.clone(),
+            })
         })?;
         call.change(self.target.run.as_ref(), change)
     }

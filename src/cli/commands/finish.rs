@@ -109,6 +109,7 @@ impl Finish {
             commit: self.commit.clone(),
             phases: self.phases,
             to_step: self.to_step.as_ref().map(StepId::new),
+            choice: None,
             set: variables(&self.set)?,
             attempt: 0,
             failures: 0,

@@ -188,7 +188,8 @@ pub(in crate::cli) fn decided(decision: &Decision) -> String {
     let although = if decision.decision == DecisionKind::Override { " although" } else { " although it was" };
     let despite = decision.despite.as_ref().map_or_else(String::new, |despite| format!("{although} {despite}"));
     let note = decision.note.as_ref().map_or_else(String::new, |note| format!(". Note: {note}"));
-    format!("{what} was {}{by}{despite}{note}", decision.decision.as_past())
+    let choice = decision.choice.as_ref().map_or_else(String::new, |choice| format!(", with {choice}"));
+    format!("{what} was {}{by}{choice}{despite}{note}", decision.decision.as_past())
 }
 
 /// Adds a list; continuation lines of an item are indented below its first.

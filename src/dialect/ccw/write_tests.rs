@@ -303,7 +303,7 @@ fn what_cannot_be_written_is_refused() {
     assert!(matches!(refuse(finish("IMPL-9", Status::Failed)), EditError::Unsupported(_)));
     assert!(matches!(refuse(ChangeKind::Pause { reason: None }), EditError::Missing { .. }));
     assert!(matches!(refuse(finish("IMPL-9", Status::WaitingApproval)), EditError::Unsupported(_)));
-    let approve = ChangeKind::Approve { step: StepId::new("IMPL-9"), by: None, note: None, phases: None };
+    let approve = ChangeKind::Approve { step: StepId::new("IMPL-9"), by: None, note: None, phases: None, choice: None };
     assert!(matches!(refuse(approve), EditError::Unsupported(_)));
 }
 

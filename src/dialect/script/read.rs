@@ -1,6 +1,7 @@
 //! From the files of a session to a run.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::Map;
 use serde_json::Value;
@@ -26,6 +27,8 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::FollowUp;
+use crate::model::GateEffect;
+use crate::model::GateOption;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::OutputRequest;
@@ -313,7 +316,7 @@ impl Reader<'_> {
         };
         // What agents reported and people noted is in the brief as that.
         let reported: BTreeSet<String> = (steps.iter().filter(|step| is_for_an_agent(&step.definition)))
-            .flat_map(|step| ["summary", "verdict", "note"].map(|what| format!("{}.{what}", step.id)))
+            .flat_map(|step| ["summary", "verdict", "note", "choice"].map(|what| format!("{}.{what}", step.id)))
             .collect();
         let variables = self.session.state.variables.iter().filter(|(name, _)| !reported.contains(*name));
         variables.map(|(name, value)| (name.clone(), shown(value))).collect()
@@ -387,6 +390,8 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     step.idempotent = outline.idempotent;
     step.probe = outline.probe;
     step.definition = outline.definition;
+    step.options = options_of(&step.definition);
+    step.answer_within = step.definition.get("answer_within_ms").and_then(Value::as_u64).map(Duration::from_millis);
     copy_record(&mut step, state);
     if is_for_an_agent {
         let is_begun = state.status == Status::InProgress;
@@ -429,11 +434,35 @@ pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
     step.failures = state.failures;
     // A review that ended without a verdict says nothing about the work: it is done again itself.
     let failed = state.status == Status::Failed && state.verdict.is_none() && step.kind == StepKind::Review;
-    step.returns_to = reviewed(&step.definition).filter(|_| !failed);
+    step.returns_to = chosen_return(step, state.choice.as_deref()).or_else(|| reviewed(&step.definition));
+    step.returns_to.take_if(|_| failed);
     step.review = state.verdict.map(|verdict| Review { verdict, open_conditions: Some(state.conditions.clone()) });
     if step.kind == StepKind::Gate && step.status == Status::Failed && step.returns_to.is_none() {
         // Rejected without a step to return to: ask again.
         step.status = Status::WaitingApproval;
+    }
+}
+
+/// Returns the answers that a gate declares.
+fn options_of(definition: &Value) -> Vec<GateOption> {
+    let options = definition.get("options").and_then(Value::as_array).into_iter().flatten();
+    let option = |option: &Value| {
+        let effect = match option.get("does")? {
+            Value::String(word) if word == "continue" => GateEffect::Continue,
+            Value::String(_) => GateEffect::Stop,
+            back => GateEffect::Return(StepId::new(back.get("return")?.as_str()?)),
+        };
+        Some(GateOption { word: option.get("word")?.as_str()?.to_owned(), effect })
+    };
+    options.filter_map(option).collect()
+}
+
+/// Returns the step that an answer sends the run back to.
+fn chosen_return(gate: &Step, choice: Option<&str>) -> Option<StepId> {
+    let option = gate.options.iter().find(|option| Some(option.word.as_str()) == choice)?;
+    match &option.effect {
+        GateEffect::Return(step) => Some(step.clone()),
+        GateEffect::Continue | GateEffect::Stop => None,
     }
 }
 

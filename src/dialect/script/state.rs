@@ -149,6 +149,9 @@ pub(crate) struct StepState {
     /// The agent that did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
+    /// The last answer at a gate that offers several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) choice: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) verdict: Option<ReviewVerdict>,
     /// The conditions of the verdict that are not met yet.
@@ -208,6 +211,7 @@ impl Default for StepState {
             parts: BTreeMap::new(),
             part_outputs: BTreeMap::new(),
             agent: None,
+            choice: None,
             verdict: None,
             conditions: Vec::new(),
             reopened_at: None,
@@ -237,8 +241,8 @@ impl State {
                     self.leave(&outcome.step, [("summary", outcome.summary.clone()), ("verdict", verdict)]);
                 }
             }
-            ChangeKind::Approve { step, note, .. } => {
-                self.leave(step, [("note", note.clone())]);
+            ChangeKind::Approve { step, note, choice, .. } => {
+                self.leave(step, [("note", note.clone()), ("choice", choice.clone())]);
                 self.set_phase(Phase::Active, None);
                 let digest = self.digest_of(step);
                 let state = self.step(step);
@@ -246,6 +250,7 @@ impl State {
                     status: Status::Completed,
                     finished_at: Some(change.at),
                     digest,
+                    choice: choice.clone(),
                     attempts: state.attempts,
                     started_at: state.started_at,
                     ..StepState::default()
@@ -456,6 +461,7 @@ impl State {
         if outcome.agent.is_some() {
             step.agent.clone_from(&outcome.agent);
         }
+        step.choice.clone_from(&outcome.choice);
         step.verdict = outcome.verdict;
         step.conditions.clone_from(&outcome.conditions);
         step.status = outcome.status;

@@ -47,9 +47,9 @@ impl TransitionCheck<'_> {
             }
             StepKind::Gate => {
                 // Where it cannot be approved either, that is why it cannot begin.
-                self.approve(id.clone(), None, None, None)?;
+                self.approvable(at, None)?;
                 let message = format!("{} is a gate: a person approves it", id.with_title(&step.title));
-                Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]))
+                Err(refuse(RefusalKind::Person, message, [self.approval(at)]))
             }
             StepKind::Container => {
                 let message = format!("{id} has no work of its own; run its child steps");
@@ -245,7 +245,7 @@ impl TransitionCheck<'_> {
             StepKind::Review if has_conditions => {
                 format!("once that is met: `{}`", command::finish(gate, &self.reconciled.run.id))
             }
-            StepKind::Gate if is_next => self.command("approve", &gate.id, ""),
+            StepKind::Gate if is_next => self.approval(at),
             StepKind::Review if is_next => self.command("begin", &gate.id, ""),
             StepKind::Gate | StepKind::Review | StepKind::Work | StepKind::Container => self.plan(),
         };
@@ -400,6 +400,11 @@ impl TransitionCheck<'_> {
     /// Returns the command of a person's decision about a step.
     pub(super) fn decision(&self, verb: &str, id: &StepId) -> String {
         command::decide(verb, id, &self.reconciled.run.id)
+    }
+
+    /// Returns the command that approves a gate.
+    pub(super) fn approval(&self, at: usize) -> String {
+        command::approve(&self.reconciled.run.steps[at], &self.reconciled.run.id, "")
     }
 
     pub(super) fn command(&self, verb: &str, id: &StepId, tail: &str) -> String {

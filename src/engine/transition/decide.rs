@@ -41,7 +41,8 @@ pub(crate) fn decide(
 ) -> Result<Decided, Refusal> {
     let graph = Graph::of(run);
     let reconciled = reconcile(run, &graph, evidence, load_findings);
-    let check = TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &reconciled), evidence, limits };
+    let now = decision.at;
+    let check = TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &reconciled), evidence, limits, now };
     check.decide(decision)
 }
 
@@ -105,6 +106,8 @@ impl TransitionCheck<'_> {
             }))
         };
         let about = match self.reconciled.effective_status(at) {
+            // It is asked again, and has its whole time for the answer.
+            _ if self.reconciled.expired(at, self.now).is_some() => vec![at],
             EffectiveStatus::Unreadable if self.reconciled.has_unknown_word(at) => vec![at],
             EffectiveStatus::Unreadable => return Err(self.unreadable(step)),
             EffectiveStatus::OpenContainer => {
@@ -113,7 +116,7 @@ impl TransitionCheck<'_> {
             }
             EffectiveStatus::Waiting => {
                 let message = format!("{} waits for a person's approval", id.with_title(&step.title));
-                return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
+                return Err(refuse(RefusalKind::Person, message, [self.approval(at)]));
             }
             EffectiveStatus::Open
             | EffectiveStatus::Interrupted

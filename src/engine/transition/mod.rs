@@ -5,6 +5,7 @@
 mod amend;
 mod checks;
 mod decide;
+mod gate;
 
 use checks::agreed_status;
 use checks::find_part;
@@ -30,6 +31,7 @@ use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::Timestamp;
 use crate::model::are;
 use crate::model::plural;
 pub(super) use checks::open_parts;
@@ -100,7 +102,7 @@ pub(super) fn admit_reconciled(
     Change { at, kind }: Change,
     limits: ChangeLimits,
 ) -> Result<Admitted, Refusal> {
-    let check = TransitionCheck { reconciled, evidence, limits };
+    let check = TransitionCheck { reconciled, evidence, limits, now: at };
     rollback::check_writable(check.reconciled.run)?;
     let verdict = match kind {
         // The dialect refuses it and says what to do instead.
@@ -108,8 +110,8 @@ pub(super) fn admit_reconciled(
         ChangeKind::Begin { step, part, agent, .. } => check.begin(&step, part, agent),
         ChangeKind::Finish(outcome) if outcome.accepts => check.accept(*outcome),
         ChangeKind::Finish(outcome) => check.finish(*outcome),
-        ChangeKind::Approve { step, by, note, phases } => {
-            check.check_phases(phases).and_then(|()| check.approve(step, by, note, phases))
+        ChangeKind::Approve { step, by, note, phases, choice } => {
+            check.check_phases(phases).and_then(|()| check.approve(step, (by, note), phases, choice))
         }
         ChangeKind::Skip { step, part, by, reason } => check.skip(step, part, by, reason),
         ChangeKind::Pause { .. } => check.stop(kind, RunStatus::Paused, "is paused already"),
@@ -143,6 +145,7 @@ struct TransitionCheck<'a> {
     reconciled: ReconciledRun<'a>,
     evidence: &'a Evidence,
     limits: ChangeLimits,
+    now: Timestamp,
 }
 
 impl TransitionCheck<'_> {
@@ -190,7 +193,7 @@ impl TransitionCheck<'_> {
             }
             EffectiveStatus::Waiting => {
                 let message = format!("{id} waits for a person's approval");
-                return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
+                return Err(refuse(RefusalKind::Person, message, [self.approval(at)]));
             }
             EffectiveStatus::Unreadable | EffectiveStatus::OpenContainer => return Err(self.unreadable(step)),
         };
@@ -228,6 +231,7 @@ impl TransitionCheck<'_> {
         self.check_not_aborted()?;
         let part = outcome.part.as_ref().map(|part| find_part(step, part)).transpose()?;
         outcome.step = step.id.clone();
+        outcome.choice = None;
         outcome.status = agreed_status(&outcome)?;
         self.check_phases(outcome.phases)?;
         self.check_target(at, &outcome)?;
@@ -260,13 +264,13 @@ impl TransitionCheck<'_> {
             EffectiveStatus::Failed if step.kind == StepKind::Review => {}
             EffectiveStatus::Failed if self.reconciled.is_refused_gate(at) => {
                 let (step, by, note) = (id.clone(), outcome.agent, outcome.summary);
-                return Ok(Admission::Admit(ChangeKind::Approve { step, by, note, phases: None }));
+                return Ok(Admission::Admit(ChangeKind::Approve { step, by, note, phases: None, choice: None }));
             }
             EffectiveStatus::Conditions => {}
             EffectiveStatus::Open if self.reconciled.compared.decisions.refusal(at).is_some() => {}
             EffectiveStatus::Unreadable if self.reconciled.has_unknown_word(at) && step.kind == StepKind::Gate => {
                 let (step, by, note) = (id.clone(), outcome.agent, outcome.summary);
-                return Ok(Admission::Admit(ChangeKind::Approve { step, by, note, phases: None }));
+                return Ok(Admission::Admit(ChangeKind::Approve { step, by, note, phases: None, choice: None }));
             }
             EffectiveStatus::Unreadable if self.reconciled.has_unknown_word(at) => {
                 outcome.verdict = outcome.verdict.filter(|_| step.kind == StepKind::Review);
@@ -312,7 +316,7 @@ impl TransitionCheck<'_> {
         {
             let what = if step.kind == StepKind::Gate { "is a gate" } else { "waits for approval" };
             let message = format!("{} {what}: only a person's approval closes it", id.with_title(&step.title));
-            return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
+            return Err(refuse(RefusalKind::Person, message, [self.approval(at)]));
         }
         if outcome.part.is_none()
             && let Some(already) = self.is_recorded(at, outcome)?
@@ -372,52 +376,6 @@ impl TransitionCheck<'_> {
             }
             (_, _, _) => Ok(None),
         }
-    }
-
-    fn approve(
-        &self,
-        id: StepId,
-        by: Option<String>,
-        note: Option<String>,
-        phases: Option<u32>,
-    ) -> Result<Admission, Refusal> {
-        let (at, step) = self.find(&id)?;
-        self.check_not_aborted()?;
-        let effective_status = self.reconciled.effective_status(at);
-        match (effective_status, step.kind) {
-            (EffectiveStatus::Unreadable, _) => return Err(self.unreadable(step)),
-            // What it approved was changed since, and a person approves it again.
-            (EffectiveStatus::Done, StepKind::Gate)
-                if self.reconciled.compared.reasons.get(at).is_some_and(|why| !why.is_empty()) => {}
-            (EffectiveStatus::Done, StepKind::Gate) if self.reconciled.is_unrecorded(at) => {}
-            (EffectiveStatus::Done, StepKind::Gate | StepKind::Review) => {
-                if let (Some(phases), Some(first)) = (phases, self.reconciled.run.steps.first()) {
-                    let message = format!("{id} is approved already; the number of phases is recorded with the plan");
-                    let record = self.command("finish", &first.id, &format!(" --phases {phases}"));
-                    return Err(refuse(RefusalKind::No, message, [record]));
-                }
-                return Ok(Admission::Already(format!("{id} is approved already")));
-            }
-            (EffectiveStatus::Done, StepKind::Work | StepKind::Container) => {
-                return Ok(Admission::Already(format!("{id} is done already")));
-            }
-            (EffectiveStatus::Waiting | EffectiveStatus::Conditions, _) => {}
-            (EffectiveStatus::Failed, StepKind::Review) => return Err(self.says_no(at)),
-            (EffectiveStatus::Failed, StepKind::Gate) if self.reconciled.is_refused_gate(at) => {
-                return Err(self.says_no(at));
-            }
-            (EffectiveStatus::Skipped | EffectiveStatus::Cancelled | EffectiveStatus::OpenContainer, _)
-            | (_, StepKind::Work | StepKind::Review | StepKind::Container) => {
-                let message = format!("{id} ({}) does not wait for approval; it is {}", step.title, step.status);
-                return Err(refuse(RefusalKind::No, message, [self.plan()]));
-            }
-            (_, StepKind::Gate) => {
-                self.check_gates(at)?;
-                self.check_dependencies(at)?;
-            }
-        }
-        self.check_documents(at)?;
-        Ok(Admission::Admit(ChangeKind::Approve { step: id, by, note, phases }))
     }
 
     fn skip(&self, id: StepId, part: Option<String>, by: Option<String>, reason: String) -> Result<Admission, Refusal> {

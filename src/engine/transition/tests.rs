@@ -130,7 +130,7 @@ fn judge(id: &str, status: Status, verdict: ReviewVerdict) -> ChangeKind {
 }
 
 pub(super) fn approve(id: &str) -> ChangeKind {
-    ChangeKind::Approve { step: StepId::new(id), by: None, note: None, phases: None }
+    ChangeKind::Approve { step: StepId::new(id), by: None, note: None, phases: None, choice: None }
 }
 
 pub(super) fn skip(id: &str) -> ChangeKind {

@@ -17,6 +17,7 @@ fn statement(run: &str, note: &str) -> Statement {
         at: time("2026-01-01T00:00:00Z"),
         by: None,
         note: Some(note.to_owned()),
+        choice: None,
         despite: None,
     };
     Statement { run: run.to_owned(), dialect: DialectId::Ccw, kind: StatementKind::Decision(decision) }

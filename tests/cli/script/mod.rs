@@ -9,6 +9,7 @@ mod dialect;
 mod drivers;
 mod dry_run;
 mod ends;
+mod gates;
 mod hardships;
 mod keys;
 mod kills;

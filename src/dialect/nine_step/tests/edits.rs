@@ -127,6 +127,7 @@ fn approval_at_the_gate_is_recorded_with_who_and_when() {
         by: Some("ann".to_owned()),
         note: Some("go".to_owned()),
         phases: None,
+        choice: None,
     };
     let text = edited(&files(&before), kind);
     let after = value(&text);
@@ -144,8 +145,10 @@ fn approval_at_the_gate_is_recorded_with_who_and_when() {
 fn approval_where_it_is_waited_for_completes_the_step() {
     let before =
         state("{\"phase\": 1, \"step\": 4, \"agent\": \"code-reviewer\", \"status\": \"waiting_approval\"}", "");
-    let text =
-        edited(&files(&before), ChangeKind::Approve { step: step_id("1:4"), by: None, note: None, phases: None });
+    let text = edited(
+        &files(&before),
+        ChangeKind::Approve { step: step_id("1:4"), by: None, note: None, phases: None, choice: None },
+    );
     let run = super::run(&text);
     assert_eq!(step(&run, "1:4").status, Status::Completed);
     assert_eq!(step(&run, "1:4").review.as_ref().unwrap().verdict, ReviewVerdict::Approved);
@@ -174,8 +177,10 @@ fn approving_open_conditions_says_that_they_are_met() {
         "{\"phase\": 1, \"step\": 4, \"status\": \"approved_with_conditions\", \"conditions\": [\"add a test\"]}",
         "",
     );
-    let text =
-        edited(&files(&before), ChangeKind::Approve { step: step_id("1:4"), by: None, note: None, phases: None });
+    let text = edited(
+        &files(&before),
+        ChangeKind::Approve { step: step_id("1:4"), by: None, note: None, phases: None, choice: None },
+    );
     let run = super::run(&text);
     assert_eq!(step(&run, "1:4").review.as_ref().unwrap().open_conditions, Some(Vec::new()));
 }

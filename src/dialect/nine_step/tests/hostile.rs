@@ -313,7 +313,13 @@ fn any_change() -> impl Strategy<Value = ChangeKind> {
             attempt: 0,
             reopens: Vec::new()
         }),
-        id.clone().prop_map(|step| ChangeKind::Approve { step, by: None, note: Some("ok".to_owned()), phases: None }),
+        id.clone().prop_map(|step| ChangeKind::Approve {
+            step,
+            by: None,
+            note: Some("ok".to_owned()),
+            phases: None,
+            choice: None
+        }),
         id.clone().prop_map(|step| ChangeKind::Skip { step, part: None, by: None, reason: "not needed".to_owned() }),
         (1_u32..3, 0_usize..10).prop_map(|(phase, step)| ChangeKind::RollBack(Box::new(back_to(phase, step)))),
         Just(ChangeKind::Pause { reason: Some("lunch".to_owned()) }),
