@@ -127,6 +127,7 @@ impl From<RunError> for CommandError {
             ProblemKind::Newer => Exit::Newer,
             ProblemKind::Conflict => Exit::Conflict,
             ProblemKind::Person => Exit::Person,
+            ProblemKind::Failed => Exit::StepFailed,
             ProblemKind::Stopped(stop) => exit_of(stop),
         };
         Self { findings: problem.findings, ..Self::new(kind, problem.message, problem.hints) }

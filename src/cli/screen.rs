@@ -90,7 +90,7 @@ impl Screen {
             Ok(result) => result,
             Err(error) => return self.refuse(&CommandError::from(error)),
         };
-        let exit = exit_of(&result.end);
+        let exit = if result.failed_stop.is_some() { Exit::StepFailed } else { exit_of(&result.end) };
         let printed = match self.stdout {
             Stdout::Steps => self.say_end(&result),
             Stdout::Document => {
@@ -115,7 +115,20 @@ impl Screen {
     }
 
     fn say_end(&self, result: &RunResult) -> std::io::Result<()> {
-        let RunResult { session, folder, resume, end, done, tolerated, claude, steps, log, total } = result;
+        let RunResult {
+            session,
+            folder,
+            resume,
+            end,
+            done,
+            tolerated,
+            up_to_date,
+            claude,
+            steps,
+            log,
+            total,
+            failed_stop: _,
+        } = result;
         let mut text = Text::default();
         match end {
             RunEnd::Planned(preview) => return output::print_text(&render::preview(preview, self.is_verbose)),
@@ -126,8 +139,12 @@ impl Screen {
                     WorktreeOutcome::InPlace | WorktreeOutcome::Kept => "",
                 };
                 let never = if *tolerated > 0 { format!(", {tolerated} of them never passed") } else { String::new() };
-                text.put(Tone::Good, format!("✅ Session {session} is complete: {done}/{total} steps{never}{merged}"))
-                    .end()
+                let same = if *up_to_date > 0 { format!(", {up_to_date} up to date") } else { String::new() };
+                text.put(
+                    Tone::Good,
+                    format!("✅ Session {session} is complete: {done}/{total} steps{same}{never}{merged}"),
+                )
+                .end()
             }
             RunEnd::Failed { step, .. } => {
                 text.put(

@@ -165,6 +165,7 @@ pub(super) fn definition(data: &[u8]) {
         description: None,
         issues: Vec::new(),
         below: None,
+        included: Vec::new(),
         imported_from: None,
         adopted_from: None,
     };

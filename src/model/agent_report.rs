@@ -2,8 +2,10 @@
 
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::ReviewVerdict;
+use super::mask_secrets;
 use super::safe_line;
 use super::safe_text;
 
@@ -15,6 +17,8 @@ const LINE_CHARS: usize = 600;
 const FINDINGS_LIMIT: usize = 40;
 /// Maximum number of lines from the end of a message that are read.
 const LINES_LIMIT: usize = 400;
+/// The largest result of a step, in bytes.
+pub(crate) const RESULT_LIMIT: usize = 1 << 20;
 /// What stands for the rest of a text that is too long.
 const CUT_OFF: &str = "… (cut off)";
 
@@ -60,6 +64,9 @@ pub(crate) struct AgentReport {
     pub(crate) verdict: Option<ReviewVerdict>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) findings: Vec<String>,
+    /// The JSON of the last fenced block of the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) result: Option<Value>,
 }
 
 /// A line `KEY: value` of a report.
@@ -101,6 +108,7 @@ impl AgentReport {
             tests: line_of(Key::Tests),
             verdict: ReviewVerdict::ALL.iter().copied().find(|word| Some(word.as_str()) == verdict.as_deref()),
             findings: text_of(Key::Findings).map(|text| findings(&text)).unwrap_or_default(),
+            result: result_of(&mask_secrets(message)),
         })
     }
 
@@ -113,6 +121,17 @@ impl AgentReport {
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("\n"))
     }
+}
+
+/// Returns the JSON that a message ends with: the whole message, or its last block in a fence of `json` that parses.
+pub(crate) fn result_of(message: &str) -> Option<Value> {
+    if message.len() > RESULT_LIMIT {
+        return None;
+    }
+    serde_json::from_str(message.trim()).ok().or_else(|| {
+        let blocks = message.rsplit("```json").take(message.matches("```json").count());
+        blocks.filter_map(|block| serde_json::from_str(block.split("```").next()?.trim()).ok()).next()
+    })
 }
 
 /// Reads a line `KEY: value`; list marks, headings and emphasis around the key and the value do not matter.
@@ -152,8 +171,11 @@ fn shortened(text: &str, limit: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::AgentReport;
     use super::AgentStatus;
+    use super::result_of;
     use crate::model::ReviewVerdict;
 
     #[test]
@@ -182,6 +204,22 @@ mod tests {
         for other in ["approved", "APPROVED or REJECTED", "APPROVED, but see below", "PASS", ""] {
             let report = AgentReport::parse(&format!("STATUS: DONE\nVERDICT: {other}\n")).unwrap();
             assert_eq!(report.verdict, None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_result_is_the_last_block_of_json() {
+        let message = "```json\n{\"a\": 1}\n```\nthen\n```json\n{\"a\": 2}\n```\nSTATUS: DONE\n";
+        assert_eq!(AgentReport::parse(message).unwrap().result, Some(json!({"a": 2})));
+        for (message, expected) in [
+            ("{\"a\": [1]}\n", Some(json!({"a": [1]}))),
+            ("text\n```json\n3\n```", Some(json!(3))),
+            ("```json\n{\"a\": 1}\n```\n```json\nnot json\n```", Some(json!({"a": 1}))),
+            ("```\n{}\n```", None),
+            ("{\"a\": ", None),
+            ("", None),
+        ] {
+            assert_eq!(result_of(message), expected, "{message}");
         }
     }
 

@@ -134,6 +134,9 @@ pub(crate) struct Outcome {
     /// The step that a failure returns to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) to_step: Option<StepId>,
+    /// What the step ends with, for a step that declares its schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) result: Option<Value>,
     /// The answer of a person at a gate that offers several. Set by `engine::transition`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) choice: Option<String>,
@@ -207,6 +210,7 @@ impl Outcome {
             commit: _,
             phases: _,
             to_step: _,
+            result,
             // A word of the definition.
             choice: _,
             set,
@@ -220,6 +224,7 @@ impl Outcome {
         } = self;
         let texts = agent.iter_mut().chain(conditions).chain(findings).chain(summary).chain(error).chain(despite);
         mask_all(texts);
+        result.iter_mut().for_each(|value| mask_value("result", value));
         set.iter_mut().for_each(|(name, value)| mask_value(name, value));
     }
 
@@ -239,6 +244,7 @@ impl Outcome {
             commit: None,
             phases: None,
             to_step: None,
+            result: None,
             choice: None,
             set: BTreeMap::new(),
             document: None,

@@ -288,6 +288,7 @@ fn header(ctx: &ProjectContext, name: &str, session: &str, title: Option<String>
         is_attended: true,
         description: title,
         issues: Vec::new(),
+        included: Vec::new(),
         imported_from: None,
         adopted_from: Some(session.to_owned()),
     })

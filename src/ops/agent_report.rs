@@ -61,6 +61,9 @@ pub(super) fn complete(
     if step.kind == StepKind::Review {
         check_verdict(run, step, &outcome, &report)?;
     }
+    if outcome.result.is_none() {
+        outcome.result = report.result.clone().filter(|_| step.definition.get("result").is_some());
+    }
     if outcome.summary.is_none() && outcome.error.is_none() {
         let is_plain = outcome.status == Status::Completed && outcome.verdict.is_none();
         if is_plain && report.status != AgentStatus::Done {

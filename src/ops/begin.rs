@@ -42,6 +42,7 @@ use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Next;
+use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::StepId;
@@ -91,6 +92,7 @@ pub(crate) fn begin(
     let (step, part) = (step.clone(), part.clone());
     check_no_command(run, &step)?;
     check_variables(&locked.opened, run, &step)?;
+    check_uses(&locked.opened, run, &step)?;
     let change = locked.stamped(kind);
     let refusal = planned.as_ref().and_then(|planned| planned.refusal_of(&step));
     let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
@@ -172,6 +174,20 @@ fn check_variables(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), O
         let message = format!("the instructions of {} cannot be filled in: {}", step.id, error.message);
         OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![error.hint] })
     })
+}
+
+/// Refuses to begin a step of a workflow file before the files that it uses are there.
+fn check_uses(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), OpError> {
+    let step = run.step(step).filter(|_| run.dialect == DialectId::Script);
+    let Some(missing) = step.and_then(|step| {
+        let is_missing = |path: &RelPath| store::existing_path(opened.base(), &format!("./{path}")).is_none();
+        script::uses_of(&step.definition).into_iter().find(is_missing)
+    }) else {
+        return Ok(());
+    };
+    let message = format!("step {} uses {missing}, which does not exist", step.map_or("", |step| step.id.as_str()));
+    let plan = format!("piton plan {}", engine::quoted(run.id.as_str()));
+    Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![plan] }))
 }
 
 /// Tells whether the brief goes into a file.

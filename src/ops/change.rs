@@ -18,6 +18,7 @@ use super::report::Report;
 use super::resolve::resolve_ids;
 use super::run_location::RunLocation;
 use super::select;
+use super::workflow_file;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Rebegin;
@@ -104,6 +105,9 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     let kind = resolve_ids(ctx, &locked.opened, run, kind)?;
     let limits = ChangeLimits { force: request.force, ..locked.limits() };
     check_plan(&locked, run, &kind, &evidence)?;
+    if let ChangeKind::Finish(outcome) = &kind {
+        workflow_file::check_result(&locked.opened, run, outcome)?;
+    }
     let ends_step = matches!(&kind, ChangeKind::Finish(outcome) if outcome.part.is_none());
     let mut written = locked.apply(kind, &evidence, limits)?;
     if let Some(step) = written.step.as_ref().filter(|_| ends_step) {

@@ -226,6 +226,7 @@ fn own_run(ctx: &ProjectContext, spec: &StartSpec, change: Change) -> Result<(Ve
         description: spec.description.clone(),
         issues: spec.issues.clone(),
         below: Header::below(ctx.home.root(), &ctx.project.root),
+        included: found.included,
         imported_from: None,
         adopted_from: None,
     };

@@ -9,18 +9,24 @@ use super::OpError;
 use super::opened_run::OpenedRun;
 use crate::dialect::script::record::Source;
 use crate::document::json_value;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::engine::quoted;
 use crate::model::Content;
+use crate::model::DialectId;
 use crate::model::Evidence;
 use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Listing;
+use crate::model::Outcome;
 use crate::model::OutputSchema;
+use crate::model::RESULT_LIMIT;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
 use crate::model::StepKind;
-use crate::model::sha256_hex;
 use crate::schema;
 use crate::store;
 use crate::store::Project;
@@ -43,7 +49,10 @@ const SUFFIXES: [&str; 3] = [".yaml", ".yml", ".json"];
 pub(crate) struct LoadedWorkflow {
     pub(crate) workflow: Workflow,
     pub(crate) source: Source,
+    /// The digest of the file and of those that it includes.
     pub(crate) sha256: String,
+    /// The files that it includes.
+    pub(crate) included: Vec<RelPath>,
 }
 
 /// The text of a workflow file.
@@ -62,7 +71,11 @@ pub(crate) fn find(project: &Project, workflow: &str) -> Result<Option<LoadedWor
     let Some(loaded) = load(project, workflow)? else { return Ok(None) };
     if let Some(why) = not_for_agents(&loaded.workflow) {
         let message = format!("{}: {why}", loaded.source.file);
-        return Err(OpError::Usage { message, hints: vec![format!("piton run {}", quoted(workflow))] });
+        let hints = vec![
+            format!("piton run {}", quoted(workflow)),
+            "or leave it out: an agent that drives its steps waits, repeats and decides by itself".to_owned(),
+        ];
+        return Err(OpError::Usage { message, hints });
     }
     Ok(Some(loaded))
 }
@@ -79,7 +92,8 @@ pub(super) fn load(project: &Project, workflow: &str) -> Result<Option<LoadedWor
         return Err(OpError::DefinitionInvalid { file: text.name.as_str().to_owned(), findings: checked.findings });
     };
     let source = Source { root: text.folder, file: text.name };
-    Ok(Some(LoadedWorkflow { workflow: definition, source, sha256: sha256_hex(&text.bytes) }))
+    let Parsed { sha256, included, .. } = checked;
+    Ok(Some(LoadedWorkflow { workflow: definition, source, sha256, included }))
 }
 
 /// Returns the path of the workflow file of a name, for a verb that takes files; `None` if the project has no such file.
@@ -91,6 +105,9 @@ pub(crate) fn path_of(project: &Project, name: &str) -> Option<Utf8PathBuf> {
 pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
     if workflow.merge.is_some() {
         return Some("`merge` is for `piton run`; `start` takes files without it".to_owned());
+    }
+    if workflow.concurrency.is_some() {
+        return Some("`concurrency` is for `piton run`: no process lives while agents work".to_owned());
     }
     workflow.steps.iter().find_map(|step| {
         let id = &step.id;
@@ -119,11 +136,13 @@ fn unattended_key(step: &Step) -> Option<&'static str> {
     let keys = [
         ("when", step.when.is_some()),
         ("if_skipped", step.runs_if_skipped),
-        ("timeout", step.timeout.is_some() && step.kind() != StepKind::Gate),
+        // The default is for what Piton runs.
+        ("timeout", step.timeout.is_some() && !step.has_default_timeout && step.kind() != StepKind::Gate),
         ("retry", step.retry.is_some()),
         ("capture", step.capture.is_some()),
         ("output_file", step.output_file.is_some()),
         ("finds", !step.finds.is_empty()),
+        ("interpreter", step.interpreter.is_some()),
         ("env", !step.env.is_empty()),
         ("working_dir", step.working_dir.is_some()),
         ("on_failure", step.on_failure.is_some()),
@@ -253,9 +272,20 @@ pub(super) fn without_instructions(file: &RelPath, workflow: &Workflow) -> Optio
     })
 }
 
+/// The files of a project, of which a workflow includes some.
+struct InFolder<'a> {
+    root: &'a Utf8Path,
+}
+
+impl workflow::Files for InFolder<'_> {
+    fn read(&self, path: &RelPath) -> Result<Vec<u8>, String> {
+        store::read_bytes(self.root, path)
+    }
+}
+
 /// Checks a workflow file and the schemas it declares. There is a workflow if and only if there are no findings.
 pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> Parsed {
-    let mut parsed = workflow::parse(file, bytes);
+    let mut parsed = workflow::parse_with(file, bytes, &InFolder { root });
     let mut findings = std::mem::take(&mut parsed.findings);
     for declared in &parsed.output_schemas {
         let problem = match schema_value(root, &declared.schema) {
@@ -268,7 +298,7 @@ pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> Parsed {
             OutputSchema::File(path) => format!("the schema {path}"),
         };
         let finding = Finding::new(FindingCode::DefinitionInvalid, format!("{what} {problem}"));
-        let fix = format!("correct the schema of an output of {}", quoted(declared.step.as_str()));
+        let fix = format!("correct the schema, which is in step {}", quoted(declared.step.as_str()));
         findings.push(finding.at(file).line(declared.place.line, Some(declared.place.column)).fix(fix));
     }
     if let Some(read) = &parsed.workflow {
@@ -306,6 +336,43 @@ fn json(root: &Utf8Path, path: &RelPath) -> Result<Value, String> {
         }
         Content::Problem(problem) => Err(format!("cannot be read: {problem}")),
         Content::NameOnly => Err("cannot be read".to_owned()),
+    }
+}
+
+/// Checks the result that a step ends with against the schema that it declares.
+///
+/// # Errors
+///
+/// If it is missing where one is declared, given where none is, too large, or does not fit.
+pub(super) fn check_result(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> Result<(), OpError> {
+    let Some(step) = run.step(&outcome.step).filter(|_| outcome.part.is_none()) else { return Ok(()) };
+    let (id, name) = (&step.id, quoted(step.id.as_str()));
+    let refuse = |message: String| {
+        let hint = format!("piton finish {name} --run {} --result JSON", quoted(run.id.as_str()));
+        Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![hint] }))
+    };
+    let declared = step.definition.get("result").filter(|_| run.dialect == DialectId::Script);
+    let (Some(schema), result) = (declared, &outcome.result) else {
+        return match outcome.result {
+            Some(_) => refuse(format!("{id} declares no `result`, so none can be kept")),
+            None => Ok(()),
+        };
+    };
+    if outcome.status != Status::Completed || outcome.amends {
+        return Ok(());
+    }
+    let Some(result) = result else { return refuse(format!("{id} ends with a `result`, and none was given")) };
+    if result.to_string().len() > RESULT_LIMIT {
+        return refuse(format!("the result of {id} is larger than {RESULT_LIMIT} bytes; let the step write a file"));
+    }
+    let schema = match schema {
+        Value::String(path) => json(opened.base(), &RelPath::parse(path)?).map_err(|why| format!("{path} {why}")),
+        schema => Ok(schema.clone()),
+    };
+    match schema.and_then(|schema| schema::violation(&schema, result)) {
+        Ok(None) => Ok(()),
+        Ok(Some(why)) => refuse(format!("the result of {id} does not fit its schema: {why}")),
+        Err(why) => refuse(format!("the result of {id} cannot be checked: {why}")),
     }
 }
 

@@ -59,6 +59,7 @@ impl StepExecutor<'_> {
         let mut parts = vec![format!("Do step {} of the workflow {}: {}.", step.id, run.workflow, step.title)];
         parts.extend(instructions.filter(|told| !told.is_empty()));
         parts.extend(script::written(step.outputs.iter().map(|output| &output.path)));
+        parts.extend(script::wanted_result(&step.canonical));
         if let Some(error) = recorded.and_then(|step| step.error.as_deref()) {
             parts.push(format!("Address what the last attempt left open:\n{error}"));
         }

@@ -28,6 +28,7 @@ use crate::store;
 use crate::store::Ticker;
 use crate::workflow::Step;
 use crate::workflow::Workflow;
+use crate::workflow::template::Template;
 use crate::workflow::variables;
 
 /// Everything that the steps of a run share.
@@ -76,9 +77,9 @@ pub(super) struct UsedVariables {
 
 impl UsedVariables {
     pub(super) fn of(workflow: &Workflow) -> Self {
-        let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
-        let names = workflow.steps.iter().chain(merge).flat_map(Step::references);
-        let continued = workflow.steps.iter().chain(merge).flat_map(Step::continued);
+        let all = || workflow.steps.iter().chain(workflow.around());
+        let names = all().flat_map(Step::references);
+        let continued = all().flat_map(Step::continued);
         Self { names: names.map(str::to_owned).chain(continued.map(|step| format!("{step}.session"))).collect() }
     }
 
@@ -127,6 +128,17 @@ pub(super) fn environment(
     }
     env.extend(declared.iter().map(|(name, value)| (name.clone(), value.clone())));
     Ok(env)
+}
+
+/// Renders a text that has only variables that exist before the first step.
+pub(super) fn rendered_before(
+    text: &Template,
+    workflow: &Workflow,
+    header: &Header,
+    folder: &Utf8Path,
+) -> Result<String, RunError> {
+    variables::render(text, &InitialVariables { header, workflow, folder })
+        .map_err(|error| RunError::new(ProblemKind::No, error.message, [error.hint]))
 }
 
 /// The variables that exist before the first step.

@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 
 use super::console::Event;
 use super::context::RunContext;
+use super::error::ProblemKind;
 use super::error::RunError;
 use super::exec;
 use super::failed_log;
 use super::finish;
 use super::on_end;
+use super::on_stop;
 use super::report::Decide;
 use super::report::EndedStep;
 use super::report::RunEnd;
@@ -39,6 +41,11 @@ pub(super) fn drive(
     due: &[ScheduledStep],
     asked: &ResumeOptions,
 ) -> Result<RunResult, RunError> {
+    let is_whole = asked.only.is_none() && !asked.gives_up;
+    if is_whole && let Some(problem) = on_stop::run_cut_off(context)? {
+        context.ledger().release()?;
+        return Err(after_stop(context, &problem));
+    }
     let mut executor = StepExecutor::new(context)?;
     let end = steps(&mut executor, due, asked).and_then(|end| match end {
         Some(end) => Ok(end),
@@ -48,16 +55,21 @@ pub(super) fn drive(
             None => finish::finish(&mut executor, asked.yes),
         },
     });
+    let failed_stop = if is_whole { on_stop::run(context, &end)? } else { None };
     // The lease is released in any case; an error of the run takes precedence over one of the release.
     let released = context.ledger().release();
-    if let Some(command) = context.workflow.on_end.as_ref().filter(|_| asked.only.is_none() && !asked.gives_up) {
+    if let Some(command) = context.workflow.on_end.as_ref().filter(|_| is_whole) {
         on_end::run(context, command, &end);
     }
-    let end = end?;
+    let end = end.map_err(|error| match &failed_stop {
+        Some(problem) => after_stop(context, &format!("{problem}. Before that: {error}")),
+        None => error,
+    })?;
     released?;
     let ledger = context.ledger();
     let done = ledger.run().steps.iter().filter(|step| step.status.satisfies()).count();
     let tolerated = ledger.state().steps.values().filter(|step| step.tolerated.is_some()).count();
+    let up_to_date = ledger.state().steps.values().filter(|step| step.is_up_to_date).count();
     let log = match &end {
         RunEnd::Failed { step, .. } => failed_log::of(context, step),
         RunEnd::Completed(_)
@@ -78,7 +90,13 @@ pub(super) fn drive(
         (_, _) => context.header.resume(),
     };
     let (steps, total) = (EndedStep::all(ledger.run()), context.workflow.steps.len());
-    Ok(RunResult { session, folder, resume, end, done, tolerated, claude, steps, log, total })
+    Ok(RunResult { session, folder, resume, end, done, tolerated, up_to_date, claude, steps, log, failed_stop, total })
+}
+
+/// Returns the error of a run whose `on_stop` failed where no end of it can say so.
+fn after_stop(context: &RunContext<'_>, problem: &str) -> RunError {
+    let message = format!("`on_stop` of session {} failed: {problem}", context.header.session);
+    RunError::new(ProblemKind::Failed, message, [context.header.resume()])
 }
 
 /// Runs the steps; returns `None` when all are done, else how the run ended. Where a review can send the run back, the planner is asked anew
@@ -107,7 +125,7 @@ fn steps(
             return waiting(executor, next.at, what, verb).map(Some);
         }
         let mut is_over = true;
-        match one(executor, step, next)? {
+        match one(executor, step, next, asked.skips_unchanged())? {
             StepOutcome::Completed(produced) => {
                 let verdict = produced.report.as_ref().and_then(|report| report.verdict);
                 is_over = verdict.is_none_or(|verdict| verdict == ReviewVerdict::Approved);
@@ -171,7 +189,12 @@ fn waiting(executor: &StepExecutor<'_>, at: usize, what: String, decide: Decide)
 }
 
 /// Runs one step with all its tries, and records each.
-fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<StepOutcome, RunError> {
+fn one(
+    executor: &mut StepExecutor<'_>,
+    step: &Step,
+    due: ScheduledStep,
+    may_skip: bool,
+) -> Result<StepOutcome, RunError> {
     let retry = executor.context.ledger().step(&step.id).and_then(|state| state.retry);
     let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
     announce(executor, step, due);
@@ -204,6 +227,19 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
         }
         Some(StepOutcome::Completed(_) | StepOutcome::Stopped(_)) | None => {}
     }
+    let is_first = executor.context.ledger().step(&step.id).is_none_or(|state| state.attempts == 0);
+    if may_skip
+        && is_first
+        && !due.is_forced
+        && let Some(run) = executor.up_to_date(step)
+    {
+        let reason = format!("it is up to date: what it uses, does and leaves is as in {run}");
+        let kind = ChangeKind::Skip { step: step.id.clone(), part: None, by: None, reason };
+        let facts = Facts { is_up_to_date: true, ..Facts::default() };
+        executor.context.ledger().record(kind, facts, false)?;
+        return Ok(StepOutcome::Skipped("it is up to date"));
+    }
+    executor.before = executor.before(step);
     let mut is_forced = due.is_forced;
     let mut waits = 0;
     loop {
@@ -300,7 +336,10 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
     } else if status == Status::Failed && !findings.is_empty() {
         outcome.error = Some(findings.join("\n"));
     }
+    let has_passed = facts.tolerated.is_none();
     executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+    let before = executor.before.take().filter(|_| has_passed);
+    executor.keep_pass(step, before);
     Ok(StepOutcome::Completed(produced))
 }
 

@@ -39,6 +39,8 @@ pub(crate) enum ProblemKind {
     Conflict,
     /// A person has to decide.
     Person,
+    /// The steps of `on_stop` failed.
+    Failed,
     /// A signal stopped the runner before the first step.
     Stopped(Stop),
 }

@@ -130,6 +130,116 @@ pub(super) fn is_agent_defined(project: &Utf8Path, name: &str) -> bool {
     is_plain && !name.starts_with('-') && project.join(format!(".claude/agents/{name}.md")).is_file()
 }
 
+/// The most files and folders that one path of a worktree's set-up copies.
+const COPIED_LIMIT: usize = 10_000;
+
+/// Copies a file or a folder of the project into a worktree; what an earlier, interrupted copy left is replaced.
+///
+/// # Errors
+///
+/// In one sentence: it does not exist, leads out of the project or the worktree, or is too large.
+pub(super) fn copy_into(project: &Utf8Path, worktree: &Utf8Path, path: &RelPath) -> Result<(), String> {
+    let (from, to) = ends(project, worktree, path)?;
+    let mut left = COPIED_LIMIT;
+    copy(project, &from, &to, &mut left)
+}
+
+fn copy(project: &Utf8Path, from: &Utf8Path, to: &Utf8Path, left: &mut usize) -> Result<(), String> {
+    let failed = |error: io::Error| format!("{from}: {error}");
+    *left = left.checked_sub(1).ok_or_else(|| format!("{from}: more than {COPIED_LIMIT} files; link the folder"))?;
+    let real = from.canonicalize_utf8().map_err(failed)?;
+    if !real.starts_with(project.canonicalize_utf8().map_err(failed)?) {
+        return Err(format!("{from} leads to {real}, outside of the project"));
+    }
+    if !real.is_dir() {
+        let name = sha256_hex(to.file_name().unwrap_or_default().as_bytes());
+        let temporary = to.with_file_name(format!(".{}.piton-tmp", &name[..16]));
+        return fs::copy(&real, &temporary).and_then(|_| fs::rename(&temporary, to)).map_err(failed);
+    }
+    fs::create_dir_all(to).map_err(failed)?;
+    for entry in real.read_dir_utf8().map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name().to_owned();
+        copy(project, &real.join(&name), &to.join(&name), left)?;
+    }
+    Ok(())
+}
+
+/// Links a file or a folder of the project into a worktree.
+///
+/// # Errors
+///
+/// As [`copy_into`], and when something else is there.
+pub(super) fn link_into(project: &Utf8Path, worktree: &Utf8Path, path: &RelPath) -> Result<(), String> {
+    let (from, to) = ends(project, worktree, path)?;
+    match std::os::unix::fs::symlink(&from, &to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match fs::read_link(&to) {
+            Ok(there) if there == from.as_std_path() => Ok(()),
+            Ok(_) | Err(_) => Err(format!("{to} is there already")),
+        },
+        linked => linked.map_err(|error| format!("{to}: {error}")),
+    }
+}
+
+/// Returns a path in the project and in a worktree, where its folder is made.
+fn ends(project: &Utf8Path, worktree: &Utf8Path, path: &RelPath) -> Result<(Utf8PathBuf, Utf8PathBuf), String> {
+    let from = below(project, path.as_str())?;
+    if !from.exists() {
+        return Err(format!("{path} does not exist in {project}"));
+    }
+    let to = path.under(worktree);
+    if let Some(parent) = path.parent() {
+        let parent = below(worktree, parent.as_str())?;
+        fs::create_dir_all(&parent).map_err(|error| format!("{parent}: {error}"))?;
+    }
+    Ok((from, to))
+}
+
+/// The most files, and the most bytes, that one digest reads.
+const DIGEST_FILES: usize = 20_000;
+const DIGEST_BYTES: u64 = 1 << 30;
+
+/// Returns a digest of files and folders below a folder: their names, contents and links. `None` if one does not exist, cannot be read, or
+/// there is too much.
+pub(super) fn digest(folder: &Utf8Path, paths: &[RelPath]) -> Option<String> {
+    let mut parts = Vec::new();
+    let mut left = (DIGEST_FILES, DIGEST_BYTES);
+    for path in paths {
+        digest_one(&below(folder, path.as_str()).ok()?, path.as_str(), &mut left, &mut parts)?;
+    }
+    Some(sha256_hex(parts.join("\n").as_bytes()))
+}
+
+fn digest_one(path: &Utf8Path, name: &str, left: &mut (usize, u64), parts: &mut Vec<String>) -> Option<()> {
+    left.0 = left.0.checked_sub(1)?;
+    let metadata = path.symlink_metadata().ok()?;
+    if metadata.is_symlink() {
+        parts.push(format!("{name:?} -> {:?}", fs::read_link(path).ok()?));
+        // A folder behind a link is not walked; a file is read as what it is.
+        return if path.is_file() { digest_bytes(path, name, left, parts) } else { None };
+    }
+    if !metadata.is_dir() {
+        return digest_bytes(path, name, left, parts);
+    }
+    let entries = path.read_dir_utf8().ok()?.collect::<Result<Vec<_>, _>>().ok()?;
+    let mut names: Vec<String> = entries.iter().map(|entry| entry.file_name().to_owned()).collect();
+    names.sort();
+    parts.push(format!("{name:?}/"));
+    names.iter().try_for_each(|inner| digest_one(&path.join(inner), &format!("{name}/{inner}"), left, parts))
+}
+
+fn digest_bytes(path: &Utf8Path, name: &str, left: &mut (usize, u64), parts: &mut Vec<String>) -> Option<()> {
+    let file = File::open(path).ok().filter(|_| path.is_file())?;
+    let mut bytes = Vec::new();
+    file.take(left.1 + 1).read_to_end(&mut bytes).ok()?;
+    left.1 = left.1.checked_sub(bytes.len() as u64)?;
+    parts.push(format!("{name:?} {}", sha256_hex(&bytes)));
+    Some(())
+}
+
+pub(super) fn exists(path: &Utf8Path) -> bool {
+    path.exists()
+}
+
 pub(super) fn is_folder(path: &Utf8Path) -> bool {
     path.is_dir()
 }

@@ -11,8 +11,10 @@ use serde_json::Value;
 use super::error::RunError;
 use crate::dialect::script;
 use crate::dialect::script::Session;
+use crate::dialect::script::facts::Act;
 use crate::dialect::script::facts::Captured;
 use crate::dialect::script::facts::Facts;
+use crate::dialect::script::facts::RunnerAct;
 use crate::dialect::script::record::Event;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::JOURNAL;
@@ -191,6 +193,7 @@ impl Ledger {
     fn append(&mut self, event: Event, facts: Facts) -> Result<(), RunError> {
         let (name, step) = match &event {
             Event::Change(change) => (change.kind.as_str(), change.kind.step().cloned()),
+            Event::Runner(act) => (act.act.as_str(), None),
             Event::Base(_) => ("base", None),
             Event::Merge(merge) => ("merge", Some(merge.step.clone())),
         };
@@ -288,6 +291,11 @@ impl Ledger {
         }
         let reason = Some("dropped".to_owned());
         self.record(ChangeKind::Abort { reason, by: None }, Facts::default(), false)
+    }
+
+    /// Records something that the runner does besides the steps.
+    pub(super) fn runner_does(&mut self, act: Act) -> Result<(), RunError> {
+        self.append(Event::Runner(RunnerAct { at: self.now(), act }), Facts::default())
     }
 
     /// Restarts the session from its first step.

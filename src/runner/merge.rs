@@ -197,9 +197,11 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
         end,
         done: total,
         tolerated,
+        up_to_date: 0,
         claude: ClaudeWork::default(),
         steps: Vec::new(),
         log: None,
+        failed_stop: None,
         total,
     })
 }

@@ -1,13 +1,13 @@
 //! Runs a workflow file, unattended. A new run is a resume of a session without records.
 //!
 //! The path of a run:
-//! - `open` starts or resumes a session: the checks before its first step, its lease, its worktree (`warnings` about it); `origin` finds out whether this
-//!   user began it.
+//! - `open` starts or resumes a session: its lease and its records; `origin` finds out whether this user began it. `ready` checks and makes what has to
+//!   be there before the first step, `worktree_files` puts files of the project into a new worktree, `warnings` say what a person may not expect of it.
 //! - `resume` asks the planner which steps are due, and a person what only a person can know; `probe` finds out whether an interrupted
 //!   one took effect; `orphan` ends children of an earlier runner.
 //! - `drive` runs the steps in order, with the retries that `retry` decides on (pure).
-//! - `on_end` runs the command that tells a person how a run ended.
-//! - `spending` stops a run at its limits.
+//! - `on_stop` runs the steps that follow a stop, `on_end` the command that tells a person how a run ended or stopped.
+//! - `spending` stops a run at its limits; `concurrency` keeps runs of one group apart.
 //! - `finish` merges or keeps the worktree; `merge` does that at a later time.
 //!
 //! One step:
@@ -18,12 +18,15 @@
 //!   output of `claude -p` (pure).
 //! - `inputs` has the values that a run is started with (pure); `files` writes files of steps; `ledger` admits and records every change.
 //!
+//! `result` has what a step ends with, `unchanged` what it last passed with.
+//!
 //! `console` has the events and questions, `report` the result with the log of a failed step (`failed_log`), `preview` what a dry run shows (pure),
 //! `error` the problems.
 
 mod agent;
 mod claude;
 mod claude_step;
+mod concurrency;
 mod console;
 mod context;
 mod drive;
@@ -38,13 +41,16 @@ mod ledger;
 mod limit;
 mod merge;
 mod on_end;
+mod on_stop;
 mod open;
 mod origin;
 mod orphan;
 mod output_watcher;
 mod preview;
 mod probe;
+mod ready;
 mod report;
+mod result;
 mod resume;
 mod retry;
 mod scoped_variables;
@@ -52,7 +58,9 @@ mod secrets;
 mod settle;
 mod spending;
 mod step_executor;
+mod unchanged;
 mod warnings;
+mod worktree_files;
 
 pub(crate) use console::Console;
 pub(crate) use console::Event;

@@ -26,17 +26,22 @@ impl Watcher for Collected {
     fn printed(&mut self, _: Stream, _: &[u8]) {}
 }
 
-/// Runs a command with what became of the run in its environment. Its failure is a warning.
-pub(super) fn run(context: &RunContext<'_>, command: &str, end: &Result<RunEnd, RunError>) {
-    let (status, step) = match end {
+/// Returns what became of a run, and the step that it stopped at, or nothing.
+pub(super) fn in_words(end: &Result<RunEnd, RunError>) -> (&'static str, &str) {
+    match end {
         Ok(RunEnd::Completed(_)) => ("completed", ""),
         Ok(RunEnd::Failed { step, .. }) => ("failed", step.as_str()),
         Ok(RunEnd::Waiting { step, .. }) => ("waiting", step.as_str()),
         Ok(RunEnd::Stepped { step, .. }) => ("stepped", step.as_str()),
         Ok(RunEnd::Interrupted(_)) => ("interrupted", ""),
-        Ok(RunEnd::Planned(_)) => return,
-        Err(_) => ("stopped", ""),
-    };
+        // Of a run that is only planned, no step is run, and this is not asked.
+        Ok(RunEnd::Planned(_)) | Err(_) => ("stopped", ""),
+    }
+}
+
+/// Runs a command with what became of the run in its environment. Its failure is a warning.
+pub(super) fn run(context: &RunContext<'_>, command: &str, end: &Result<RunEnd, RunError>) {
+    let (status, step) = in_words(end);
     let known = [("PITON_RUN", context.header.session.as_str()), ("PITON_STATUS", status), ("PITON_STEP", step)];
     let known = known.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let job = Job {

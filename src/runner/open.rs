@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::concurrency;
 use super::console::Console;
 use super::console::Event;
 use super::console::says_yes;
@@ -22,6 +23,9 @@ use super::orphan;
 use super::preview::KnownVariables;
 use super::preview::NewRun;
 use super::preview::Preview;
+use super::ready::check_claude;
+use super::ready::check_interpreters;
+use super::ready::folder;
 use super::report::RunResult;
 use super::resume::ResumeOptions;
 use super::resume::check_asked;
@@ -30,6 +34,7 @@ use super::secrets;
 use super::secrets::Masks;
 use super::settle;
 use super::warnings;
+use super::worktree_files;
 use crate::dialect::Loaded;
 use crate::dialect::script;
 use crate::dialect::script::Session;
@@ -56,7 +61,6 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::mistakes;
 use crate::model::plural;
-use crate::model::sha256_hex;
 use crate::schema;
 use crate::store;
 use crate::store::Caller;
@@ -66,7 +70,6 @@ use crate::store::Project;
 use crate::store::RunIndex;
 use crate::store::SessionHome;
 use crate::store::Ticker;
-use crate::store::worktree;
 use crate::workflow;
 use crate::workflow::Limits;
 use crate::workflow::Workflow;
@@ -88,6 +91,8 @@ pub(crate) struct StartRequest {
     pub(crate) until: Option<String>,
     /// Run this step and no other.
     pub(crate) only: Option<String>,
+    /// Run steps that are up to date, too.
+    pub(crate) always_run: bool,
     /// Merge at the end without asking.
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
@@ -152,17 +157,19 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         )
     })?;
     let source = source(&run_environment.project, &path)?;
-    let (workflow, bytes) = workflow(&source)?;
+    let (workflow, workflow_files) = workflow(&source)?;
     let asked = ResumeOptions {
         is_new: true,
         until: start.until.clone(),
         only: start.only.clone(),
+        always_run: start.always_run,
         yes: start.yes,
         dry_run: start.dry_run,
         ..ResumeOptions::default()
     };
     check_asked(&workflow, &start.file, &asked)?;
     check_claude(workflow.needs_claude())?;
+    check_interpreters(workflow.steps.iter().chain(workflow.around()))?;
     inputs::values(&workflow.inputs, &start.inputs)?;
     // Before a session and a worktree are made, which would stay.
     secrets::fetch(&workflow.secrets, &run_environment.project.root)?;
@@ -179,7 +186,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         let (shown, total) = (new.preview(&workflow), workflow.steps.len());
         return Ok(RunResult::planned(shown, root.as_str().to_owned(), total));
     }
-    let (home, header) = begin(&run_environment, start, source, &workflow, &bytes)?;
+    let (home, header) = begin(&run_environment, start, source, &workflow, workflow_files)?;
     let id = header.session.clone();
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
@@ -202,7 +209,7 @@ fn begin(
     start: &StartRequest,
     source: Source,
     workflow: &Workflow,
-    bytes: &[u8],
+    files: WorkflowFiles,
 ) -> Result<(SessionHome, Header), RunError> {
     let project = &run_environment.project;
     let home = SessionHome::for_project(project, &run_environment.environment);
@@ -232,6 +239,7 @@ fn begin(
         description: None,
         issues: Vec::new(),
         below: Header::below(home.root(), &project.root),
+        included: files.included,
         imported_from: None,
         adopted_from: None,
     };
@@ -241,8 +249,8 @@ fn begin(
         ..StartSpec::new(&workflow.name, &id)
     };
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
-    let new = script::start(&header, change, Outline::of(workflow, sha256_hex(bytes)), head.sha)
-        .expect("a generated id is valid");
+    let new =
+        script::start(&header, change, Outline::of(workflow, files.sha256), head.sha).expect("a generated id is valid");
     home.create(&id)?;
     run_environment.index().enter_new(&id, &new, home.root())?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;
@@ -296,10 +304,11 @@ fn drive_claimed(
         return Err(newer(header));
     }
     let (files, session, loaded) = load_repaired(run_environment, paths, &candidate, asked, console)?;
-    let (mut workflow, bytes) = workflow(&header.workflow).map_err(|error| match asked.is_new {
+    let (mut workflow, workflow_files) = workflow(&header.workflow).map_err(|error| match asked.is_new {
         true => error,
         false => without_workflow(header, error),
     })?;
+    check_included(header, &workflow_files)?;
     let Some(mut run) = loaded.run else {
         let message = loaded.findings.first().map_or_else(String::new, |finding| finding.message.clone());
         return Err(RunError::new(ProblemKind::Unreadable, message, []).with(loaded.findings));
@@ -322,6 +331,8 @@ fn drive_claimed(
     };
     let caller = (run_environment.ticker, run_environment.caller());
     let mut ledger = Ledger::new(paths.clone(), caller, session, (run, evidence));
+    let group = || concurrency::hold(&workflow, header, &paths.home, console);
+    let _group = if asked.dry_run { None } else { group()? };
     if !asked.dry_run {
         ledger.catch_up()?;
         for pid in orphan::end_all(&ledger) {
@@ -332,13 +343,15 @@ fn drive_claimed(
     }
     let plan = scheduled_steps(
         &mut ledger,
-        (&workflow, &sha256_hex(&bytes), &declared),
+        (&workflow, &workflow_files.sha256, &declared),
         (header, loaded.findings),
         asked,
         console,
     )?;
     let is_needed = plan.iter().any(|due| workflow.steps[due.at].needs_claude());
-    check_claude(is_needed || (asked.only.is_none() && !asked.gives_up && workflow.merge_needs_claude()))?;
+    check_claude(is_needed || (asked.only.is_none() && !asked.gives_up && workflow.needs_claude_around()))?;
+    let around = workflow.around().filter(|_| asked.only.is_none());
+    check_interpreters(plan.iter().map(|due| &workflow.steps[due.at]).chain(around))?;
     if asked.dry_run {
         let folder = header.worktree.as_ref().unwrap_or(&header.root);
         let known = KnownVariables::of(&workflow, |name| {
@@ -351,7 +364,9 @@ fn drive_claimed(
         let (session, resume) = (header.session.clone(), header.resume());
         return Ok(RunResult { session, resume, done, ..RunResult::planned(shown, folder, total) });
     }
-    let folder = folder(header, &ledger, asked)?;
+    let (folder, is_new) = folder(header, &ledger, asked)?;
+    let project = &run_environment.project;
+    worktree_files::set_up((header, &folder, is_new), &workflow.worktree, (project, &mut ledger), console)?;
     if let Some(text) = warnings::of_branch(header, &folder) {
         console.tell(&Event::Warning { text: &text });
     }
@@ -507,18 +522,44 @@ fn source(project: &Project, path: &Utf8Path) -> Result<Source, RunError> {
         .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("{path} is not a path that a session can store"), []))
 }
 
-pub(super) fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
+/// The files of a project, of which a workflow includes some.
+struct InFolder<'a> {
+    root: &'a Utf8Path,
+}
+
+impl workflow::Files for InFolder<'_> {
+    fn read(&self, path: &RelPath) -> Result<Vec<u8>, String> {
+        store::read_bytes(self.root, path)
+    }
+}
+
+/// The files of a workflow.
+pub(super) struct WorkflowFiles {
+    /// The digest of all of them.
+    sha256: String,
+    included: Vec<RelPath>,
+}
+
+/// Refuses to go on with files that the plan of the run cannot look at.
+fn check_included(header: &Header, files: &WorkflowFiles) -> Result<(), RunError> {
+    let Some(new) = files.included.iter().find(|file| !header.included.contains(file)) else { return Ok(()) };
+    let message = format!("{} includes {new} now, which it did not when the run began", header.workflow.file);
+    let hint = format!("write the steps of {new} into {}, or begin another run", header.workflow.file);
+    Err(RunError::new(ProblemKind::No, message, [hint]))
+}
+
+pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), RunError> {
     let path = source.file.under(&source.root);
     let text = files::read(&path)
         .map_err(|why| RunError::new(ProblemKind::NotFound, format!("the workflow file cannot be read: {why}"), []))?;
-    let mut parsed = workflow::parse(&source.file, text.as_bytes());
+    let mut parsed = workflow::parse_with(&source.file, text.as_bytes(), &InFolder { root: &source.root });
     if let Some(workflow) = &parsed.workflow {
         let declared = workflow.expected_schemas().into_iter();
         let declared = declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column)));
         parsed.findings = schema::invalid_schemas(&source.file, declared);
     }
     match parsed.workflow.filter(|_| parsed.findings.is_empty()) {
-        Some(workflow) => Ok((workflow, text.into_bytes())),
+        Some(workflow) => Ok((workflow, WorkflowFiles { sha256: parsed.sha256, included: parsed.included })),
         None => {
             let mistakes = mistakes(parsed.findings.len());
             let hint = "correct the file, then run the command again; its schema: `piton schema workflow`".to_owned();
@@ -538,42 +579,4 @@ fn without_workflow(header: &Header, error: RunError) -> RunError {
         }
         RunError::Problem(_) | RunError::Store(_) | RunError::Refused(_) => error,
     }
-}
-
-/// Checks before the first step that `claude` is installed when a step needs it.
-fn check_claude(is_needed: bool) -> Result<(), RunError> {
-    if !is_needed || files::is_on_path("claude") {
-        return Ok(());
-    }
-    let message = "a step of the workflow calls `claude`, which is not on the PATH";
-    let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
-    Err(RunError::new(ProblemKind::No, message, [hint]))
-}
-
-/// Returns the working folder of the steps; creates the worktree when it does not exist yet.
-fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf8PathBuf, RunError> {
-    let (Some(folder), Some(branch)) = (&header.worktree, &header.branch) else { return Ok(header.root.clone()) };
-    if files::is_folder(folder) {
-        return Ok(folder.clone());
-    }
-    let is_untouched = ledger.run().steps.iter().all(|step| step.attempts == 0);
-    let id = &header.session;
-    if !is_untouched && !asked.force {
-        let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
-        let again = format!("to restart in a new worktree: `{} --force`", header.resume());
-        return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
-    }
-    if let Some(parent) = folder.parent() {
-        store::create_private_dirs(parent)?;
-    }
-    let base = header.base_commit.as_deref().or(header.base_branch.as_deref()).unwrap_or("HEAD");
-    worktree::add(&header.root, folder, branch, base).map_err(|refusal| {
-        let message = format!("the worktree of session {id} cannot be created: {refusal}");
-        let hints = [
-            format!("once that is fixed: `{}`", header.resume()),
-            "or in place: `piton run FILE --no-worktree`".to_owned(),
-        ];
-        RunError::new(ProblemKind::No, message, hints)
-    })?;
-    Ok(folder.clone())
 }

@@ -78,7 +78,7 @@ impl Probe<'_> {
         };
         let mark = orphan::mark(&self.header.session, Some(step.id.as_str()));
         let job = Job {
-            words: vec!["/bin/sh".to_owned(), "-c".to_owned(), shell.text],
+            words: step.interpreter.unwrap_or_default().words(shell.text),
             folder,
             env: merged_env(self.env, own.into_iter().chain(shell.env).chain([mark])),
             timeout: Some(LIMIT),

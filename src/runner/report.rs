@@ -24,12 +24,16 @@ pub(crate) struct RunResult {
     pub(crate) done: usize,
     /// How many of them never passed, which the workflow tolerates.
     pub(crate) tolerated: usize,
+    /// How many were not run because they are up to date.
+    pub(crate) up_to_date: usize,
     /// What all calls of `claude` did, those before a resume included.
     pub(crate) claude: ClaudeWork,
     /// The steps that began, in the order of the file.
     pub(crate) steps: Vec<EndedStep>,
     /// Of the step that failed.
     pub(crate) log: Option<FailedLog>,
+    /// Why the steps of `on_stop` failed.
+    pub(crate) failed_stop: Option<String>,
     pub(crate) total: usize,
 }
 
@@ -43,9 +47,11 @@ impl RunResult {
             end: RunEnd::Planned(Box::new(preview)),
             done: 0,
             tolerated: 0,
+            up_to_date: 0,
             claude: ClaudeWork::default(),
             steps: Vec::new(),
             log: None,
+            failed_stop: None,
             total,
         }
     }
@@ -134,6 +140,9 @@ pub(crate) struct RunReport {
     /// How many of the done steps never passed, which the workflow file tolerates. Left out if none.
     #[serde(skip_serializing_if = "crate::model::is_zero")]
     pub(crate) tolerated: usize,
+    /// How many of the done steps were not run because they are up to date. Left out if none.
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
+    pub(crate) up_to_date: usize,
     /// What all calls of `claude` of the run did and cost, those before a resume included. Left out if there was none.
     #[serde(skip_serializing_if = "ClaudeWork::is_empty")]
     pub(crate) claude: ClaudeWork,
@@ -151,6 +160,9 @@ pub(crate) struct RunReport {
     /// The step about which a person decides, with the command of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) waits_for: Option<WaitingStep>,
+    /// Why the steps of `on_stop` failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failed_stop: Option<String>,
     /// The signal that stopped the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<String>,
@@ -253,12 +265,14 @@ impl From<&RunResult> for RunReport {
             folder: folder.clone(),
             progress: Progress { done: *done, total: *total },
             tolerated: *tolerated,
+            up_to_date: result.up_to_date,
             claude: result.claude.clone(),
             steps: result.steps.clone(),
             resume: goes_on.then(|| result.resume.clone()),
             worktree: None,
             failed: None,
             waits_for: None,
+            failed_stop: result.failed_stop.clone(),
             signal: None,
             would_run: None,
         };

@@ -1,6 +1,7 @@
 //! What is known of the outputs of a run that goes on: those of steps that were done before, and those of one that was cut off.
 
 use camino::Utf8Path;
+use serde_json::Value;
 
 use super::error::RunError;
 use super::files;
@@ -39,7 +40,7 @@ pub(super) fn evidence(
         {
             *violation = files::read(&output.path.under(folder))
                 .ok()
-                .and_then(|text| misfit(folder, (&output.path, &text), schema));
+                .and_then(|text| text_misfit(folder, (&output.path, &text), schema));
         }
     }
     Evidence { files, records, ..Evidence::default() }
@@ -71,18 +72,25 @@ pub(super) fn missing_output(folder: &Utf8Path, step: &Step) -> Option<String> {
             Err(_) => return Some(format!("it did not write its output {}", output.path)),
         };
         let (schema, _) = output.schema.as_ref()?;
-        let why = misfit(folder, (&output.path, &text), schema)?;
+        let why = text_misfit(folder, (&output.path, &text), schema)?;
         Some(format!("its output {} does not fit its schema: {why}", output.path))
     })
 }
 
-/// Returns why the text of an output does not fit a schema, which may be a file in the folder.
-fn misfit(folder: &Utf8Path, (path, text): (&RelPath, &str), schema: &OutputSchema) -> Option<String> {
+/// Returns why the text of an output does not fit a schema.
+fn text_misfit(folder: &Utf8Path, (path, text): (&RelPath, &str), schema: &OutputSchema) -> Option<String> {
+    match serde_json::from_str(text) {
+        Ok(value) => misfit(folder, &value, schema),
+        Err(error) => Some(format!("{path} is not JSON: {error}")),
+    }
+}
+
+/// Returns why a value does not fit a schema, which may be a file in the folder.
+pub(super) fn misfit(folder: &Utf8Path, value: &Value, schema: &OutputSchema) -> Option<String> {
     let schema = match schema {
         OutputSchema::Inline(schema) => Ok(schema.clone()),
         OutputSchema::File(file) => files::read(&file.under(folder))
             .and_then(|text| serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"))),
     };
-    let value = serde_json::from_str(text).map_err(|error| format!("{path} is not JSON: {error}"));
-    schema.and_then(|schema| crate::schema::violation(&schema, &value?)).unwrap_or_else(Some)
+    schema.and_then(|schema| crate::schema::violation(&schema, value)).unwrap_or_else(Some)
 }

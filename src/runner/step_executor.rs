@@ -68,6 +68,15 @@ pub(super) struct StepExecutor<'a> {
     pub(super) work: ClaudeWork,
     /// The conversations of `claude` steps whose last try failed.
     pub(super) conversations: BTreeMap<StepId, String>,
+    /// What the current top-level step began with.
+    pub(super) before: Option<Before>,
+}
+
+/// The digests of what a step begins with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Before {
+    pub(super) definition: String,
+    pub(super) uses: String,
 }
 
 /// The outcome of a step.
@@ -116,10 +125,11 @@ impl<'a> StepExecutor<'a> {
             keeps_stdout: false,
             work: ClaudeWork::default(),
             conversations: BTreeMap::new(),
+            before: None,
         })
     }
 
-    fn variables(&self) -> ScopedVariables<'_> {
+    pub(super) fn variables(&self) -> ScopedVariables<'_> {
         ScopedVariables {
             context: self.context,
             locals: &self.locals,
@@ -266,6 +276,10 @@ impl<'a> StepExecutor<'a> {
 
     /// Tries a step once: its command, its checks and its `on_success` steps.
     pub(super) fn try_once(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
+        let missing = step.uses.iter().find(|path| !files::exists(&path.under(&self.context.folder)));
+        if let Some(missing) = missing {
+            return Ok(StepOutcome::Failed(refused(format!("it uses {missing}, which does not exist"))));
+        }
         let outer = self.deadline;
         let own = step.timeout.and_then(exec::moment_in);
         self.deadline = [outer, own].into_iter().flatten().min();
@@ -316,6 +330,9 @@ impl<'a> StepExecutor<'a> {
         }
         if let Some(problem) = settle::missing_output(&self.context.folder, step) {
             return Some(rejected(problem));
+        }
+        if let Err(failure) = self.keep_result(step, produced) {
+            return Some(failure);
         }
         if let Err(failure) = self.find_files(step) {
             return Some(failure);
@@ -407,7 +424,7 @@ impl<'a> StepExecutor<'a> {
 
     pub(super) fn shell(&mut self, step: &Step, program: &Template) -> Result<StepOutcome, Failure> {
         let shell = variables::render_shell(program, &self.variables()).map_err(unrendered)?;
-        let words = vec!["/bin/sh".to_owned(), "-c".to_owned(), shell.text];
+        let words = step.interpreter.unwrap_or_default().words(shell.text);
         self.run_command(step, words, shell.env, false)
     }
 
@@ -431,6 +448,7 @@ impl<'a> StepExecutor<'a> {
         };
         let kind = if is_claude { "claude.output" } else { "shell.output" };
         let is_kept = step.capture.is_some()
+            || step.result.is_some()
             || self.keeps_stdout
             || self.context.used.has_output(&step.id)
             || self.context.used.has(kind);

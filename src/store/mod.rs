@@ -59,6 +59,7 @@ pub(crate) use fs::process::is_gone;
 pub(crate) use fs::process::is_ignored;
 pub(crate) use fs::process::processes_with_variable;
 pub(crate) use fs::read::last_line;
+pub(crate) use fs::read::read_bytes;
 pub(crate) use fs::read::read_file;
 pub(crate) use fs::read::read_one;
 pub(crate) use fs::read::text_input;

@@ -28,10 +28,21 @@ pub(super) fn outputs(node: &Node, problems: &mut Problems<'_>) -> Vec<Output> {
     one_or_more(node).iter().filter_map(|item| output(item, problems)).collect()
 }
 
+/// Reads `uses`: a file or folder, or a list of them.
+pub(super) fn uses(node: &Node, problems: &mut Problems<'_>) -> Vec<RelPath> {
+    let texts = one_or_more(node).iter();
+    let mut found: Vec<RelPath> = Vec::new();
+    for item in texts {
+        let Some(text) = text_of(item, "an entry of `uses`", problems) else { continue };
+        found.extend(path(&text, "file of `uses`", problems));
+    }
+    found
+}
+
 fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
     if !matches!(node.kind, Kind::Map(_)) {
         let text = text_of(node, "an output", problems)?;
-        return Some(Output { path: output_path(&text, problems)?, place: node.place, schema: None });
+        return Some(Output { path: path(&text, "output", problems)?, place: node.place, schema: None });
     }
     let mut map = Fields::of(node, "an output", &OUTPUT_KEYS, problems)?;
     let path = map.text("path", problems);
@@ -40,7 +51,7 @@ fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
         problems.add(node.place, "an output needs a `path`", "add `path:`");
         return None;
     };
-    let checked = output_path(&path, problems)?;
+    let checked = self::path(&path, "output", problems)?;
     if let Some((_, place)) = &schema
         && !checked.as_str().ends_with(".json")
     {
@@ -50,36 +61,36 @@ fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
     Some(Output { path: checked, place: path.place, schema })
 }
 
-/// Checks an output path. An output proves that its step is done, so it must be in the project and not be written by Piton or
-/// git.
-fn output_path(text: &Text, problems: &mut Problems<'_>) -> Option<RelPath> {
+/// Checks the path of a file: it is in the project, and not written by Piton or git. `what` the file is, for messages.
+pub(super) fn path(text: &Text, what: &str, problems: &mut Problems<'_>) -> Option<RelPath> {
     let path = match RelPath::parse(&text.text) {
         Ok(path) => path,
         Err(_) if text.text.contains('\\') => {
-            let message = format!("the output `{}` has a backslash", clean_line(&text.text, 100));
+            let message = format!("the {what} `{}` has a backslash", clean_line(&text.text, 100));
             problems.add(text.place, message, "write paths with `/`");
             return None;
         }
         Err(error) => {
-            problems.add(text.place, format!("the output cannot be used: {error}"), "name a file in the project");
+            problems.add(text.place, format!("the {what} cannot be used: {error}"), "name a file in the project");
             return None;
         }
     };
     if path.as_str().contains(['*', '?', '[', '{']) {
-        let message = format!("the output `{path}` is a pattern, and an output is one file");
+        let message = format!("the {what} `{path}` is a pattern, and this names one file");
         problems.add(text.place, message, "name each file, without `*`, `?`, `[` and `{`");
         return None;
     }
     let mut parts = path.as_str().split('/');
     if path.as_str().starts_with("memory/state/") || parts.any(|part| matches!(part, ".git" | ".piton")) {
-        let message = format!("the output `{path}` is in a state folder");
+        let message = format!("the {what} `{path}` is in a state folder");
         problems.add(text.place, message, "name a file outside memory/state, .piton and .git");
         return None;
     }
     Some(path)
 }
 
-fn schema(node: &Node, problems: &mut Problems<'_>) -> Option<(OutputSchema, TextPosition)> {
+/// Reads a JSON Schema, or the path of one.
+pub(super) fn schema(node: &Node, problems: &mut Problems<'_>) -> Option<(OutputSchema, TextPosition)> {
     match &node.kind {
         Kind::Map(_) => Some((OutputSchema::Inline(node.to_json()), node.place)),
         Kind::Text(text) => match RelPath::parse(text) {

@@ -24,16 +24,21 @@ pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
         group: None,
         depends_on: Vec::new(),
         reviews: None,
+        uses: Vec::new(),
+        skips_if_unchanged: false,
         outputs: Vec::new(),
+        result: None,
         finds: BTreeMap::new(),
         parts: Vec::new(),
         when: None,
         is_final: false,
         runs_if_skipped: false,
         timeout: None,
+        has_default_timeout: false,
         retry: None,
         capture: None,
         output_file: None,
+        interpreter: None,
         env: BTreeMap::new(),
         working_dir: None,
         on_failure: None,
@@ -50,6 +55,7 @@ pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
 pub(super) fn complete(mut step: Step, inherited: &Inherited) -> Step {
     // A gate waits for a person, and the default is for work.
     if !matches!(step.command, Command::Gate(_)) {
+        step.has_default_timeout = step.timeout.is_none();
         step.timeout = step.timeout.or(inherited.timeout);
     }
     if step.retry.is_none() && !matches!(step.command, Command::Agent(_) | Command::Gate(_)) {

@@ -44,11 +44,15 @@ pub(super) fn of(step: &Step) -> Value {
     let answer_within = step.timeout.filter(|_| is_gate).map(|within| json!(millis(within)));
     add("answer_within_ms", answer_within);
     add("reviews", step.reviews.as_ref().map(|of| json!(of.id)));
+    add("uses", (!step.uses.is_empty()).then(|| json!(step.uses)));
+    add("skip_if_unchanged", step.skips_if_unchanged.then_some(Value::Bool(true)));
     add("outputs", (!step.outputs.is_empty()).then(|| step.outputs.iter().map(output).collect()));
     add("parts", (!step.parts.is_empty()).then(|| step.parts.iter().map(part).collect()));
     add("when", step.when.as_ref().map(|when| condition(&when.condition)));
+    add("result", step.result.as_ref().map(|(schema, _)| self::schema(schema)));
     add("finds", (!step.finds.is_empty()).then(|| json!(step.finds)));
     add("capture", step.capture.as_ref().map(capture));
+    add("interpreter", step.interpreter.map(|shell| json!(shell.as_str())));
     add("output_file", step.output_file.as_ref().map(text));
     add(
         "env",
@@ -152,8 +156,14 @@ fn options(options: &ClaudeOptions) -> Option<Value> {
 fn output(output: &Output) -> Value {
     match &output.schema {
         None => json!(output.path),
-        Some((OutputSchema::Inline(schema), _)) => json!({"path": output.path, "schema": schema}),
-        Some((OutputSchema::File(file), _)) => json!({"path": output.path, "schema": file}),
+        Some((schema, _)) => json!({"path": output.path, "schema": self::schema(schema)}),
+    }
+}
+
+fn schema(schema: &OutputSchema) -> Value {
+    match schema {
+        OutputSchema::Inline(schema) => schema.clone(),
+        OutputSchema::File(file) => json!(file),
     }
 }
 

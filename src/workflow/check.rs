@@ -39,8 +39,7 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
 
 fn unique_ids(workflow: &Workflow, problems: &mut Problems<'_>) {
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
-    let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
-    let mut waiting: Vec<&Step> = workflow.steps.iter().chain(merge).rev().collect();
+    let mut waiting: Vec<&Step> = workflow.steps.iter().chain(workflow.around()).rev().collect();
     while let Some(step) = waiting.pop() {
         match seen.get(step.id.as_str()) {
             Some(line) => {
@@ -55,8 +54,8 @@ fn unique_ids(workflow: &Workflow, problems: &mut Problems<'_>) {
 
 /// Refuses `idempotent: false` on nested steps: only a top-level step is recorded, so only there an interruption is known.
 fn irreversible_inside(workflow: &Workflow, problems: &mut Problems<'_>) {
-    let merge = workflow.merge.iter().flat_map(|merge| &merge.steps);
-    let mut waiting: Vec<&Step> = workflow.steps.iter().flat_map(Step::inside).flatten().chain(merge).collect();
+    let inside = workflow.steps.iter().flat_map(Step::inside).flatten();
+    let mut waiting: Vec<&Step> = inside.chain(workflow.around()).collect();
     while let Some(step) = waiting.pop() {
         if !step.idempotent {
             let message = format!("step {} must not run twice, and it is inside of another one", step.id);

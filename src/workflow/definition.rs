@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::condition::Condition;
+use super::interpreter::Interpreter;
 use super::json_path::JsonPath;
 use super::template::Template;
 use crate::document::TextPosition;
@@ -31,9 +32,29 @@ pub(crate) struct Workflow {
     pub(crate) env_files: Vec<Template>,
     pub(crate) merge: Option<Merge>,
     pub(crate) limits: Limits,
+    pub(crate) worktree: WorktreeFiles,
+    pub(crate) concurrency: Option<Concurrency>,
+    /// Steps that the runner runs when it stops before the end; they can be repeated.
+    pub(crate) on_stop: Vec<Step>,
     /// A shell command that the runner runs when it ends or stops.
     pub(crate) on_end: Option<String>,
     pub(crate) steps: Vec<Step>,
+}
+
+/// The runs that do not run at the same time.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Concurrency {
+    /// Runs of one group run one after the other.
+    pub(crate) group: Template,
+    /// Another run of the group is a refusal; else it is waited for.
+    pub(crate) is_refused: bool,
+}
+
+/// Files of the project that git does not have, and that a new worktree needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WorktreeFiles {
+    pub(crate) copied: Vec<RelPath>,
+    pub(crate) linked: Vec<RelPath>,
 }
 
 /// What a run may spend before a person decides whether it goes on.
@@ -101,8 +122,14 @@ pub(crate) struct Step {
     pub(crate) depends_on: Vec<StepReference>,
     /// Makes it a review: a verdict that does not approve returns to this step.
     pub(crate) reviews: Option<StepReference>,
+    /// Files and folders that it reads.
+    pub(crate) uses: Vec<RelPath>,
+    /// It is skipped when what it uses, does and leaves is as when it last passed.
+    pub(crate) skips_if_unchanged: bool,
     /// Files that prove that it is done.
     pub(crate) outputs: Vec<Output>,
+    /// The schema of the JSON that it ends with, which is read as `${ID.result}`.
+    pub(crate) result: Option<(OutputSchema, TextPosition)>,
     /// Variables, each with a pattern: the files that the step added and that match it, one per line.
     pub(crate) finds: BTreeMap<String, String>,
     /// Parts that can be resumed separately.
@@ -115,11 +142,15 @@ pub(crate) struct Step {
     pub(crate) runs_if_skipped: bool,
     /// The timeout of one try, from the step or the workflow.
     pub(crate) timeout: Option<Duration>,
+    /// The timeout is that of the workflow.
+    pub(crate) has_default_timeout: bool,
     /// From the step, the workflow, or for `claude` [`Retry::of_claude`].
     pub(crate) retry: Option<Retry>,
     pub(crate) capture: Option<Capture>,
     /// Takes stdout, relative to the working folder of the step.
     pub(crate) output_file: Option<Template>,
+    /// The shell of its commands, its own or that of what is around it.
+    pub(crate) interpreter: Option<Interpreter>,
     pub(crate) env: BTreeMap<String, Template>,
     /// Relative to the worktree.
     pub(crate) working_dir: Option<Template>,
@@ -469,8 +500,7 @@ impl Workflow {
 
     /// Returns the JSON Schemas that results have to satisfy, with the step that declares each. The caller checks that they are schemas.
     pub(crate) fn expected_schemas(&self) -> Vec<(&Step, &Value)> {
-        let merge = self.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
-        let mut waiting: Vec<&Step> = self.steps.iter().chain(merge).rev().collect();
+        let mut waiting: Vec<&Step> = self.steps.iter().chain(self.around()).rev().collect();
         let mut found = Vec::new();
         while let Some(step) = waiting.pop() {
             if let Command::Validate(Validate { expected_schema: Some(schema), .. }) = &step.command {
@@ -481,14 +511,19 @@ impl Workflow {
         found
     }
 
-    /// Tells whether any step, at any depth, calls `claude`.
-    pub(crate) fn needs_claude(&self) -> bool {
-        self.steps.iter().any(Step::needs_claude) || self.merge_needs_claude()
+    /// Returns the steps that are no steps of the run: those that merge its work, and those that run when it stops.
+    pub(crate) fn around(&self) -> impl DoubleEndedIterator<Item = &Step> {
+        self.merge.iter().flat_map(|merge| &merge.steps).chain(&self.on_stop)
     }
 
-    /// Tells whether the steps that merge the work call `claude`.
-    pub(crate) fn merge_needs_claude(&self) -> bool {
-        self.merge.as_ref().is_some_and(|merge| merge.steps.iter().any(Step::needs_claude))
+    /// Tells whether any step, at any depth, calls `claude`.
+    pub(crate) fn needs_claude(&self) -> bool {
+        self.steps.iter().any(Step::needs_claude) || self.needs_claude_around()
+    }
+
+    /// Tells whether the steps that are no steps of the run call `claude`.
+    pub(crate) fn needs_claude_around(&self) -> bool {
+        self.around().any(Step::needs_claude)
     }
 }
 
@@ -497,6 +532,23 @@ impl Step {
     pub(crate) fn needs_claude(&self) -> bool {
         matches!(self.command, Command::Claude(_) | Command::Agent(_))
             || self.inside().into_iter().flatten().any(Self::needs_claude)
+    }
+
+    /// Returns the lists of its nested steps, to change them.
+    pub(super) fn inside_mut(&mut self) -> Vec<&mut [Self]> {
+        let mut inside: Vec<&mut [Self]> = match &mut self.command {
+            Command::Agent(_) | Command::Gate(_) | Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => {
+                Vec::new()
+            }
+            Command::Foreach(foreach) => vec![&mut foreach.steps],
+            Command::Validate(validate) => {
+                let gap = validate.on_incomplete.as_mut().map_or(&mut [][..], |gap| &mut gap.steps);
+                vec![&mut validate.steps, gap]
+            }
+        };
+        inside.push(self.on_failure.as_mut().map_or(&mut [][..], |handler| &mut handler.steps));
+        inside.push(&mut self.on_success);
+        inside
     }
 
     /// Returns the lists of its nested steps, in the order of the file.

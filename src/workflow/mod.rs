@@ -4,11 +4,12 @@
 //! There is one parser. A file in another form becomes the tree of a current one first: `earlier` for the first form of steps for
 //! agents, `prodigy` for the files of Prodigy (docs/formats/prodigy.md#the-workflow-file).
 //!
-//! - `parse` reads the file, `step` its steps (`bare` before their keys), `kinds` what has keys of its own, `gate` the answers at a gate, `artifacts` what a step leaves, `policy` timeouts,
+//! - `parse` reads the file, `step` its steps (`bare` before their keys, `keys` which of them go together), `kinds` what has keys of its own, `gate` the answers at a gate, `artifacts` what a step leaves, `policy` timeouts,
 //!   retries and captures, `values` templates and mappings; `definition` has the resulting types.
+//! - `include` reads steps of other files, `rename` gives them their names in the workflow.
 //! - `order` resolves what each step depends on, `check` looks at the workflow as a whole, `names` at its variables.
 //! - `template` parses texts with variables, `condition` parses `when`, `shell` finds the quoting context of a variable, `json_path`
-//!   the place of a list in a document, `pattern` names of files, `inner` variables in code of
+//!   the place of a list in a document, `pattern` names of files, `interpreter` the shells of commands, `inner` variables in code of
 //!   another interpreter.
 //! - `inputs` are the values that a run is begun with, `variables` renders texts.
 //! - `canonical` is the form of a step that digests are computed from.
@@ -22,9 +23,12 @@ pub(crate) mod condition;
 mod definition;
 mod earlier;
 mod gate;
+mod include;
 mod inner;
 pub(crate) mod inputs;
+mod interpreter;
 mod json_path;
+mod keys;
 mod kinds;
 mod names;
 mod order;
@@ -32,6 +36,7 @@ mod parse;
 pub(crate) mod pattern;
 mod policy;
 mod prodigy;
+mod rename;
 pub(crate) mod shell;
 mod step;
 pub(crate) mod template;
@@ -48,6 +53,9 @@ use crate::model::Finding;
 use crate::model::OutputSchema;
 use crate::model::RelPath;
 use crate::model::StepId;
+use crate::model::sha256_hex;
+
+use include::Includes;
 
 pub(crate) use built_in::BUILT_IN;
 pub(crate) use definition::AgentWork;
@@ -57,6 +65,7 @@ pub(crate) use definition::CaptureFormat;
 pub(crate) use definition::Claude;
 pub(crate) use definition::ClaudeOptions;
 pub(crate) use definition::Command;
+pub(crate) use definition::Concurrency;
 pub(crate) use definition::Conversation;
 pub(crate) use definition::FileFormat;
 pub(crate) use definition::Foreach;
@@ -81,7 +90,11 @@ pub(crate) use definition::Streams;
 pub(crate) use definition::Validate;
 pub(crate) use definition::When;
 pub(crate) use definition::Workflow;
+pub(crate) use definition::WorktreeFiles;
 pub(crate) use definition::WriteFile;
+pub(crate) use include::Files;
+pub(crate) use include::NoFiles;
+pub(crate) use interpreter::Interpreter;
 pub(crate) use json_path::JsonPath;
 pub(crate) use names::CHANGES;
 
@@ -92,15 +105,19 @@ pub(crate) struct Parsed {
     pub(crate) workflow: Option<Workflow>,
     /// All mistakes of the file, in the order of their positions.
     pub(crate) findings: Vec<Finding>,
-    /// The schemas that outputs declare, also of a file with mistakes.
+    /// The schemas that outputs and results declare, also of a file with mistakes.
     pub(crate) output_schemas: Vec<OutputDeclaration>,
+    /// The files that it includes, in the order in which they were read.
+    pub(crate) included: Vec<RelPath>,
+    /// The digest of the file and of those that it includes.
+    pub(crate) sha256: String,
     /// What has no effect, and what may be unset.
     pub(crate) notes: Vec<Finding>,
     /// The file in the current form, where it has another one and no mistakes.
     pub(crate) rewritten: Option<Value>,
 }
 
-/// A schema that a step declares for an output.
+/// A schema that a step declares for an output or its result.
 #[derive(Debug)]
 pub(crate) struct OutputDeclaration {
     pub(crate) step: StepId,
@@ -108,10 +125,15 @@ pub(crate) struct OutputDeclaration {
     pub(crate) place: TextPosition,
 }
 
-/// Reads a workflow file, YAML or JSON.
+/// Reads a workflow file that includes no others, YAML or JSON.
 pub(crate) fn parse(file: &RelPath, bytes: &[u8]) -> Parsed {
+    parse_with(file, bytes, &NoFiles)
+}
+
+/// Reads a workflow file, YAML or JSON, with the files that it includes.
+pub(crate) fn parse_with(file: &RelPath, bytes: &[u8], files: &dyn Files) -> Parsed {
     match parse_definition(bytes) {
-        Ok(root) => parse_tree(file, &root),
+        Ok(root) => parse_tree((file, bytes), &root, files),
         Err(error) => {
             let mut problems = Problems::of(file);
             problems.add(error.place, error.message, "correct the syntax");
@@ -119,6 +141,8 @@ pub(crate) fn parse(file: &RelPath, bytes: &[u8]) -> Parsed {
                 workflow: None,
                 findings: problems.in_order(),
                 output_schemas: Vec::new(),
+                included: Vec::new(),
+                sha256: sha256_hex(bytes),
                 notes: Vec::new(),
                 rewritten: None,
             }
@@ -126,9 +150,9 @@ pub(crate) fn parse(file: &RelPath, bytes: &[u8]) -> Parsed {
     }
 }
 
-/// Reads a workflow from the tree of a file or of a copy of it.
-pub(crate) fn parse_tree(file: &RelPath, root: &Node) -> Parsed {
+fn parse_tree((file, bytes): (&RelPath, &[u8]), root: &Node, files: &dyn Files) -> Parsed {
     let mut problems = Problems::of(file);
+    let mut includes = Includes::of(file, files, parse::workflow);
     let stem = file.name().rsplit_once('.').map_or(file.name(), |(stem, _)| stem);
     let is_prodigy = prodigy::is_prodigy(root);
     let rewritten = if is_prodigy {
@@ -141,24 +165,34 @@ pub(crate) fn parse_tree(file: &RelPath, root: &Node) -> Parsed {
     let workflow = match &rewritten {
         // It has no steps, which is reported.
         None if is_prodigy => Workflow::default(),
-        rewritten => parse::workflow(rewritten.as_ref().unwrap_or(root), stem, &mut problems),
+        rewritten => {
+            let root = rewritten.as_ref().unwrap_or(root);
+            let mut workflow = parse::workflow(root, stem, &mut includes, &mut problems);
+            workflow.inputs.append(&mut includes.inputs);
+            workflow
+        }
     };
     if problems.is_empty() {
         names::check(&workflow, &mut problems);
     }
     let declared = workflow.steps.iter().flat_map(|step| {
-        step.outputs.iter().filter_map(|output| {
-            let (schema, place) = output.schema.clone()?;
-            Some(OutputDeclaration { step: step.id.clone(), schema, place })
+        let schemas = step.outputs.iter().filter_map(|output| output.schema.as_ref()).chain(&step.result);
+        schemas.map(|(schema, place)| OutputDeclaration {
+            step: step.id.clone(),
+            schema: schema.clone(),
+            place: *place,
         })
     });
     let output_schemas = declared.collect();
-    let (findings, notes) = problems.in_order_with_notes();
+    let (mut findings, notes) = problems.in_order_with_notes();
+    findings.extend(std::mem::take(&mut includes.findings));
     let is_valid = findings.is_empty();
     Parsed {
         workflow: is_valid.then_some(workflow),
         rewritten: rewritten.filter(|_| is_valid).map(|root| root.to_json()),
         output_schemas,
+        sha256: includes.digest(bytes),
+        included: includes.read.into_iter().map(|(path, _)| path).collect(),
         findings,
         notes,
     }

@@ -45,6 +45,8 @@ pub(crate) const CHANGES: [&str; 8] = [
     "deletions",
 ];
 const MERGE: [&str; 4] = ["merge.worktree", "merge.source_branch", "merge.target_branch", "merge.session_id"];
+/// What is known to the steps of `on_stop`.
+const STOP: [&str; 2] = ["stop.status", "stop.step"];
 /// What a step leaves under its id.
 const OF_A_STEP: [&str; 1] = ["output"];
 /// What a `claude` step leaves under its id besides, and beside what it captures.
@@ -61,6 +63,9 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     let mut checker = Checker { workflow, problems, is_open: !workflow.env_files.is_empty(), order: BTreeMap::new() };
     // Values of `env` see the environment of the caller, which is not known here, so they are not checked.
     names.extend(workflow.env.keys().cloned());
+    if let Some(concurrency) = &workflow.concurrency {
+        checker.text(&concurrency.group, &Known { names: names.clone(), skippable: BTreeSet::new() });
+    }
     // What is set before a step matters only to one that uses a variable or a conversation.
     let uses = |step: &Step| {
         let definition = step.canonical.to_string();
@@ -74,6 +79,13 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     for step in workflow.steps.iter().filter(|step| uses(step)) {
         let known = checker.known_to(step, &names);
         checker.step(step, known);
+    }
+    if !workflow.on_stop.is_empty() {
+        // Any step may be the one that it stops at.
+        let mut known = Known { names: names.clone(), skippable: BTreeSet::new() };
+        workflow.steps.iter().for_each(|step| known.add_skippable(step));
+        known.names.extend(STOP.map(str::to_owned));
+        checker.list(&workflow.on_stop, &mut known);
     }
     if let Some(merge) = &workflow.merge {
         let mut known = Known { names, skippable: BTreeSet::new() };
@@ -168,13 +180,22 @@ impl Known {
         let mut set: Vec<String> = Vec::new();
         set_by(step, &mut set);
         for name in set {
-            if step.when.is_some() && !self.names.contains(&name) {
+            if (step.when.is_some() || step.skips_if_unchanged) && !self.names.contains(&name) {
                 self.skippable.insert(name.clone());
             } else {
                 self.skippable.remove(&name);
             }
             self.names.insert(name);
         }
+    }
+
+    /// Adds what a step sets that may not have run.
+    fn add_skippable(&mut self, step: &Step) {
+        let mut set: Vec<String> = Vec::new();
+        set_by(step, &mut set);
+        set.retain(|name| !self.names.contains(name) || self.skippable.contains(name));
+        self.names.extend(set.iter().cloned());
+        self.skippable.extend(set);
     }
 
     fn and(&self, more: &[&str]) -> Self {
@@ -190,11 +211,12 @@ fn status_of(step: &StepId) -> String {
 }
 
 /// Collects the names that a step and those inside it set.
-fn set_by(step: &Step, set: &mut Vec<String>) {
+pub(super) fn set_by(step: &Step, set: &mut Vec<String>) {
     set.extend(step.capture.iter().map(|capture| capture.name.clone()));
     for of in OF_A_STEP {
         set.extend([format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)]);
     }
+    set.extend(step.result.iter().map(|_| format!("{}.result", step.id)));
     set.extend(step.finds.keys().map(|name| format!("{}.{name}", step.id)));
     if matches!(step.command, Command::Agent(_)) {
         set.push(format!("{}.summary", step.id));

@@ -13,6 +13,8 @@ pub(super) struct Listed {
     pub(super) step: Step,
     /// It says itself what it depends on.
     pub(super) is_ordered: bool,
+    /// It begins when the steps of an included file do.
+    pub(super) is_entry: bool,
     /// What the group of the step depends on, where the group says so.
     pub(super) group_needs: Option<Vec<StepReference>>,
 }
@@ -22,8 +24,13 @@ pub(super) struct Listed {
 pub(super) fn resolve(listed: Vec<Listed>, problems: &mut Problems<'_>) -> Vec<Step> {
     group_ids(&listed, problems);
     let mut steps: Vec<Step> = Vec::new();
-    for Listed { mut step, is_ordered, group_needs } in listed {
-        if !is_ordered {
+    for Listed { mut step, is_ordered, is_entry, group_needs } in listed {
+        if is_entry {
+            let outside = steps.iter().rposition(|other| other.group != step.group).map_or(0, |last| last + 1);
+            let before =
+                || before(&steps[..outside], &step).map(|id| StepReference { id, place: step.place }).collect();
+            step.depends_on = group_needs.unwrap_or_else(before);
+        } else if !is_ordered {
             let is_first = step.group.is_some() && steps.last().is_none_or(|last| last.group != step.group);
             step.depends_on = match group_needs.filter(|_| is_first) {
                 Some(needs) => needs,

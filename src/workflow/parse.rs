@@ -4,13 +4,19 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::Concurrency;
 use super::Input;
 use super::InputKind;
+use super::Interpreter;
 use super::Limits;
 use super::Merge;
 use super::Secret;
 use super::Workflow;
+use super::WorktreeFiles;
+use super::artifacts;
 use super::check;
+use super::include::Includes;
+use super::keys::WORKFLOW_KEYS;
 use super::order;
 use super::policy;
 use super::policy::Inherited;
@@ -18,6 +24,7 @@ use super::step;
 use super::template::Reader;
 use super::values::env;
 use super::values::named;
+use super::values::one_or_more;
 use super::values::template;
 use super::values::variable_name;
 use crate::document::Kind;
@@ -27,30 +34,18 @@ use crate::document::definition::Problems;
 use crate::document::definition::Text;
 use crate::document::definition::items;
 use crate::document::definition::text_of;
+use crate::model::RelPath;
 use crate::model::clean_line;
 
-const WORKFLOW_KEYS: [&str; 13] = [
-    "name",
-    "description",
-    "inputs",
-    "env",
-    "secrets",
-    "env_files",
-    "timeout",
-    "retry",
-    "limits",
-    "merge",
-    "steps",
-    "finally",
-    "on_end",
-];
+const CONCURRENCY_KEYS: [&str; 2] = ["group", "on_conflict"];
+const WORKTREE_KEYS: [&str; 2] = ["copy", "link"];
 const LIMIT_KEYS: [&str; 3] = ["time", "cost_usd", "attempts"];
 const INPUT_KEYS: [&str; 5] = ["type", "description", "default", "choices", "pattern"];
 const MERGE_KEYS: [&str; 2] = ["steps", "timeout"];
 const SECRET_KEYS: [&str; 2] = ["provider", "key"];
 
 /// Reads a workflow. `stem` is its name where the file has none.
-pub(super) fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> Workflow {
+pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, problems: &mut Problems<'_>) -> Workflow {
     let mut read = Workflow { name: stem.to_owned(), ..Workflow::default() };
     let root = without_extensions(root);
     let Some(mut map) = Fields::of(&root, "a workflow", &WORKFLOW_KEYS, problems) else { return read };
@@ -72,10 +67,12 @@ pub(super) fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> 
     };
     read.merge = map.take("merge").and_then(|node| merge(node, problems));
     read.limits = map.take("limits").map(|node| limits(node, problems)).unwrap_or_default();
+    read.worktree = map.take("worktree").map(|node| worktree(node, problems)).unwrap_or_default();
+    read.concurrency = map.take("concurrency").and_then(|node| concurrency(node, problems));
     read.on_end = map.text("on_end", problems).map(|text| text.text);
     match map.take("steps") {
         Some(node) => {
-            let listed = step::listed(node, &inherited, problems);
+            let listed = step::listed(node, &inherited, includes, problems);
             read.steps = order::resolve(listed, problems);
         }
         None => problems.add(root.place, "a workflow needs steps", "add `steps:` with a list of steps"),
@@ -83,6 +80,11 @@ pub(super) fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> 
     if let Some(node) = map.take("finally") {
         order::at_the_end(&mut read.steps, step::finally(node, &inherited, problems));
     }
+    if let Some(node) = map.take("on_stop") {
+        read.on_stop = step::nested(node, "on_stop.", "`on_stop`", &inherited, problems);
+    }
+    let interpreter = map.text("interpreter", problems).and_then(|text| Interpreter::parse(&text, problems));
+    read.set_interpreter(interpreter);
     check::check(&read, problems);
     read
 }
@@ -216,6 +218,51 @@ fn merge(node: &Node, problems: &mut Problems<'_>) -> Option<Merge> {
         return None;
     };
     Some(Merge { steps: step::nested(list, "merge.", "the steps of `merge`", &inherited, problems), timeout })
+}
+
+/// Reads the files of a new worktree. A path is in one list only, and in no other path.
+fn worktree(node: &Node, problems: &mut Problems<'_>) -> WorktreeFiles {
+    let Some(mut map) = Fields::of(node, "`worktree`", &WORKTREE_KEYS, problems) else {
+        return WorktreeFiles::default();
+    };
+    let mut seen: Vec<RelPath> = Vec::new();
+    let mut paths = |key: &str, problems: &mut Problems<'_>| {
+        let listed = map.take(key).map(one_or_more).unwrap_or_default();
+        let mut found = Vec::new();
+        for item in listed {
+            let Some(text) = text_of(item, "a path of `worktree`", problems) else { continue };
+            let Some(path) = artifacts::path(&text, "path", problems) else { continue };
+            let is_in = |outer: &RelPath, inner: &RelPath| {
+                inner.as_str().strip_prefix(outer.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            if let Some(other) = seen.iter().find(|other| is_in(other, &path) || is_in(&path, other)) {
+                problems.add(text.place, format!("`{path}` is in `{other}`, or that in it"), "name it once");
+                continue;
+            }
+            seen.push(path.clone());
+            found.push(path);
+        }
+        found
+    };
+    WorktreeFiles { copied: paths("copy", problems), linked: paths("link", problems) }
+}
+
+fn concurrency(node: &Node, problems: &mut Problems<'_>) -> Option<Concurrency> {
+    let mut map = Fields::of(node, "`concurrency`", &CONCURRENCY_KEYS, problems)?;
+    let group = map.text("group", problems).and_then(|text| template(&text, Reader::Plain, problems));
+    let is_refused = map.text("on_conflict", problems).is_some_and(|text| match text.text.as_str() {
+        "refuse" => true,
+        "wait" => false,
+        other => {
+            let message = format!("`on_conflict` is wait or refuse, not `{}`", clean_line(other, 40));
+            problems.add(text.place, message, "write `on_conflict: refuse`, or remove it");
+            false
+        }
+    });
+    if group.is_none() {
+        problems.add(node.place, "`concurrency` needs a `group`", "add `group:` with a name");
+    }
+    Some(Concurrency { group: group?, is_refused })
 }
 
 fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {

@@ -9,10 +9,10 @@ use super::Claude;
 use super::Command;
 use super::Gate;
 use super::Group;
+use super::Interpreter;
 use super::OnFailure;
 use super::OnIncomplete;
 use super::Step;
-use super::StepReference;
 use super::Validate;
 use super::When;
 use super::artifacts;
@@ -21,102 +21,55 @@ use super::bare::complete;
 use super::condition::Condition;
 use super::condition::Operand;
 use super::gate;
+use super::include::Includes;
+use super::keys;
+use super::keys::CLAUDE_KEYS;
+use super::keys::GATE_KEYS;
+use super::keys::GROUP_KEYS;
+use super::keys::Level;
+use super::keys::STEP_KEYS;
+use super::keys::TOP_KEYS;
+use super::keys::if_skipped;
+use super::keys::is_given;
+use super::keys::only_at_the_top;
+use super::keys::reference;
+use super::keys::references;
+use super::keys::working_folder;
 use super::kinds;
 use super::order::Listed;
 use super::policy;
 use super::policy::Inherited;
 use super::template::Reader;
-use super::template::Template;
 use super::values::env;
-use super::values::one_or_more;
 use super::values::template;
 use super::values::template_of;
 use crate::document::Kind;
 use crate::document::Node;
 use crate::document::definition::Fields;
 use crate::document::definition::Problems;
-use crate::document::definition::Text;
 use crate::document::definition::identifier;
 use crate::document::definition::items;
 use crate::document::definition::text_of;
-use crate::model::StepId;
-use crate::model::clean_line;
-
-/// The keys that say what a step does.
-const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-const STEP_KEYS: [&str; 33] = [
-    "id",
-    "title",
-    "agent",
-    "gate",
-    "shell",
-    "claude",
-    "write_file",
-    "validate",
-    "steps",
-    "foreach",
-    "options",
-    "on_timeout",
-    "instructions",
-    "depends_on",
-    "reviews",
-    "when",
-    "if_skipped",
-    "outputs",
-    "finds",
-    "parts",
-    "timeout",
-    "retry",
-    "capture",
-    "capture_format",
-    "capture_streams",
-    "output_file",
-    "env",
-    "working_dir",
-    "on_failure",
-    "on_success",
-    "commit_required",
-    "idempotent",
-    "probe",
-];
-/// The further keys of a `claude` step.
-const CLAUDE_KEYS: [&str; 8] = [
-    "model",
-    "permission_mode",
-    "allowed_tools",
-    "disallowed_tools",
-    "max_turns",
-    "max_budget_usd",
-    "continue",
-    "on_denied",
-];
-/// The keys of a group of steps.
-const GROUP_KEYS: [&str; 4] = ["id", "title", "depends_on", "steps"];
-/// The keys that only a step of the workflow can have.
-const TOP_KEYS: [&str; 6] = ["depends_on", "reviews", "if_skipped", "outputs", "parts", "instructions"];
-/// The further keys of a gate.
-const GATE_KEYS: [&str; 2] = ["options", "on_timeout"];
 
 const VALIDATE_KEYS: [&str; 8] =
     ["shell", "claude", "steps", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];
 const HANDLER_KEYS: [&str; 6] = ["shell", "claude", "steps", "max_attempts", "fail_workflow", "commit_required"];
 
-/// The position of a step in its workflow.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
-    Top,
-    /// Inside another step.
-    Nested,
-}
-
 /// Reads the steps of the workflow, with those of its groups.
-pub(super) fn listed(node: &Node, inherited: &Inherited, problems: &mut Problems<'_>) -> Vec<Listed> {
+pub(super) fn listed(
+    node: &Node,
+    inherited: &Inherited,
+    includes: &mut Includes<'_>,
+    problems: &mut Problems<'_>,
+) -> Vec<Listed> {
     let mut all = Vec::new();
     for (node, number) in items(node, "`steps`", problems).iter().zip(1..) {
-        if is_group(node) {
+        if is_given(node, "include") {
+            all.extend(includes.steps(node, problems));
+        } else if is_group(node) {
             all.extend(group(node, number, inherited, problems));
         } else if let Some(step) = step(node, &number.to_string(), inherited, Level::Top, problems) {
-            all.push(Listed { step, is_ordered: is_given(node, "depends_on"), group_needs: None });
+            all.push(Listed { step, is_ordered: is_given(node, "depends_on"), is_entry: false, group_needs: None });
         }
     }
     all
@@ -124,10 +77,6 @@ pub(super) fn listed(node: &Node, inherited: &Inherited, problems: &mut Problems
 
 fn is_group(node: &Node) -> bool {
     is_given(node, "steps") && !is_given(node, "foreach")
-}
-
-fn is_given(node: &Node, key: &str) -> bool {
-    node.get(key).is_some_and(|value| value.kind != Kind::Null)
 }
 
 /// Reads a group: its steps are steps of the workflow.
@@ -155,7 +104,7 @@ fn group(node: &Node, number: usize, inherited: &Inherited, problems: &mut Probl
         let Some(step) = step(node, &format!("{number}.{at}"), inherited, Level::Top, problems) else { continue };
         let step = Step { group: Some(group.clone()), ..step };
         let group_needs = is_ordered.then(|| needs.clone());
-        all.push(Listed { step, is_ordered: is_given(node, "depends_on"), group_needs });
+        all.push(Listed { step, is_ordered: is_given(node, "depends_on"), is_entry: false, group_needs });
     }
     all
 }
@@ -203,7 +152,7 @@ fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &m
     let given = given.and_then(|node| identifier(node, "the `id` of a step", problems));
     let id_place = given.as_ref().map_or(node.place, |id| id.place);
     let id = given.map_or_else(|| id.to_owned(), |id| id.text);
-    let kind = kind(node, &map, (level, has_id), problems)?;
+    let kind = keys::kind(node, &map, (level, has_id), problems)?;
     if level == Level::Nested {
         only_at_the_top(&map, problems);
     }
@@ -241,13 +190,25 @@ fn common(
     let depends_on = map.take("depends_on").map(|node| references(node, problems)).unwrap_or_default();
     let reviews = map.text("reviews", problems).map(reference);
     let outputs = map.take("outputs").map(|node| artifacts::outputs(node, problems)).unwrap_or_default();
+    let uses = map.take("uses").map(|node| artifacts::uses(node, problems)).unwrap_or_default();
+    let unchanged_place =
+        map.members.iter().find(|member| member.key == "skip_if_unchanged").map(|member| member.place);
+    let skips_if_unchanged = map.flag("skip_if_unchanged", problems).unwrap_or(false);
     let parts = map.take("parts").map(|node| artifacts::parts(node, problems)).unwrap_or_default();
+    let result_place = map.members.iter().find(|member| member.key == "result").map(|member| member.place);
+    let result = map.take("result").and_then(|node| artifacts::schema(node, problems));
+    if let (Some(place), Some(command)) = (result_place, &command)
+        && !matches!(command, Command::Agent(_) | Command::Shell(_) | Command::Claude(_))
+    {
+        problems.add(place, "`result` is for an `agent`, `shell` or `claude` step", "remove it");
+    }
     let finds = map.take("finds").map(|node| artifacts::finds(node, problems)).unwrap_or_default();
     let when = map.take("when").and_then(|node| when(node, problems));
     let runs_if_skipped = map.text("if_skipped", problems).is_some_and(|text| if_skipped(&text, problems));
     let retry = map.take("retry").and_then(|node| policy::retry(node, problems));
     let capture = policy::capture(&mut map, problems);
     let probe_place = map.members.iter().find(|member| member.key == "probe").map(|member| member.place);
+    let interpreter = map.text("interpreter", problems).and_then(|text| Interpreter::parse(&text, problems));
     let mut text = |key, reader, problems: &mut Problems<'_>| {
         map.text(key, problems).and_then(|text| template(&text, reader, problems))
     };
@@ -267,6 +228,13 @@ fn common(
     let on_success = measured.into_iter().chain(on_success.into_iter().flatten()).collect();
     let commit_required = map.flag("commit_required", problems).unwrap_or(false);
     let idempotent = map.flag("idempotent", problems).unwrap_or(true);
+    if let Some(place) = unchanged_place.filter(|_| skips_if_unchanged) {
+        let is_command = !matches!(command, Some(Command::Agent(_) | Command::Gate(_)));
+        if !is_command || uses.is_empty() || outputs.is_empty() || !idempotent {
+            let message = "`skip_if_unchanged` is for a command with `uses` and `outputs` that may run twice";
+            problems.add(place, message, "add what it lacks, or remove it");
+        }
+    }
     let is_run = !matches!(command, Some(Command::Agent(_)));
     if let (true, true, Some(place)) = (idempotent, is_run, probe_place) {
         problems.add(place, "a `probe` is for a step that must not run twice", "add `idempotent: false`, or remove it");
@@ -274,7 +242,10 @@ fn common(
     Some(Step {
         depends_on,
         reviews,
+        uses,
+        skips_if_unchanged,
         outputs,
+        result,
         finds,
         parts,
         when,
@@ -283,6 +254,7 @@ fn common(
         retry,
         capture,
         output_file,
+        interpreter,
         env,
         working_dir,
         on_failure,
@@ -292,61 +264,6 @@ fn common(
         probe,
         ..bare(node.place, id, command?)
     })
-}
-
-/// Returns the key that says what a step does.
-fn kind(
-    node: &Node,
-    map: &Fields<'_>,
-    (level, has_id): (Level, bool),
-    problems: &mut Problems<'_>,
-) -> Option<&'static str> {
-    let has = |key: &str| map.members.iter().any(|member| member.key == key);
-    let is_closed_gate = node.get("gate").is_some_and(|gate| matches!(gate.kind, Kind::Bool(false) | Kind::Null));
-    let mut given: Vec<&str> = KINDS.into_iter().filter(|key| has(key)).collect();
-    given.retain(|key| *key != "gate" || !is_closed_gate);
-    if given.len() == 2 && given[1] == "validate" && matches!(given[0], "shell" | "claude" | "write_file") {
-        // It measures what the command did.
-        given.pop();
-    }
-    let first = given.first().copied();
-    match (given.as_slice(), level) {
-        ([], Level::Top) if has_id => Some("agent"),
-        ([], Level::Top) => {
-            problems.add(node.place, "a step needs an `id`", "add `id:`, and what the step does");
-            None
-        }
-        (["agent" | "gate"], Level::Top) if !has_id => {
-            problems.add(node.place, "a step needs an `id`", "add `id:`");
-            None
-        }
-        (["agent" | "gate"], Level::Nested) => {
-            let message = format!("`{}` is for a step of the workflow, and this one is inside another", given[0]);
-            problems.add(node.place, message, "make it a step of the workflow");
-            None
-        }
-        (["agent", "gate"], Level::Top) => {
-            // The checker names both.
-            Some("gate")
-        }
-        ([_], _) => first,
-        (several, _) => {
-            let message = match several {
-                [] => "the step has no command".to_owned(),
-                several => format!("a step has one command, and this one has {}", several.join(" and ")),
-            };
-            problems.add(node.place, message, format!("give it one of {}", KINDS.join(", ")));
-            None
-        }
-    }
-}
-
-/// Refuses keys that mean nothing for a step inside another one.
-fn only_at_the_top(map: &Fields<'_>, problems: &mut Problems<'_>) {
-    for member in map.members.iter().filter(|member| TOP_KEYS.contains(&member.key.as_str())) {
-        let message = format!("`{}` is for a step of the workflow, and this one is inside another", member.key);
-        problems.add(member.place, message, "remove it, or make the step one of the workflow");
-    }
 }
 
 fn command(
@@ -419,53 +336,19 @@ fn each_item(
     let mut outer = Step {
         depends_on: std::mem::take(&mut inner.depends_on),
         reviews: inner.reviews.take(),
+        uses: std::mem::take(&mut inner.uses),
+        skips_if_unchanged: std::mem::take(&mut inner.skips_if_unchanged),
         outputs: std::mem::take(&mut inner.outputs),
         parts: std::mem::take(&mut inner.parts),
         when: inner.when.take(),
         runs_if_skipped: std::mem::take(&mut inner.runs_if_skipped),
+        interpreter: inner.interpreter,
         idempotent: std::mem::replace(&mut inner.idempotent, true),
         probe: inner.probe.take(),
         ..bare(place, id, inner.command.clone())
     };
     outer.command = Command::Foreach(kinds::foreach(node, vec![complete(inner, inherited)], problems)?);
     Some(complete(outer, &Inherited::default()))
-}
-
-fn references(node: &Node, problems: &mut Problems<'_>) -> Vec<StepReference> {
-    let mut needs: Vec<StepReference> = Vec::new();
-    for item in one_or_more(node) {
-        if let Some(id) = text_of(item, "an entry of `depends_on`", problems)
-            && needs.iter().all(|other| other.id.as_str() != id.text)
-        {
-            needs.push(reference(id));
-        }
-    }
-    needs
-}
-
-fn reference(text: Text) -> StepReference {
-    StepReference { id: StepId::new(&text.text), place: text.place }
-}
-
-fn if_skipped(text: &Text, problems: &mut Problems<'_>) -> bool {
-    match text.text.as_str() {
-        "run" => true,
-        "skip" => false,
-        other => {
-            let message = format!("`if_skipped` is run or skip, not `{}`", clean_line(other, 40));
-            problems.add(text.place, message, "write `if_skipped: run`, or remove it");
-            false
-        }
-    }
-}
-
-/// Refuses a folder that is outside of the project in any case.
-fn working_folder(folder: Option<&Template>, problems: &mut Problems<'_>) {
-    let Some(folder) = folder else { return };
-    let text = folder.to_string();
-    if text.starts_with('/') {
-        problems.add(folder.place, "`working_dir` is absolute", "write a path relative to the project");
-    }
 }
 
 fn when(node: &Node, problems: &mut Problems<'_>) -> Option<When> {

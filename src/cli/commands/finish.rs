@@ -41,6 +41,9 @@ pub(in crate::cli) struct Finish {
     /// Files the step produced; their digests are kept as evidence
     #[arg(long, value_name = "FILE", num_args = 1..)]
     output: Vec<String>,
+    /// The result as JSON, of a step that declares its schema; `-` reads it from the standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    result: Option<String>,
     /// The commit with the result
     #[arg(long, value_name = "SHA")]
     commit: Option<String>,
@@ -109,6 +112,7 @@ impl Finish {
             commit: self.commit.clone(),
             phases: self.phases,
             to_step: self.to_step.as_ref().map(StepId::new),
+            result: self.result.as_deref().map(result).transpose()?,
             choice: None,
             set: variables(&self.set)?,
             attempt: 0,
@@ -120,6 +124,11 @@ impl Finish {
             document: None,
         })
     }
+}
+
+fn result(text: &str) -> Result<Value, CommandError> {
+    let text = if text == "-" { ops::input(text)? } else { text.to_owned() };
+    serde_json::from_str(&text).map_err(|error| CommandError::usage(format!("--result is not JSON: {error}")))
 }
 
 fn verdict(text: &str) -> Result<ReviewVerdict, CommandError> {

@@ -106,6 +106,7 @@ impl Resume {
             until: None,
             only: None,
             gives_up: false,
+            always_run: false,
             force: plan.force,
             accept_edits: self.allowed.accept_edits,
             over_limits: self.allowed.over_limits,

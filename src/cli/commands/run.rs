@@ -42,6 +42,9 @@ pub(in crate::cli) struct Run {
     /// Run this step and no other, as `piton exec` does
     #[arg(long, value_name = "STEP", conflicts_with_all = ["from", "skip", "force"])]
     only: Option<String>,
+    /// Run steps that are up to date, too (`skip_if_unchanged`)
+    #[arg(long)]
+    always_run: bool,
     /// Repeat this finished step and everything after it
     #[arg(long, value_name = "STEP", help_heading = REST)]
     from: Option<String>,
@@ -84,6 +87,7 @@ impl Command for Run {
             in_place: self.no_worktree,
             until: self.until.clone(),
             only: self.only.clone(),
+            always_run: self.always_run,
             yes: self.yes,
             dry_run: self.dry_run,
         };
@@ -124,6 +128,7 @@ impl Run {
             until: self.until.clone(),
             only: self.only.clone(),
             gives_up: false,
+            always_run: self.always_run,
             force: self.force,
             accept_edits: self.allowed.accept_edits,
             over_limits: self.allowed.over_limits,

@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::facts::Captured;
+use super::read::uses_of;
 use super::record::BUILT_IN;
 use super::record::Header;
 use super::session::Session;
@@ -60,7 +61,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         told: told(&outputs),
         prompt: prompt(run, step, next, &instructions),
         instructions: with_outputs(&instructions, step),
-        reading: reading.into_iter().collect::<Vec<ReadingItem>>(),
+        reading: reading.into_iter().chain(used(definition)).collect::<Vec<ReadingItem>>(),
         notes: gate.into_iter().chain(unset).collect(),
     }
 }
@@ -118,6 +119,13 @@ fn workflow_file(header: &Header) -> ReadingItem {
     ReadingItem { what: "workflow definition".to_owned(), path: Some(path) }
 }
 
+/// Returns the files that a step reads.
+fn used(definition: &Value) -> impl Iterator<Item = ReadingItem> {
+    let item =
+        |path: RelPath| ReadingItem { what: "used by the step".to_owned(), path: Some(path.as_str().to_owned()) };
+    uses_of(definition).into_iter().map(item)
+}
+
 /// Returns the fields that the context says elsewhere. Outputs are named in the instructions; a schema is only here.
 fn told(outputs: &Value) -> Vec<&'static str> {
     let mut told =
@@ -130,10 +138,19 @@ fn told(outputs: &Value) -> Vec<&'static str> {
 
 /// Adds the files that prove the step to its instructions.
 fn with_outputs(instructions: &str, step: &Step) -> String {
-    match written(&step.proof.outputs) {
-        None => instructions.to_owned(),
-        Some(written) => format!("{}\n{written}", instructions.trim_end()).trim_start().to_owned(),
-    }
+    let more = [written(&step.proof.outputs), wanted_result(&step.definition)];
+    more.into_iter()
+        .flatten()
+        .fold(instructions.to_owned(), |text, more| format!("{}\n{more}", text.trim_end()).trim_start().to_owned())
+}
+
+/// Returns the sentence that says in which form a step ends with its result; `None` if it declares none.
+pub(crate) fn wanted_result(definition: &Value) -> Option<String> {
+    let form = match definition.get("result")? {
+        Value::String(file) => format!("the JSON Schema in {file}"),
+        schema => format!("this JSON Schema: {schema}"),
+    };
+    Some(format!("End with the result as JSON, in a block ```json before the report. It has to satisfy {form}"))
 }
 
 /// Returns the sentence that names the files that prove a step; `None` if it declares none.

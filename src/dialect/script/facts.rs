@@ -43,6 +43,9 @@ pub(crate) struct Facts {
     /// Of a skipped step: its condition did not hold, or that of a step that it depends on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_unmet: bool,
+    /// Of a skipped step: what it uses, does and leaves is as when it last passed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_up_to_date: bool,
     /// What stopped a step or the runner: `SIGINT`, `SIGTERM`, `SIGHUP`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<String>,
@@ -66,6 +69,36 @@ pub(crate) struct Facts {
     /// What happened to the worktree: `merged`, `kept`, `removed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<String>,
+}
+
+/// What the runner does besides the steps of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RunnerAct {
+    pub(crate) at: Timestamp,
+    pub(crate) act: Act,
+}
+
+/// The kind of a [`RunnerAct`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Act {
+    /// Files of the project are in the new worktree.
+    WorktreeSetUp { copied: Vec<RelPath>, linked: Vec<RelPath> },
+    /// The steps of `on_stop` begin.
+    OnStopBegins,
+    /// They are over, done or failed.
+    OnStopEnds,
+}
+
+impl Act {
+    /// Returns the name used in the history.
+    pub(crate) const fn as_str(&self) -> &'static str {
+        match self {
+            Self::WorktreeSetUp { .. } => "worktree",
+            Self::OnStopBegins => "on_stop",
+            Self::OnStopEnds => "on_stop ended",
+        }
+    }
 }
 
 /// A process, identified by its id and start time, since ids are reused.

@@ -26,13 +26,16 @@ pub(crate) use adopt::AdoptedStep;
 pub(crate) use adopt::adopt;
 pub(crate) use adopt::own_definition;
 pub(crate) use brief::filled_in;
+pub(crate) use brief::wanted_result;
 pub(crate) use brief::written;
 pub(crate) use paths::candidate;
+pub(crate) use paths::group;
 pub(crate) use paths::is_inside;
 pub(crate) use paths::logs;
 pub(crate) use paths::merges;
 pub(crate) use read::copy_record;
 pub(crate) use read::load_to_run;
+pub(crate) use read::uses_of;
 pub(crate) use session::Session;
 pub(crate) use session::start;
 

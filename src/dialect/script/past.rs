@@ -27,6 +27,7 @@ pub(super) fn journal_checkpoints(files: &FileSet) -> Option<Vec<PastCheckpoint>
     let checkpoints = records.iter().skip(1).map(|record| {
         let (at, change, step) = match &record.event {
             Event::Change(change) => (Some(change.at), change.kind.as_str(), change.kind.step().cloned()),
+            Event::Runner(act) => (Some(act.at), act.act.as_str(), None),
             Event::Base(state) => (state.run.changed_at, "restore", None),
             Event::Merge(merge) => (Some(merge.at), "merge", Some(merge.step.clone())),
         };
@@ -47,6 +48,7 @@ fn what(record: &Record) -> String {
     let change = match &record.event {
         Event::Change(change) => change,
         Event::Base(_) => return "the state at a checkpoint".to_owned(),
+        Event::Runner(_) => return String::new(),
         Event::Merge(merge) => return if merge.done.is_some() { "completed" } else { "begun" }.to_owned(),
     };
     let facts = &record.facts;

@@ -9,6 +9,7 @@ use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
+use crate::model::sha256_hex;
 
 const RUNS: &str = "runs";
 /// The name of the workflow file among the files of its session.
@@ -52,6 +53,11 @@ pub(super) fn own_workflow(folder: &RelPath) -> Option<RelPath> {
     folder.join("workflow.json").ok()
 }
 
+/// Returns the path that an included file has among the files of its session.
+pub(super) fn included(folder: &RelPath, file: &RelPath) -> Option<RelPath> {
+    folder.join(&format!("included/{file}")).ok()
+}
+
 /// Returns the folder of the logs, among the files of a session.
 pub(crate) fn logs() -> RelPath {
     RelPath::parse("logs").expect("a constant name")
@@ -67,6 +73,11 @@ pub(crate) fn merges() -> RelPath {
     RelPath::parse("merge").expect("a constant name")
 }
 
+/// Returns the folder with the lock under which one run of a group runs at a time.
+pub(crate) fn group(name: &str) -> RelPath {
+    RelPath::parse(&format!("groups/{}", &sha256_hex(name.as_bytes())[..32])).expect("hex digits")
+}
+
 /// Returns a session as a candidate. The header adds the workflow file to the files to read.
 pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> {
     let data_dir = folder(id)?;
@@ -75,12 +86,20 @@ pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> 
         file: header.workflow.file.clone(),
         shown,
     });
+    let included = header.into_iter().flat_map(|header| {
+        let root = &header.workflow.root;
+        let read = |file: &RelPath| {
+            let shown = included(&data_dir, file)?;
+            Some(ReadSpec::Elsewhere { root: root.clone(), file: file.clone(), shown })
+        };
+        header.included.iter().filter_map(read).collect::<Vec<_>>()
+    });
     let state = journal(&data_dir)?;
     let files = [self::header(&data_dir)?, state.clone(), snapshot(&data_dir)?];
     Some(Candidate {
         dialect: DialectId::Script,
         name: id.to_owned(),
-        reads: files.into_iter().map(ReadSpec::File).chain(workflow).collect(),
+        reads: files.into_iter().map(ReadSpec::File).chain(workflow).chain(included).collect(),
         state,
         data_dir,
         rank: None,

@@ -13,6 +13,7 @@ use super::facts::is_for_an_agent;
 use super::facts::reviewed;
 use super::native;
 use super::paths;
+use super::record::Header;
 use super::record::Remainder;
 use super::session::Session;
 use super::state::ExecutionState;
@@ -51,6 +52,7 @@ use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::sha256_hex;
 use crate::workflow;
+use crate::workflow::Parsed;
 
 /// Longer values of captured variables are shown as their size.
 const SHOWN: usize = 1_000;
@@ -79,13 +81,37 @@ fn load_as(files: &FileSet, is_run_again: bool) -> Loaded {
 pub(super) fn changed_outline(files: &FileSet, session: &Session) -> Option<Outline> {
     let shown = paths::folder_of(&files.state).and_then(|folder| paths::workflow(&folder))?;
     let bytes = files.bytes(&shown)?;
-    let sha256 = sha256_hex(bytes);
-    let is_over = matches!(session.state.run.status, Phase::Completed | Phase::Aborted);
-    if is_over || sha256 == session.state.workflow.sha256 {
+    if matches!(session.state.run.status, Phase::Completed | Phase::Aborted) {
         return None;
     }
-    let workflow = workflow::parse(&session.header.workflow.file, bytes).workflow?;
-    Some(Outline::of(&workflow, sha256))
+    let parsed = changed(files, &session.header, bytes, &session.state.workflow.sha256)?;
+    Some(Outline::of(&parsed.workflow?, parsed.sha256))
+}
+
+/// The files that the workflow file of a session included when it began.
+struct Included<'a> {
+    files: &'a FileSet,
+    header: &'a Header,
+}
+
+impl workflow::Files for Included<'_> {
+    fn read(&self, path: &RelPath) -> Result<Vec<u8>, String> {
+        if !self.header.included.contains(path) {
+            return Err("was not included when the run began".to_owned());
+        }
+        let shown = paths::folder_of(&self.files.state).and_then(|folder| paths::included(&folder, path));
+        let bytes = shown.and_then(|shown| self.files.bytes(&shown));
+        bytes.map(<[u8]>::to_vec).ok_or_else(|| "cannot be read".to_owned())
+    }
+}
+
+/// Returns the workflow file of a session as it is now, unless it is as it was recorded.
+fn changed(files: &FileSet, header: &Header, bytes: &[u8], recorded: &str) -> Option<Parsed> {
+    if header.included.is_empty() && sha256_hex(bytes) == recorded {
+        return None;
+    }
+    let parsed = workflow::parse_with(&header.workflow.file, bytes, &Included { files, header });
+    (parsed.sha256 != recorded).then_some(parsed)
 }
 
 struct Reader<'a> {
@@ -227,7 +253,8 @@ impl Reader<'_> {
             Finding::new(FindingCode::DefinitionUnreadable, message).fix(fix)
         };
         if !self.is_run_again && matches!(self.session.state.run.status, Phase::Completed | Phase::Aborted) {
-            if bytes.is_some_and(|bytes| sha256_hex(bytes) != kept.sha256) {
+            let header = &self.session.header;
+            if bytes.is_some_and(|bytes| changed(self.files, header, bytes, &kept.sha256).is_some()) {
                 let message = format!("the workflow file {path} has changed since the run ended");
                 self.findings.push(Finding::new(FindingCode::DefinitionDrift, message));
             }
@@ -239,17 +266,14 @@ impl Reader<'_> {
             self.findings.push(unreadable(format!("cannot be read ({problem})")));
             return kept;
         };
-        let sha256 = sha256_hex(bytes);
-        if sha256 == kept.sha256 {
-            return kept;
-        }
-        match workflow::parse(&source.file, bytes).workflow {
+        let Some(parsed) = changed(self.files, &self.session.header, bytes, &kept.sha256) else { return kept };
+        match parsed.workflow {
             None => {
                 self.findings.push(unreadable("changed and has mistakes now".to_owned()));
                 kept
             }
             Some(workflow) => {
-                let now = Outline::of(&workflow, sha256);
+                let now = Outline::of(&workflow, parsed.sha256);
                 self.drift(&kept, &now);
                 now
             }
@@ -470,6 +494,12 @@ fn chosen_return(gate: &Step, choice: Option<&str>) -> Option<StepId> {
 fn outputs_of(definition: &Value) -> Vec<RelPath> {
     let outputs = definition.get("outputs").and_then(Value::as_array).into_iter().flatten();
     outputs.filter_map(|output| RelPath::parse(path_of(output)?).ok()).collect()
+}
+
+/// Returns the files and folders that a step of this definition reads.
+pub(crate) fn uses_of(definition: &Value) -> Vec<RelPath> {
+    let uses = definition.get("uses").and_then(Value::as_array).into_iter().flatten();
+    uses.filter_map(|path| RelPath::parse(path.as_str()?).ok()).collect()
 }
 
 fn path_of(output: &Value) -> Option<&str> {

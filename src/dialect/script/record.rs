@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::facts::Facts;
+use super::facts::RunnerAct;
 use super::state::State;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -66,6 +67,9 @@ pub(crate) struct Header {
     pub(crate) description: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) issues: Vec<String>,
+    /// The files that the workflow file includes, by their paths from the root of the workflow file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) included: Vec<RelPath>,
     /// The session of Prodigy that it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) imported_from: Option<String>,
@@ -166,6 +170,8 @@ pub(crate) struct Record {
 pub(crate) enum Event {
     /// An admitted transition.
     Change(Change),
+    /// Something that the runner does besides the steps.
+    Runner(RunnerAct),
     /// The whole state at this point, from which a damaged journal continues.
     Base(Box<State>),
     /// A step of the merge, which is no step of the run.
@@ -204,6 +210,7 @@ impl State {
                     .extend(merge.done.as_ref().map(|digest| (merge.step.as_str().to_owned(), digest.clone())));
                 self.facts(&record.facts);
             }
+            Event::Runner(act) => self.runner_did(act),
             Event::Change(change) => {
                 // A start clears the definition; every other change is about the new one.
                 let clears = matches!(change.kind, ChangeKind::Start(_));

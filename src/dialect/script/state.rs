@@ -7,12 +7,14 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::facts::Act;
 use super::facts::Captured;
 use super::facts::ChildProcess;
 use super::facts::Facts;
 use super::facts::Outline;
 use super::facts::OutlineStep;
 use super::facts::RetryState;
+use super::facts::RunnerAct;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::ClaudeWork;
@@ -59,6 +61,12 @@ pub(crate) struct RunState {
     /// The steps of the merge that are done, each with the digest of its definition, from when the merge begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) merge: Option<BTreeMap<String, String>>,
+    /// Files of the project are in the worktree.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_set_up: bool,
+    /// The steps of `on_stop` began and are not over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_stopping: bool,
 }
 
 /// What a run has spent, since a person last let it go over its limits.
@@ -123,6 +131,9 @@ pub(crate) struct StepState {
     /// It was skipped by its condition, or that of a step that it depends on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_unmet: bool,
+    /// It was skipped because it is up to date.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_up_to_date: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retryable: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,6 +211,7 @@ impl Default for StepState {
             digest: None,
             tolerated: None,
             is_unmet: false,
+            is_up_to_date: false,
             retryable: None,
             exit_code: None,
             commit: None,
@@ -239,6 +251,9 @@ impl State {
                 if outcome.part.is_none() {
                     let verdict = outcome.verdict.map(|verdict| verdict.to_string());
                     self.leave(&outcome.step, [("summary", outcome.summary.clone()), ("verdict", verdict)]);
+                    let name = format!("{}.result", outcome.step);
+                    let value = outcome.result.clone();
+                    self.variables.extend(value.map(|value| (name, Captured::Inline { value })));
                 }
             }
             ChangeKind::Approve { step, note, choice, .. } => {
@@ -264,6 +279,7 @@ impl State {
                 let state = self.step(step);
                 state.status = Status::Skipped;
                 state.is_unmet = facts.is_unmet;
+                state.is_up_to_date = facts.is_up_to_date;
                 state.finished_at = Some(change.at);
                 self.execution = ExecutionState::Completed { step: step.clone() };
             }
@@ -294,6 +310,15 @@ impl State {
                 self.run.started_at = Some(change.at);
                 self.run.changed_at = Some(change.at);
             }
+        }
+    }
+
+    pub(super) fn runner_did(&mut self, done: &RunnerAct) {
+        self.run.changed_at = Some(done.at);
+        match done.act {
+            Act::WorktreeSetUp { .. } => self.run.is_set_up = true,
+            Act::OnStopBegins => self.run.is_stopping = true,
+            Act::OnStopEnds => self.run.is_stopping = false,
         }
     }
 
@@ -425,6 +450,7 @@ impl State {
                 step.head.clone_from(&facts.head);
             }
             step.status = Status::InProgress;
+            step.is_up_to_date = false;
             step.attempts = attempt.max(1);
             step.started_at = Some(at);
             step.finished_at = None;

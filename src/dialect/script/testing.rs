@@ -82,6 +82,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         description: None,
         issues: Vec::new(),
         below: None,
+        included: Vec::new(),
         imported_from: None,
         adopted_from: None,
     };

@@ -57,7 +57,7 @@ use crate::model::StepKind;
 use crate::model::Workspace;
 
 fn decision(id: &str, decision: DecisionKind) -> Decision {
-    Decision { step: Some(StepId::new(id)), decision, at: at(0), by: None, note: None, despite: None }
+    Decision { step: Some(StepId::new(id)), decision, choice: None, at: at(0), by: None, note: None, despite: None }
 }
 
 /// Returns the steps that a decision is recorded for, or the word for the answer.
@@ -82,7 +82,7 @@ fn answer(result: Result<Decided, Refusal>) -> String {
 fn decide_at(run: &Run, effective_status: EffectiveStatus, kind: DecisionKind) -> String {
     let (graph, compared, evidence) = (Graph::of(run), Reconciled::default(), Evidence::default());
     let reconciled = ReconciledRun { run, graph: &graph, effective_statuses: &[effective_status], compared: &compared };
-    answer(TransitionCheck { reconciled, evidence: &evidence, limits: FREE }.decide(decision("S", kind)))
+    answer(TransitionCheck { reconciled, evidence: &evidence, limits: FREE, now: at(0) }.decide(decision("S", kind)))
 }
 
 fn decide_with(run: &Run, evidence: &Evidence, id: &str, kind: DecisionKind) -> String {
@@ -539,7 +539,7 @@ fn a_step_without_its_document_says_where_it_can_be() {
     // Not begun: there is no attempt that could be overridden.
     let open = end(&documented(Status::Pending), &missing(vec![]), finish(Status::Completed, &[]), FREE).unwrap_err();
     assert_eq!(open.hints.len(), 2);
-    let approve = ChangeKind::Approve { step: StepId::new("G"), by: None, note: None, phases: None };
+    let approve = ChangeKind::Approve { step: StepId::new("G"), by: None, note: None, phases: None, choice: None };
     let mut approved = documented(Status::Completed);
     let refusal = end(&approved, &missing(vec![]), approve.clone(), FREE).unwrap_err();
     let elsewhere = "if it is at another place: `piton finish W --run R --output FILE`";
@@ -685,7 +685,7 @@ fn a_gate_whose_agent_failed_is_closed_by_an_approval() {
     let mut run = line_of(&[("A", Status::Completed), ("G", Status::Failed)]);
     step(&mut run, "G").kind = StepKind::Gate;
     let approve = |run: &Run| {
-        let kind = ChangeKind::Approve { step: StepId::new("G"), by: None, note: None, phases: None };
+        let kind = ChangeKind::Approve { step: StepId::new("G"), by: None, note: None, phases: None, choice: None };
         word(&admit(run, &Evidence::default(), &[], Change { at: at(9), kind }, FREE))
     };
     assert_eq!(approve(&run), PERSON, "it was refused");

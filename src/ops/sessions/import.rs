@@ -159,6 +159,7 @@ fn header(
         description: None,
         issues: Vec::new(),
         below: Header::below(ctx.home.root(), &root),
+        included: Vec::new(),
         imported_from: Some(run.id.as_str().to_owned()),
         adopted_from: None,
         worktree,

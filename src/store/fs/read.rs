@@ -31,6 +31,19 @@ pub(crate) fn read_file(root: &Utf8Path, path: &RelPath) -> Content {
     read_one(root, path).content
 }
 
+/// Reads one file below a root.
+///
+/// # Errors
+///
+/// Why it cannot be read, after its name.
+pub(crate) fn read_bytes(root: &Utf8Path, path: &RelPath) -> Result<Vec<u8>, String> {
+    match read_file(root, path) {
+        Content::Bytes(bytes) => Ok(bytes.to_vec()),
+        Content::Problem(problem) => Err(format!("cannot be read: {problem}")),
+        Content::NameOnly => Err("cannot be read".to_owned()),
+    }
+}
+
 /// Reads one file below a root, with its modification time.
 pub(crate) fn read_one(root: &Utf8Path, path: &RelPath) -> FileEntry {
     match Root::open(root) {

@@ -188,6 +188,9 @@ fn a_key_that_start_does_not_carry_out_is_named() {
     let stage = Stage::new("steps: [{id: b, agent: writer, timeout: 3}]\n");
     let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
     assert!(output.to_string().contains("`timeout` of step b, which is for an agent, is for `piton run`"), "{output}");
+    assert!(output.to_string().contains("piton run w.yml"), "{output}");
+    stage.workflow("timeout: 3\nsteps: [{id: b, agent: writer}]\n");
+    stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
 }
 
 #[test]

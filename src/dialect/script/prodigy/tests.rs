@@ -197,6 +197,7 @@ fn header() -> Header {
         description: None,
         issues: Vec::new(),
         below: None,
+        included: Vec::new(),
         imported_from: Some("workflow-1".to_owned()),
         adopted_from: None,
     }

@@ -1,0 +1,65 @@
+//! What has to be there before the first step: the programs that steps call, and the folder that they work in.
+
+use camino::Utf8PathBuf;
+
+use super::error::ProblemKind;
+use super::error::RunError;
+use super::files;
+use super::ledger::Ledger;
+use super::resume::ResumeOptions;
+use crate::dialect::script::record::Header;
+use crate::store;
+use crate::store::worktree;
+use crate::workflow::Interpreter;
+use crate::workflow::Step;
+
+/// Checks before the first step that `claude` is installed when a step needs it.
+pub(super) fn check_claude(is_needed: bool) -> Result<(), RunError> {
+    if !is_needed || files::is_on_path("claude") {
+        return Ok(());
+    }
+    let message = "a step of the workflow calls `claude`, which is not on the PATH";
+    let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
+    Err(RunError::new(ProblemKind::No, message, [hint]))
+}
+
+/// Checks before the first step that the shells of the steps are installed.
+pub(super) fn check_interpreters<'a>(steps: impl Iterator<Item = &'a Step>) -> Result<(), RunError> {
+    let mut needed = Vec::new();
+    steps.for_each(|step| step.interpreters(&mut needed));
+    let is_missing = |shell: &&Interpreter| **shell != Interpreter::Sh && !files::is_on_path(shell.as_str());
+    let Some(missing) = needed.iter().find(is_missing) else { return Ok(()) };
+    let message =
+        format!("a step of the workflow has `interpreter: {0}`, and {0} is not on the PATH", missing.as_str());
+    Err(RunError::new(ProblemKind::No, message, [format!("install {}, or remove the key", missing.as_str())]))
+}
+
+/// Returns the working folder of the steps, and whether it is a worktree that was made for it now.
+pub(super) fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<(Utf8PathBuf, bool), RunError> {
+    let (Some(folder), Some(branch)) = (&header.worktree, &header.branch) else {
+        return Ok((header.root.clone(), false));
+    };
+    if files::is_folder(folder) {
+        return Ok((folder.clone(), false));
+    }
+    let is_untouched = ledger.run().steps.iter().all(|step| step.attempts == 0);
+    let id = &header.session;
+    if !is_untouched && !asked.force {
+        let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
+        let again = format!("to restart in a new worktree: `{} --force`", header.resume());
+        return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
+    }
+    if let Some(parent) = folder.parent() {
+        store::create_private_dirs(parent)?;
+    }
+    let base = header.base_commit.as_deref().or(header.base_branch.as_deref()).unwrap_or("HEAD");
+    worktree::add(&header.root, folder, branch, base).map_err(|refusal| {
+        let message = format!("the worktree of session {id} cannot be created: {refusal}");
+        let hints = [
+            format!("once that is fixed: `{}`", header.resume()),
+            "or in place: `piton run FILE --no-worktree`".to_owned(),
+        ];
+        RunError::new(ProblemKind::No, message, hints)
+    })?;
+    Ok((folder.clone(), true))
+}

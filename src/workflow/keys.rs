@@ -1,0 +1,197 @@
+//! The keys of a workflow and of its steps, and which of them go together. Pure.
+
+use super::StepReference;
+use super::template::Template;
+use super::values::one_or_more;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::definition::Fields;
+use crate::document::definition::Problems;
+use crate::document::definition::Text;
+use crate::document::definition::text_of;
+use crate::model::StepId;
+use crate::model::clean_line;
+
+pub(super) const WORKFLOW_KEYS: [&str; 17] = [
+    "name",
+    "description",
+    "inputs",
+    "env",
+    "secrets",
+    "env_files",
+    "interpreter",
+    "timeout",
+    "retry",
+    "limits",
+    "worktree",
+    "concurrency",
+    "merge",
+    "steps",
+    "finally",
+    "on_stop",
+    "on_end",
+];
+
+/// The keys that say what a step does.
+pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
+pub(super) const STEP_KEYS: [&str; 37] = [
+    "id",
+    "title",
+    "agent",
+    "gate",
+    "shell",
+    "claude",
+    "write_file",
+    "validate",
+    "steps",
+    "foreach",
+    "options",
+    "on_timeout",
+    "instructions",
+    "depends_on",
+    "reviews",
+    "when",
+    "if_skipped",
+    "uses",
+    "skip_if_unchanged",
+    "outputs",
+    "result",
+    "finds",
+    "parts",
+    "timeout",
+    "retry",
+    "capture",
+    "capture_format",
+    "capture_streams",
+    "output_file",
+    "interpreter",
+    "env",
+    "working_dir",
+    "on_failure",
+    "on_success",
+    "commit_required",
+    "idempotent",
+    "probe",
+];
+/// The further keys of a `claude` step.
+pub(super) const CLAUDE_KEYS: [&str; 8] = [
+    "model",
+    "permission_mode",
+    "allowed_tools",
+    "disallowed_tools",
+    "max_turns",
+    "max_budget_usd",
+    "continue",
+    "on_denied",
+];
+/// The keys of a group of steps.
+pub(super) const GROUP_KEYS: [&str; 4] = ["id", "title", "depends_on", "steps"];
+/// The keys that only a step of the workflow can have.
+pub(super) const TOP_KEYS: [&str; 8] =
+    ["depends_on", "reviews", "if_skipped", "uses", "skip_if_unchanged", "outputs", "parts", "instructions"];
+/// The further keys of a gate.
+pub(super) const GATE_KEYS: [&str; 2] = ["options", "on_timeout"];
+
+/// The position of a step in its workflow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Top,
+    /// Inside another step.
+    Nested,
+}
+
+pub(super) fn is_given(node: &Node, key: &str) -> bool {
+    node.get(key).is_some_and(|value| value.kind != Kind::Null)
+}
+
+/// Returns the key that says what a step does.
+pub(super) fn kind(
+    node: &Node,
+    map: &Fields<'_>,
+    (level, has_id): (Level, bool),
+    problems: &mut Problems<'_>,
+) -> Option<&'static str> {
+    let has = |key: &str| map.members.iter().any(|member| member.key == key);
+    let is_closed_gate = node.get("gate").is_some_and(|gate| matches!(gate.kind, Kind::Bool(false) | Kind::Null));
+    let mut given: Vec<&str> = KINDS.into_iter().filter(|key| has(key)).collect();
+    given.retain(|key| *key != "gate" || !is_closed_gate);
+    if given.len() == 2 && given[1] == "validate" && matches!(given[0], "shell" | "claude" | "write_file") {
+        // It measures what the command did.
+        given.pop();
+    }
+    let first = given.first().copied();
+    match (given.as_slice(), level) {
+        ([], Level::Top) if has_id => Some("agent"),
+        ([], Level::Top) => {
+            problems.add(node.place, "a step needs an `id`", "add `id:`, and what the step does");
+            None
+        }
+        (["agent" | "gate"], Level::Top) if !has_id => {
+            problems.add(node.place, "a step needs an `id`", "add `id:`");
+            None
+        }
+        (["agent" | "gate"], Level::Nested) => {
+            let message = format!("`{}` is for a step of the workflow, and this one is inside another", given[0]);
+            problems.add(node.place, message, "make it a step of the workflow");
+            None
+        }
+        (["agent", "gate"], Level::Top) => {
+            // The checker names both.
+            Some("gate")
+        }
+        ([_], _) => first,
+        (several, _) => {
+            let message = match several {
+                [] => "the step has no command".to_owned(),
+                several => format!("a step has one command, and this one has {}", several.join(" and ")),
+            };
+            problems.add(node.place, message, format!("give it one of {}", KINDS.join(", ")));
+            None
+        }
+    }
+}
+
+/// Refuses keys that mean nothing for a step inside another one.
+pub(super) fn only_at_the_top(map: &Fields<'_>, problems: &mut Problems<'_>) {
+    for member in map.members.iter().filter(|member| TOP_KEYS.contains(&member.key.as_str())) {
+        let message = format!("`{}` is for a step of the workflow, and this one is inside another", member.key);
+        problems.add(member.place, message, "remove it, or make the step one of the workflow");
+    }
+}
+
+pub(super) fn references(node: &Node, problems: &mut Problems<'_>) -> Vec<StepReference> {
+    let mut needs: Vec<StepReference> = Vec::new();
+    for item in one_or_more(node) {
+        if let Some(id) = text_of(item, "an entry of `depends_on`", problems)
+            && needs.iter().all(|other| other.id.as_str() != id.text)
+        {
+            needs.push(reference(id));
+        }
+    }
+    needs
+}
+
+pub(super) fn reference(text: Text) -> StepReference {
+    StepReference { id: StepId::new(&text.text), place: text.place }
+}
+
+pub(super) fn if_skipped(text: &Text, problems: &mut Problems<'_>) -> bool {
+    match text.text.as_str() {
+        "run" => true,
+        "skip" => false,
+        other => {
+            let message = format!("`if_skipped` is run or skip, not `{}`", clean_line(other, 40));
+            problems.add(text.place, message, "write `if_skipped: run`, or remove it");
+            false
+        }
+    }
+}
+
+/// Refuses a folder that is outside of the project in any case.
+pub(super) fn working_folder(folder: Option<&Template>, problems: &mut Problems<'_>) {
+    let Some(folder) = folder else { return };
+    let text = folder.to_string();
+    if text.starts_with('/') {
+        problems.add(folder.place, "`working_dir` is absolute", "write a path relative to the project");
+    }
+}

@@ -1,0 +1,136 @@
+//! What a run has around its steps: the shell, the files of a new worktree, and the runs that do not run beside it.
+
+use super::support::Stage;
+use super::support::until;
+
+#[test]
+fn the_interpreter_of_the_file_holds_for_all_commands_and_that_of_a_step_for_it() {
+    let stage = Stage::in_place(
+        "interpreter: bash\nsteps:\n- {shell: 'echo 1 >> LOG'}\n- {shell: 'echo 2 >> LOG', interpreter: sh}\n- {foreach: [x], shell: 'echo 3 >> LOG'}\n- {shell: 'false', on_failure: {shell: 'echo 4 >> LOG', max_attempts: 0, fail_workflow: false}}\n",
+    );
+    stage.program("bash", "echo \"bash $1\" >> LOG\nexec /bin/sh -c \"$2\"");
+    stage.run(&[]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["bash -c", "1", "2", "bash -c", "3", "bash -c", "bash -c", "4"]);
+}
+
+#[test]
+fn an_interpreter_that_is_missing_or_unknown_is_an_error_before_the_first_step() {
+    let stage = Stage::in_place("steps:\n- {shell: 'echo 1 >> LOG'}\n- {shell: x, interpreter: zsh}\n");
+    let said = stage.piton(["run", "w.yml"]).run().expect_code(1);
+    assert!(said.to_string().contains("has `interpreter: zsh`, and zsh is not on the PATH"), "{said}");
+    assert_eq!(stage.executions(), [""; 0]);
+    let stage = Stage::in_place("steps:\n- {shell: x, interpreter: bsh}\n");
+    let said = stage.piton(["validate", "w.yml"]).run().expect_code(1);
+    assert!(said.stdout.contains("did you mean `bash`?"), "{said}");
+    assert!(said.stdout.contains("\"line\":2"), "{said}");
+}
+
+const SET_UP: &str = "worktree: {copy: [.env, config/own], link: node_modules}
+steps:
+- shell: 'cat .env >> LOG; cat config/own/a >> LOG; cat node_modules/pkg >> LOG'
+- shell: 'git status --porcelain >> LOG'
+- {id: g, gate: Ann}
+";
+
+fn project() -> Stage {
+    let stage = Stage::new(SET_UP);
+    stage.sandbox.file(".gitignore", ".env\nnode_modules/\nconfig/own\n");
+    stage.sandbox.git(["add", "."]);
+    stage.sandbox.git(["commit", "-qm", "w"]);
+    stage.sandbox.file(".env", "KEY=1\n").file("config/own/a", "own\n").file("node_modules/pkg", "pkg\n");
+    stage
+}
+
+#[test]
+fn files_that_git_ignores_are_in_a_new_worktree_before_the_first_step() {
+    let stage = project();
+    let (output, id) = stage.run(&[]);
+    let output = output.expect_code(9);
+    assert_eq!(stage.executions(), ["KEY=1", "own", "pkg"], "they are there, and git shows none of them: {output}");
+    assert!(output.stderr.contains("copied from the project: .env, config/own"), "{output}");
+    let worktree = stage.worktree(&id);
+    assert!(worktree.join("node_modules").symlink_metadata().unwrap().is_symlink());
+    std::fs::write(worktree.join(".env"), "KEY=2\n").unwrap();
+    let history = stage.piton(["history", &id]).run().expect_code(0);
+    assert!(history.to_string().contains("worktree"), "{history}");
+    stage.resume(&id).expect_code(9);
+    assert_eq!(crate::support::read(&worktree.join(".env")), "KEY=2\n", "it is done once");
+    assert_eq!(crate::support::read(&stage.sandbox.root().join(".env")), "KEY=1\n");
+}
+
+#[test]
+fn a_path_that_is_missing_tracked_shown_or_elsewhere_is_refused_before_the_first_step() {
+    for (change, expected) in [
+        ("rm .env", ".env does not exist in"),
+        ("git add -f .env", ".env is in git, so a worktree has it already"),
+        ("echo > .gitignore", "or git does not ignore it"),
+        ("rm .env; ln -s /etc/hostname .env", "outside the folder"),
+    ] {
+        let stage = project();
+        crate::support::run_tool(
+            "/bin/sh".as_ref(),
+            &["-c", &format!("cd {} && PATH=/usr/bin:/bin && {change}", stage.sandbox.root())],
+            &[],
+        );
+        let output = stage.run(&[]).0.expect_code(1);
+        assert!(output.stderr.contains("the worktree cannot be set up"), "{change}: {output}");
+        assert!(output.stderr.contains(expected), "{change}: {output}");
+        assert_eq!(stage.executions(), [""; 0], "{change}");
+    }
+    for (paths, expected) in [
+        ("copy: ../x", "the path cannot be used"),
+        ("copy: [a, a/b]", "`a/b` is in `a`"),
+        ("copy: '*.env'", "is a pattern"),
+        ("copy: .git/config", "is in a state folder"),
+    ] {
+        let stage = Stage::in_place(&format!("worktree: {{{paths}}}\nsteps: [{{shell: x}}]\n"));
+        let said = stage.piton(["validate", "w.yml"]).run().expect_code(1);
+        assert!(said.to_string().contains(expected), "{paths}: {said}");
+    }
+}
+
+fn grouped(on_conflict: &str) -> Stage {
+    Stage::in_place(&format!(
+        "inputs: {{target: {{default: a}}}}\nconcurrency: {{group: 'deploy-${{target}}'{on_conflict}}}\nsteps:\n- {{shell: 'echo begin ${{target}} >> LOG; until [ -e LOG.go ]; do sleep 0.02; done; echo end >> LOG'}}\n"
+    ))
+}
+
+#[test]
+fn another_run_of_the_group_is_waited_for() {
+    let stage = grouped("");
+    let first = stage.piton(["run", "w.yml"]).spawn();
+    until("the first runs", || stage.count("begin a") == 1);
+    let second = stage.piton(["run", "w.yml"]).spawn();
+    std::fs::write(format!("{}.go", stage.log()), "").unwrap();
+    for child in [first, second] {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(stage.executions(), ["begin a", "end", "begin a", "end"]);
+}
+
+#[test]
+fn another_run_of_the_group_is_refused_by_name_and_one_of_another_group_is_not() {
+    let stage = grouped(", on_conflict: refuse");
+    let mut first = stage.piton(["run", "w.yml"]).spawn();
+    until("the first runs", || stage.count("begin a") == 1);
+    let refused = stage.piton(["run", "w.yml"]).run().expect_code(6);
+    assert!(refused.to_string().contains(" (process "), "{refused}");
+    assert!(refused.to_string().contains("runs in the group deploy-a, and one run of it runs at a time"), "{refused}");
+    let mut other = stage.piton(["run", "w.yml", "--input", "target=b"]).spawn();
+    until("the other runs", || stage.count("begin b") == 1);
+    std::fs::write(format!("{}.go", stage.log()), "").unwrap();
+    assert!(first.wait().unwrap().success() && other.wait().unwrap().success());
+    stage.piton(["run", "w.yml"]).run().expect_code(0);
+}
+
+#[test]
+fn a_group_without_a_name_and_a_start_for_agents_are_refused() {
+    let stage = Stage::in_place("concurrency: {on_conflict: maybe}\nsteps: [{shell: x}]\n");
+    let said = stage.piton(["validate", "w.yml"]).run().expect_code(1);
+    assert!(said.to_string().contains("`concurrency` needs a `group`"), "{said}");
+    assert!(said.to_string().contains("`on_conflict` is wait or refuse, not `maybe`"), "{said}");
+    let stage = grouped("");
+    let said = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
+    assert!(said.to_string().contains("`concurrency` is for `piton run`"), "{said}");
+}
