@@ -16,6 +16,7 @@ use super::shared_args::Global;
 use crate::model::Document;
 use crate::model::human_duration;
 use crate::model::plural;
+use crate::model::quoted;
 use crate::ops;
 use crate::ops::Exit;
 use crate::runner;
@@ -123,6 +124,7 @@ impl Screen {
             done,
             tolerated,
             up_to_date,
+            failed_items,
             claude,
             steps,
             log,
@@ -144,7 +146,12 @@ impl Screen {
                     Tone::Good,
                     format!("✅ Session {session} is complete: {done}/{total} steps{same}{never}{merged}"),
                 )
-                .end()
+                .end();
+                if *failed_items > 0 {
+                    let items = plural(*failed_items, "item");
+                    text.line(format!("   {items} failed; to run them again: piton run {} --failed", quoted(session)));
+                }
+                &mut text
             }
             RunEnd::Failed { step, .. } => {
                 text.put(
@@ -211,13 +218,15 @@ const fn exit_of(end: &RunEnd) -> Exit {
 }
 
 impl runner::Console for Screen {
-    fn output(&self, step: &str, stream: runner::Stream, bytes: &[u8]) {
+    fn output(&self, source: runner::Source<'_>, stream: runner::Stream, bytes: &[u8]) {
+        let labelled = source.label.filter(|_| self.stdout != Stdout::Events).map(|label| labelled(label, bytes));
+        let bytes = labelled.as_deref().unwrap_or(bytes);
         let is_result = self.stdout == Stdout::Steps && stream == runner::Stream::Stdout;
         match (self.stdout, &self.progress) {
             (Stdout::Steps | Stdout::Document, Some(progress)) => progress.pass_on(bytes, is_result),
             (Stdout::Steps | Stdout::Document, None) => output::pass_on(bytes, is_result),
             (Stdout::Events, _) => {
-                print_event(&Event::Output { step, stream, text: &String::from_utf8_lossy(bytes) });
+                print_event(&Event::Output { source, stream, text: &String::from_utf8_lossy(bytes) });
             }
         }
     }
@@ -259,9 +268,25 @@ impl runner::Console for Screen {
     }
 }
 
+/// Returns lines that each begin with a label. An incomplete line is completed, so that the next one is another's.
+fn labelled(label: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(bytes.len() + label.len() + 4);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        lines.extend_from_slice(format!("[{label}] ").as_bytes());
+        lines.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
+        lines.push(b'\n');
+    }
+    lines
+}
+
 fn print_event(event: &Event<'_>) {
     // A closed pipe must not end a run.
     let _ = output::print_line(event);
+}
+
+/// Returns the label before a message about one of several steps or items that run side by side.
+fn before(source: runner::Source<'_>) -> String {
+    source.label.map_or_else(String::new, |label| format!("[{label}] "))
 }
 
 /// Returns the message for a person; `None` for events that need none.
@@ -283,7 +308,9 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
         Event::Warning { text: warning } => text.put(Tone::Warn, warning).end(),
         Event::Note { text: note } => text.line(note),
         _ if is_quiet => return None,
-        Event::Completed { .. } | Event::Output { .. } | Event::End(_) => return None,
+        Event::Completed { .. } | Event::ItemEnded { error: None, .. } | Event::Output { .. } | Event::End(_) => {
+            return None;
+        }
         Event::Retrying { number, title } => text.bold(format!("Retrying step {number}: {title}")).end(),
         Event::Executing { number, total, title, .. } => {
             text.bold(format!("Executing step {number}/{total}...")).line(format!(" {title}"))
@@ -292,30 +319,39 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
             .put(Tone::Warn, format!("Step {number} never passed: {error}; the workflow file lets the run go on"))
             .end(),
         Event::Item { name, number, total, .. } => text.line(format!("  Item {number}/{total}: {name}")),
+        Event::ItemEnded { source, error: Some(error) } => {
+            let item = source.item.unwrap_or_default();
+            text.put(Tone::Warn, format!("  Item {item} failed: {error}")).end()
+        }
         Event::Returned { number, total, step, verdict } => text
             .put(Tone::Warn, format!("Step {number}/{total}, {step}, ended with {verdict}: the run goes back"))
             .end(),
         Event::Skipped { number, total, why, .. } => text.line(format!("Skipping step {number}/{total}: {why}")),
-        Event::Again { step, error, attempt, attempts, after } => text
+        Event::Again { source, error, attempt, attempts, after } => text
             .put(
                 Tone::Warn,
                 format!(
-                    "Step {step} failed (try {attempt} of {attempts}): {error}; next try in {}",
+                    "{}Step {} failed (try {attempt} of {attempts}): {error}; next try in {}",
+                    before(source),
+                    source.step,
                     human_duration(after)
                 ),
             )
             .end(),
-        Event::Limited { step, error, next_at, local, after } => {
+        Event::Limited { source, error, next_at, local, after } => {
             let at = next_at.plus_seconds(local).to_string();
             let (at, left) = (at.get(11..16).unwrap_or_default(), human_duration(after));
-            text.put(Tone::Warn, format!("Step {step}: {error}")).end();
+            text.put(Tone::Warn, format!("{}Step {}: {error}", before(source), source.step)).end();
             text.put(Tone::Warn, format!("Usage limit; next try at {at} (in {left})")).end()
         }
-        Event::Tool { tool, subject, .. } => text.dim(format!("  {tool} {subject}").trim_end()).end(),
+        Event::Tool { source, tool, subject } => {
+            text.dim(format!("{}  {tool} {subject}", before(source)).trim_end()).end()
+        }
         Event::Claude { work, .. } if !work.is_measured() => return None,
-        Event::Claude { work, .. } => text.dim(format!("  Claude: {}", work.in_words())).end(),
-        Event::Handling { step, error } => {
-            text.put(Tone::Warn, format!("Step {step} failed: {error}; its on_failure takes over")).end()
+        Event::Claude { source, work } => text.dim(format!("{}  Claude: {}", before(source), work.in_words())).end(),
+        Event::Handling { source, error } => {
+            let message = format!("{}Step {} failed: {error}; its on_failure takes over", before(source), source.step);
+            text.put(Tone::Warn, message).end()
         }
     };
     Some(text)

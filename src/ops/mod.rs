@@ -184,6 +184,7 @@ pub(crate) use sessions::ImportReport;
 pub(crate) use sessions::LogPositions;
 pub(crate) use sessions::LogsReport;
 pub(crate) use sessions::SessionDetail;
+pub(crate) use sessions::SessionItem;
 pub(crate) use sessions::SessionList;
 pub(crate) use sessions::SessionRow;
 pub(crate) use sessions::SessionStatus;

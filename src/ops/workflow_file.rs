@@ -148,6 +148,7 @@ fn unattended_key(step: &Step) -> Option<&'static str> {
         ("on_failure", step.on_failure.is_some()),
         ("on_success", !step.on_success.is_empty()),
         ("commit_required", step.commit_required),
+        ("pool", step.pool.is_some()),
     ];
     keys.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key)
 }

@@ -20,7 +20,7 @@ impl StepExecutor<'_> {
         let prompt = self.prompt_of(step, work)?;
         let mut words = super::claude::words(&prompt, &ClaudeOptions::default(), None);
         if let Some(agent) = &work.agent
-            && super::files::is_agent_defined(&self.context.folder, agent)
+            && super::files::is_agent_defined(&self.folder, agent)
         {
             let at = words.len() - 1;
             words.insert(at, format!("--agent={agent}"));

@@ -71,7 +71,7 @@ impl StepExecutor<'_> {
     /// Counts what a call did, and reports it.
     pub(super) fn count_work(&mut self, step: &Step, mut work: ClaudeWork, took: Duration) -> ClaudeWork {
         work.milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        self.context.console.tell(&Event::Claude { step: step.id.as_str(), work: &work });
+        self.context.console.tell(&Event::Claude { source: self.source(step), work: &work });
         if let Some(session) = &work.session {
             self.conversations.insert(step.id.clone(), session.clone());
         }

@@ -12,10 +12,25 @@ use super::report::RunReport;
 use crate::model::ClaudeWork;
 use crate::model::Timestamp;
 
-/// A receiver of events. The items of a `foreach` report from several threads.
+/// What an event is about: a step, or a step for an item of a `foreach`.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Source<'a> {
+    pub(crate) step: &'a str,
+    /// The item; left out outside of a `foreach`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) item: Option<&'a str>,
+    /// Its place, counted from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) index: Option<usize>,
+    /// What its lines begin with where others print at the same time.
+    #[serde(skip)]
+    pub(crate) label: Option<&'a str>,
+}
+
+/// A receiver of events. Steps and items that run side by side report from several threads.
 pub(crate) trait Console: Sync {
-    /// A step printed something.
-    fn output(&self, step: &str, stream: Stream, bytes: &[u8]);
+    /// A step printed something: whole lines, if they are labelled.
+    fn output(&self, source: Source<'_>, stream: Stream, bytes: &[u8]);
 
     fn tell(&self, event: &Event<'_>);
 
@@ -45,8 +60,21 @@ pub(crate) enum Event<'a> {
     Retrying { number: usize, title: &'a str },
     /// A step begins; `number` is its place in the workflow, counted from 1.
     Executing { number: usize, total: usize, step: &'a str, title: &'a str },
-    /// An item of a `foreach`.
-    Item { step: &'a str, name: &'a str, number: usize, total: usize },
+    /// An item of a `foreach` begins.
+    Item {
+        #[serde(flatten)]
+        source: Source<'a>,
+        name: &'a str,
+        number: usize,
+        total: usize,
+    },
+    /// An item of a `foreach` ended; `error` says why it failed.
+    ItemEnded {
+        #[serde(flatten)]
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a str>,
+    },
     /// A step completed.
     Completed { number: usize, total: usize, step: &'a str },
     /// A step and its handler failed, and the workflow file lets the run go on.
@@ -57,7 +85,8 @@ pub(crate) enum Event<'a> {
     Skipped { number: usize, total: usize, step: &'a str, why: &'a str },
     /// A try failed; another one follows after a delay.
     Again {
-        step: &'a str,
+        #[serde(flatten)]
+        source: Source<'a>,
         error: &'a str,
         attempt: u32,
         attempts: u32,
@@ -67,7 +96,8 @@ pub(crate) enum Event<'a> {
     },
     /// The usage of a plan is at its limit; the step is tried again when it ends.
     Limited {
-        step: &'a str,
+        #[serde(flatten)]
+        source: Source<'a>,
         error: &'a str,
         next_at: Timestamp,
         /// The seconds that this machine is ahead of UTC then.
@@ -78,11 +108,24 @@ pub(crate) enum Event<'a> {
         after: Duration,
     },
     /// `claude` calls a tool; `subject` is the file, the command or the address.
-    Tool { step: &'a str, tool: &'a str, subject: &'a str },
+    Tool {
+        #[serde(flatten)]
+        source: Source<'a>,
+        tool: &'a str,
+        subject: &'a str,
+    },
     /// A call of `claude` ended.
-    Claude { step: &'a str, work: &'a ClaudeWork },
+    Claude {
+        #[serde(flatten)]
+        source: Source<'a>,
+        work: &'a ClaudeWork,
+    },
     /// The handler of a failed step runs.
-    Handling { step: &'a str, error: &'a str },
+    Handling {
+        #[serde(flatten)]
+        source: Source<'a>,
+        error: &'a str,
+    },
     /// A step failed for good, and the run ends.
     Failed { number: usize, step: &'a str, error: &'a str },
     /// Something a person should know.
@@ -90,7 +133,12 @@ pub(crate) enum Event<'a> {
     /// Something a person should look at.
     Warning { text: &'a str },
     /// A step printed something.
-    Output { step: &'a str, stream: Stream, text: &'a str },
+    Output {
+        #[serde(flatten)]
+        source: Source<'a>,
+        stream: Stream,
+        text: &'a str,
+    },
     /// The last line: how the run ended.
     End(&'a RunReport),
 }

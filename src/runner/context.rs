@@ -16,6 +16,7 @@ use super::error::RunError;
 use super::exec::Stop;
 use super::files;
 use super::ledger::Ledger;
+use super::pools::Pools;
 use super::report::RunEnd;
 use super::secrets;
 use super::secrets::Masks;
@@ -46,6 +47,9 @@ pub(super) struct RunContext<'a> {
     pub(super) ticker: Ticker,
     pub(super) used: UsedVariables,
     pub(super) ledger: Mutex<Ledger>,
+    pub(super) pools: Pools,
+    /// Held while worktrees of items are made, merged and removed.
+    pub(super) worktrees: Mutex<()>,
 }
 
 impl RunContext<'_> {
@@ -54,8 +58,14 @@ impl RunContext<'_> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn built_in(&self, name: &str) -> Option<Value> {
-        self.header.variable(name, &self.workflow.name, &self.folder)
+    /// Returns the folder of all sessions of the repository: that of this one is `runs/ID` in it.
+    pub(super) fn home(&self) -> &Utf8Path {
+        self.session.parent().and_then(Utf8Path::parent).unwrap_or(&self.session)
+    }
+
+    /// Returns a variable that every run has; `folder` is where the step works.
+    pub(super) fn built_in(&self, name: &str, folder: &Utf8Path) -> Option<Value> {
+        self.header.variable(name, &self.workflow.name, folder)
     }
 
     /// Records that a signal stopped the run.

@@ -80,7 +80,7 @@ impl StepExecutor<'_> {
         if let Some(object) = result.as_object_mut() {
             object.insert("completion".to_owned(), Value::from(percent));
         }
-        let head = store::git::head(&self.context.folder).and_then(|head| head.sha);
+        let head = store::git::head(&self.folder).and_then(|head| head.sha);
         let outer = self.locals.insert("validation".to_owned(), result);
         let done = self.run_all(&gap.steps);
         match outer {
@@ -89,7 +89,7 @@ impl StepExecutor<'_> {
         };
         Ok(match done? {
             StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {
-                let is_same = store::git::head(&self.context.folder).and_then(|head| head.sha) == head;
+                let is_same = store::git::head(&self.folder).and_then(|head| head.sha) == head;
                 let message = "its `on_incomplete` has `commit_required`, and no commit was made";
                 (gap.commit_required && is_same).then(|| StepOutcome::Failed(rejected(message.to_owned())))
             }
@@ -120,7 +120,7 @@ impl StepExecutor<'_> {
     fn result(&self, validate: &Validate, produced: &StepOutput) -> Result<(f64, Value), Failure> {
         let text = match &validate.result_file {
             Some(path) => {
-                let path = files::below(&self.context.folder, &self.render(path)?).map_err(refused)?;
+                let path = files::below(&self.folder, &self.render(path)?).map_err(refused)?;
                 files::read(&path).map_err(refused)?
             }
             None => String::from_utf8_lossy(&produced.stdout).into_owned(),

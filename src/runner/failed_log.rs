@@ -5,6 +5,9 @@ use super::claude::Shown;
 use super::context::RunContext;
 use super::report::FailedLog;
 use crate::dialect::script;
+use crate::dialect::script::state::State;
+use crate::model::RelPath;
+use crate::model::Status;
 use crate::model::clean_line;
 use crate::store;
 
@@ -13,15 +16,27 @@ const LINES: usize = 5;
 const LINE: usize = 200;
 
 /// Returns the log of a step; `None` if it printed nothing.
-pub(super) fn of(context: &RunContext<'_>, step: &str) -> Option<FailedLog> {
+pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<FailedLog> {
     let mut files = store::files_with(&context.session, &script::logs(), ".log");
     files.retain(|file| script::is_inside(file.name().trim_end_matches(".log"), step));
+    let failed = failed_items(state, step);
+    let is_of_item = |file: &RelPath| failed.iter().any(|log| file.name().trim_end_matches(".log") == log);
+    if files.iter().any(is_of_item) {
+        files.retain(is_of_item);
+    }
     let stamps = store::stamps(&files.iter().map(|file| file.under(&context.session)).collect::<Vec<_>>());
     let times = stamps.into_iter().map(|stamp| stamp.and_then(|(_, time)| time));
     let (_, file) = times.zip(files).max_by(|(a, _), (b, _)| a.cmp(b))?;
     let lines = store::last_lines(&context.session, &file, LINES);
     let lines = lines.iter().flat_map(|line| shown(line)).map(|line| clean_line(&line, LINE)).collect();
     Some(FailedLog { file: file.under(&context.session).into_string(), lines })
+}
+
+/// Returns the names of the logs of the items of a `foreach` that failed.
+fn failed_items(state: &State, step: &str) -> Vec<String> {
+    let parts = state.steps.get(step).into_iter().flat_map(|state| &state.parts);
+    let failed = parts.filter(|(_, status)| **status == Status::Failed);
+    failed.map(|(item, _)| script::log_name(step, item)).collect()
 }
 
 /// Returns a logged line as a person sees it: a message of `claude` as what it says.

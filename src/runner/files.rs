@@ -109,6 +109,25 @@ pub(super) fn write_private(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes).and_then(|()| file.sync_all())
 }
 
+/// Removes a file, if there is one.
+pub(super) fn remove(path: &Utf8Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+/// Removes the folder that a path was in, and the one around it, if they are empty.
+pub(super) fn remove_empty_parents(path: &Utf8Path) {
+    // One that is not empty is refused.
+    let _ = path.ancestors().skip(1).take(2).try_for_each(fs::remove_dir);
+}
+
+/// Tells whether there is a file at a path.
+pub(super) fn is_file(path: &Utf8Path) -> bool {
+    path.is_file()
+}
+
 /// Returns a path without links.
 pub(super) fn real(path: &Utf8Path) -> Result<Utf8PathBuf, String> {
     path.canonicalize_utf8().map_err(|error| error.to_string())

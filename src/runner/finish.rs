@@ -157,8 +157,7 @@ const MERGE_WAIT: Duration = Duration::from_millis(250);
 /// Waits until no other session of the repository merges or cleans up.
 fn merge_lock(executor: &StepExecutor<'_>) -> Result<Result<RunLock, Stop>, RunError> {
     let context = executor.context;
-    // The folder of the session is `runs/ID` in the home of the repository.
-    let home = context.session.parent().and_then(Utf8Path::parent).unwrap_or(&context.session);
+    let home = context.home();
     let data_dir = script::merges();
     let mut is_told = false;
     loop {

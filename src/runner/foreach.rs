@@ -12,24 +12,33 @@ use serde_json::json;
 
 use super::console::Event;
 use super::error::RunError;
+use super::exec;
 use super::files;
 use super::retry::Failure;
+use super::scoped_variables::ScopedVariables;
+use super::step_executor::CurrentItem;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
 use super::step_executor::refused;
+use super::step_executor::unrendered;
+use crate::dialect::script;
 use crate::dialect::script::facts::Facts;
-use crate::dialect::script::state::part_names;
 use crate::model::ChangeKind;
 use crate::model::ClaudeWork;
 use crate::model::Outcome;
 use crate::model::Status;
+use crate::model::first_names;
+use crate::model::plural;
 use crate::workflow::Foreach;
 use crate::workflow::Items;
 use crate::workflow::JsonPath;
 use crate::workflow::Limits;
 use crate::workflow::Step;
+use crate::workflow::condition::Condition;
+use crate::workflow::selection;
 use crate::workflow::template::Template;
+use crate::workflow::variables;
 
 /// An item with its number and the name of its part.
 struct Item<'a> {
@@ -61,18 +70,20 @@ struct ItemResults<'a> {
 impl StepExecutor<'_> {
     pub(super) fn foreach(&mut self, step: &Step, foreach: &Foreach) -> Result<StepOutcome, RunError> {
         let is_recorded = self.workflow_step.as_ref() == Some(&step.id);
-        let mut items = match self.items(step, foreach, is_recorded) {
+        let items = match self.items(step, foreach, is_recorded) {
             Ok(items) => items,
             Err(done) => return Ok(done),
         };
-        items.truncate(foreach.max_items.unwrap_or(usize::MAX));
-        let names = part_names(&items);
+        let names = script::item_names(&items);
         if is_recorded {
-            self.context.ledger().set_parts(&step.id, &names);
+            self.context.ledger().set_parts(&step.id, &script::part_names(&items, &step.canonical));
         }
         let is_open = |name: &str| !is_recorded || !self.context.ledger().is_part_done(&step.id, name);
         let waiting = items.iter().zip(&names).zip(1..).map(|((value, name), number)| Item { number, value, name });
         let waiting: VecDeque<Item<'_>> = waiting.filter(|item| is_open(item.name)).collect();
+        if foreach.in_worktrees && !waiting.is_empty() {
+            self.report_uncommitted(step);
+        }
         let foreach_loop = ForeachLoop { step, foreach, items: &items, is_recorded };
         let results = Mutex::new(ItemResults { waiting, ..ItemResults::default() });
         if foreach.parallel > 1 {
@@ -85,7 +96,7 @@ impl StepExecutor<'_> {
         if let Err(failure) = self.set_results(step, &items, &names, &results.failures) {
             return Ok(StepOutcome::Failed(failure));
         }
-        Ok(match (results.end, results.failures.first()) {
+        let done = match (results.end, results.failures.first()) {
             (Some(stopped @ StepOutcome::Stopped(_)), _) => stopped,
             (_, Some((name, failure))) if results.failures.len() <= foreach.max_failures.unwrap_or(0) => {
                 let count = results.failures.len();
@@ -102,39 +113,102 @@ impl StepExecutor<'_> {
             }
             (Some(done), None) => done,
             (None, None) => StepOutcome::Completed(Box::default()),
-        })
+        };
+        if foreach.in_worktrees
+            && matches!(done, StepOutcome::Completed(_))
+            && let Some(end) = self.merge_items(step, (&items, &names))?
+        {
+            return Ok(end);
+        }
+        Ok(done)
     }
 
-    /// Returns the items. Those that a command printed are recorded, so that a resume uses the same ones.
+    /// Returns the items. Once the loop has begun, they are the recorded ones, also where their source has changed.
     fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, StepOutcome> {
-        match &foreach.items {
-            Items::List(list) => {
-                let items = list.iter().map(|item| self.render(item).map(Value::String));
-                items.collect::<Result<_, _>>().map_err(StepOutcome::Failed)
-            }
-            Items::File { file, path } => {
-                let known = if is_recorded { self.context.ledger().items(&step.id) } else { None };
-                match known {
-                    Some(items) => Ok(items),
-                    None => self.items_of_file(file, path).map_err(StepOutcome::Failed),
+        let known = if is_recorded { self.context.ledger().items(&step.id) } else { None };
+        if let Some(items) = known {
+            self.report_drift(step, foreach, &items);
+            return Ok(items);
+        }
+        let mut items = match &foreach.items {
+            Items::List(list) => self.items_of_list(list).map_err(StepOutcome::Failed)?,
+            Items::File { file, path } => self.items_of_file(file, path).map_err(StepOutcome::Failed)?,
+            Items::Command(command) => self.items_of_command(step, command)?,
+        };
+        self.select(foreach, &mut items).map_err(StepOutcome::Failed)?;
+        Ok(items)
+    }
+
+    /// Leaves the items that the loop takes, in its order.
+    fn select(&self, foreach: &Foreach, items: &mut Vec<Value>) -> Result<(), Failure> {
+        if let Some(only) = &foreach.only {
+            let all = std::mem::take(items);
+            for item in all {
+                if self.holds_for(&only.condition, &item)? {
+                    items.push(item);
                 }
             }
-            Items::Command(command) => {
-                let known = if is_recorded { self.context.ledger().items(&step.id) } else { None };
-                if let Some(items) = known {
-                    return Ok(items);
+        }
+        selection::sort(items, &foreach.sort_by);
+        items.truncate(foreach.max_items.unwrap_or(usize::MAX));
+        Ok(())
+    }
+
+    /// Warns where the source of the items has changed since the loop began. A command is not run again for that.
+    fn report_drift(&self, step: &Step, foreach: &Foreach, recorded: &[Value]) {
+        let current = match &foreach.items {
+            Items::List(list) => self.items_of_list(list),
+            Items::File { file, path } => self.items_of_file(file, path),
+            Items::Command(_) => return,
+        };
+        let current = current.and_then(|mut items| self.select(foreach, &mut items).map(|()| items));
+        let (count, id) = (plural(recorded.len(), "recorded item"), &step.id);
+        let text = match current {
+            Ok(current) => {
+                let (now, then) = (script::item_names(&current), script::item_names(recorded));
+                if now == then {
+                    return;
                 }
-                let was = std::mem::replace(&mut self.keeps_stdout, true);
-                let done = self.shell(step, command);
-                self.keeps_stdout = was;
-                match done {
-                    Ok(StepOutcome::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
-                    Ok(done) => Err(done),
-                    Err(failure) => {
-                        let message = format!("the command that lists the items failed: {}", failure.message);
-                        Err(StepOutcome::Failed(Failure { message, ..failure }))
-                    }
-                }
+                let missing = |of: &[String], from: &[String]| {
+                    of.iter().filter(|name| !from.contains(name)).map(|name| self.context.masks.hide(name)).collect()
+                };
+                let (added, gone): (Vec<String>, Vec<String>) = (missing(&now, &then), missing(&then, &now));
+                let named = |what: &str, names: &[String]| {
+                    (!names.is_empty()).then(|| format!("{what}: {}", first_names(names, 5)))
+                };
+                let changes: Vec<String> = named("new", &added).into_iter().chain(named("gone", &gone)).collect();
+                let changes = if changes.is_empty() { "their order".to_owned() } else { changes.join("; ") };
+                format!("Step {id}: the source of its items has changed since it began ({changes}); the {count} count")
+            }
+            Err(failure) => {
+                format!("Step {id}: the source of its items fails now ({}); the {count} count", failure.message)
+            }
+        };
+        self.context.console.tell(&Event::Warning { text: &text });
+    }
+
+    /// Tells whether a condition holds for an item.
+    fn holds_for(&self, condition: &Condition, item: &Value) -> Result<bool, Failure> {
+        let mut locals = self.locals.clone();
+        locals.insert("item".to_owned(), item.clone());
+        let scope = ScopedVariables { locals: &locals, ..self.variables() };
+        variables::holds(condition, &scope).map_err(unrendered)
+    }
+
+    fn items_of_list(&self, list: &[Template]) -> Result<Vec<Value>, Failure> {
+        list.iter().map(|item| self.render(item).map(Value::String)).collect()
+    }
+
+    fn items_of_command(&mut self, step: &Step, command: &Template) -> Result<Vec<Value>, StepOutcome> {
+        let was = std::mem::replace(&mut self.keeps_stdout, true);
+        let done = self.shell(step, command);
+        self.keeps_stdout = was;
+        match done {
+            Ok(StepOutcome::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
+            Ok(done) => Err(done),
+            Err(failure) => {
+                let message = format!("the command that lists the items failed: {}", failure.message);
+                Err(StepOutcome::Failed(Failure { message, ..failure }))
             }
         }
     }
@@ -171,7 +245,7 @@ impl StepExecutor<'_> {
         let shown = self.render(file)?;
         let location = match shown.starts_with('/') {
             true => Utf8PathBuf::from(&shown),
-            false => files::below(&self.context.folder, &shown).map_err(refused)?,
+            false => files::below(&self.folder, &shown).map_err(refused)?,
         };
         let text = files::read(&location).map_err(refused)?;
         let document: Value = serde_json::from_str(&text)
@@ -184,12 +258,14 @@ impl StepExecutor<'_> {
             let workers: Vec<_> = (1..=foreach_loop.foreach.parallel.min(foreach_loop.items.len()))
                 .map(|_| {
                     let (locals, head, deadline) = (self.locals.clone(), self.head.clone(), self.deadline);
-                    let top = self.workflow_step.clone();
+                    let (top, folder) = (self.workflow_step.clone(), self.folder.clone());
+                    let (item, label) = (self.item.clone(), self.label.clone());
                     let context = self.context;
                     scope.spawn(move || {
                         let mut executor = StepExecutor::new(context)?;
                         (executor.locals, executor.head, executor.deadline, executor.workflow_step) =
                             (locals, head, deadline, top);
+                        (executor.folder, executor.item, executor.label) = (folder, item, label);
                         executor.in_turn(foreach_loop, results)
                     })
                 })
@@ -216,7 +292,17 @@ impl StepExecutor<'_> {
                 lock().end = Some(StepOutcome::Stopped(stop));
                 return Ok(());
             }
-            match self.item(foreach_loop, &item)? {
+            let pool = foreach_loop.step.pool.as_ref();
+            let slot = match pool.map(|pool| self.context.pools.take(&pool.name, &self.signals)).transpose() {
+                Ok(slot) => slot,
+                Err(stop) => {
+                    lock().end = Some(StepOutcome::Stopped(stop));
+                    return Ok(());
+                }
+            };
+            let done = self.item(foreach_loop, &item)?;
+            drop(slot);
+            match done {
                 StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
                 StepOutcome::Failed(failure) => lock().failures.push((item.name.to_owned(), failure)),
                 stopped @ StepOutcome::Stopped(_) => lock().end = Some(stopped),
@@ -227,30 +313,68 @@ impl StepExecutor<'_> {
     }
 
     fn item(&mut self, foreach_loop: &ForeachLoop<'_>, item: &Item<'_>) -> Result<StepOutcome, RunError> {
-        let (step, total) = (&foreach_loop.step.id, foreach_loop.items.len());
         if foreach_loop.is_recorded {
             if item.number > 1 {
                 self.context.check_limits(&Limits { attempts: None, ..self.context.workflow.limits.clone() })?;
             }
-            self.context.ledger().begin_part(step, item.name, foreach_loop.items)?;
+            self.context.ledger().begin_part(&foreach_loop.step.id, item.name, foreach_loop.items)?;
         }
-        let (number, name) = (item.number, item.name);
-        self.context.console.tell(&Event::Item { step: step.as_str(), name, number, total });
-        let outer = self.locals.clone();
+        let outer = (self.locals.clone(), self.item.clone(), self.label.clone(), self.folder.clone());
+        self.enter(foreach_loop, item);
+        let deadline = self.deadline;
+        let own = foreach_loop.foreach.item_timeout.and_then(exec::moment_in);
+        self.deadline = [deadline, own].into_iter().flatten().min();
+        let done = self.item_begun(foreach_loop, item);
+        self.deadline = deadline;
+        (self.locals, self.item, self.label, self.folder) = outer;
+        done
+    }
+
+    /// Makes an item the current one. A loop inside an item belongs to that item.
+    fn enter(&mut self, foreach_loop: &ForeachLoop<'_>, item: &Item<'_>) {
+        let index = item.number - 1;
         self.locals.insert("item".to_owned(), item.value.clone());
-        self.locals.insert("index".to_owned(), Value::from(item.number - 1));
-        self.locals.insert("total".to_owned(), Value::from(total));
-        let done = self.run_all(&foreach_loop.foreach.steps);
-        self.locals = outer;
-        let done = done?;
+        self.locals.insert("index".to_owned(), Value::from(index));
+        self.locals.insert("total".to_owned(), Value::from(foreach_loop.items.len()));
+        if self.item.is_some() {
+            return;
+        }
+        let step = foreach_loop.step.id.as_str();
+        let name = self.context.masks.hide(item.name);
+        self.label = match (&self.label, foreach_loop.foreach.parallel > 1) {
+            (Some(_), _) => Some(script::item_id(step, &name)),
+            (None, true) => Some(name.clone()),
+            (None, false) => None,
+        };
+        self.item = Some(CurrentItem { log: script::log_name(step, item.name), name, index });
+    }
+
+    /// Runs the steps for an item that is recorded as begun, and records how it ended.
+    fn item_begun(&mut self, foreach_loop: &ForeachLoop<'_>, item: &Item<'_>) -> Result<StepOutcome, RunError> {
+        let (step, number, total) = (foreach_loop.step, item.number, foreach_loop.items.len());
+        let name = self.context.masks.hide(item.name);
+        self.context.console.tell(&Event::Item { source: self.source(step), name: &name, number, total });
+        let in_worktree = foreach_loop.foreach.in_worktrees.then(|| self.enter_worktree(step, item.name));
+        let done = match in_worktree.transpose() {
+            Ok(folder) => {
+                self.folder = folder.unwrap_or_else(|| self.folder.clone());
+                self.run_all(&foreach_loop.foreach.steps)?
+            }
+            Err(failure) => StepOutcome::Failed(failure),
+        };
+        let (status, error) = match &done {
+            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => (Status::Completed, None),
+            StepOutcome::Failed(failure) => (Status::Failed, Some(self.context.masks.hide(&failure.message))),
+            StepOutcome::Stopped(_) => return Ok(done),
+        };
+        self.context.console.tell(&Event::ItemEnded { source: self.source(step), error: error.as_deref() });
+        if self.folder != self.context.folder && error.is_some() {
+            let text = format!("The worktree of item {name} is kept: {}", self.folder);
+            self.context.console.tell(&Event::Note { text: &text });
+        }
         if foreach_loop.is_recorded {
-            let (status, error) = match &done {
-                StepOutcome::Completed(_) | StepOutcome::Skipped(_) => (Status::Completed, None),
-                StepOutcome::Failed(failure) => (Status::Failed, Some(failure.message.clone())),
-                StepOutcome::Stopped(_) => return Ok(done),
-            };
             let part = Some(item.name.to_owned());
-            let outcome = Outcome { part, status, error, ..Outcome::completed(step.clone()) };
+            let outcome = Outcome { part, status, error, ..Outcome::completed(step.id.clone()) };
             let variables = match self.take_outputs() {
                 Ok(variables) => variables,
                 Err(message) => return Ok(StepOutcome::Failed(refused(message))),

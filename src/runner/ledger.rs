@@ -256,6 +256,11 @@ impl Ledger {
         status.is_some_and(|status| status.satisfies())
     }
 
+    /// Tells whether a part was begun and did not end.
+    pub(super) fn is_part_begun(&self, step: &StepId, part: &str) -> bool {
+        self.step(step).and_then(|step| step.parts.get(part)) == Some(&Status::InProgress)
+    }
+
     /// Records that a part begins, with all items when they are not recorded yet.
     pub(super) fn begin_part(&mut self, step: &StepId, part: &str, items: &[Value]) -> Result<(), RunError> {
         let is_known = self.step(step).is_some_and(|step| step.items.as_deref() == Some(items));

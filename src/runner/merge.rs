@@ -15,6 +15,7 @@ use super::ledger::Ledger;
 use super::open;
 use super::open::RunEnvironment;
 use super::origin;
+use super::pools::Pools;
 use super::report::RunEnd;
 use super::report::RunResult;
 use super::report::WorktreeOutcome;
@@ -83,6 +84,8 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
             session: paths.folder(),
             ticker: environment.ticker,
             ledger: std::sync::Mutex::new(ledger),
+            worktrees: std::sync::Mutex::default(),
+            pools: Pools::default(),
             workflow,
             folder,
             console,
@@ -189,6 +192,7 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
         Err(end) => end,
     };
     let folder = context.folder.as_str().to_owned();
+    let failed_items = context.ledger().state().failed_items();
     let tolerated = context.ledger().state().steps.values().filter(|step| step.tolerated.is_some()).count();
     Ok(RunResult {
         session: id.clone(),
@@ -198,6 +202,7 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
         done: total,
         tolerated,
         up_to_date: 0,
+        failed_items,
         claude: ClaudeWork::default(),
         steps: Vec::new(),
         log: None,

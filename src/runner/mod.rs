@@ -5,13 +5,14 @@
 //!   be there before the first step, `worktree_files` puts files of the project into a new worktree, `warnings` say what a person may not expect of it.
 //! - `resume` asks the planner which steps are due, and a person what only a person can know; `probe` finds out whether an interrupted
 //!   one took effect; `orphan` ends children of an earlier runner.
-//! - `drive` runs the steps in order, with the retries that `retry` decides on (pure).
+//! - `drive` runs the steps in order, `side_by_side` several at the same time within the `pools` of the file; `recorded_step` runs one, with the
+//!   retries that `retry` decides on (pure).
 //! - `on_stop` runs the steps that follow a stop, `on_end` the command that tells a person how a run ended or stopped.
 //! - `spending` stops a run at its limits; `concurrency` keeps runs of one group apart.
 //! - `finish` merges or keeps the worktree; `merge` does that at a later time.
 //!
 //! One step:
-//! - `step_executor` runs its command; `foreach` its items; `effects` the steps that are not a command.
+//! - `step_executor` runs its command; `foreach` its items, `item_worktrees` each in a worktree; `effects` the steps that are not a command.
 //! - `claude_step` has the conversation of a `claude` step, and what it did and was denied.
 //! - `context` is what all steps share; `scoped_variables` and `variables` (pure) render its texts; `secrets` masks values.
 //! - `exec` starts processes and ends their groups; `output_watcher` passes on and logs what they print; `claude` reads the
@@ -37,6 +38,7 @@ mod failed_log;
 mod files;
 mod finish;
 mod foreach;
+mod item_worktrees;
 mod ledger;
 mod limit;
 mod merge;
@@ -46,9 +48,11 @@ mod open;
 mod origin;
 mod orphan;
 mod output_watcher;
+mod pools;
 mod preview;
 mod probe;
 mod ready;
+mod recorded_step;
 mod report;
 mod result;
 mod resume;
@@ -56,6 +60,7 @@ mod retry;
 mod scoped_variables;
 mod secrets;
 mod settle;
+mod side_by_side;
 mod spending;
 mod step_executor;
 mod unchanged;
@@ -64,6 +69,7 @@ mod worktree_files;
 
 pub(crate) use console::Console;
 pub(crate) use console::Event;
+pub(crate) use console::Source;
 pub(crate) use error::ProblemKind;
 pub(crate) use error::RunError;
 pub(crate) use exec::Signals;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::console::Event;
+use super::console::Source;
 use super::context::RunContext;
 use super::context::merged_env;
 use super::error::RunError;
@@ -57,7 +58,8 @@ pub(super) fn run(context: &RunContext<'_>, command: &str, end: &Result<RunEnd, 
         Ok(exit) => {
             for printed in [&exit.stdout, &exit.stderr].into_iter().filter(|printed| !printed.is_empty()) {
                 let shown = context.masks.hide(&String::from_utf8_lossy(printed));
-                context.console.output("on_end", Stream::Stderr, shown.as_bytes());
+                let source = Source { step: "on_end", ..Source::default() };
+                context.console.output(source, Stream::Stderr, shown.as_bytes());
             }
             match (exit.timed_out, exit.code) {
                 (true, _) => Some(format!("it took longer than {} s", LIMIT.as_secs())),

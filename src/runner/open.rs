@@ -20,6 +20,7 @@ use super::ledger::Ledger;
 use super::ledger::SessionPaths;
 use super::origin;
 use super::orphan;
+use super::pools::Pools;
 use super::preview::KnownVariables;
 use super::preview::NewRun;
 use super::preview::Preview;
@@ -28,6 +29,7 @@ use super::ready::check_interpreters;
 use super::ready::folder;
 use super::report::RunResult;
 use super::resume::ResumeOptions;
+use super::resume::ScheduledStep;
 use super::resume::check_asked;
 use super::resume::scheduled_steps;
 use super::secrets;
@@ -87,6 +89,8 @@ pub(crate) struct StartRequest {
     pub(crate) inputs: Vec<String>,
     /// Run the steps in the project itself.
     pub(crate) in_place: bool,
+    /// How many steps run at the same time.
+    pub(crate) jobs: usize,
     /// Stop when this step is done.
     pub(crate) until: Option<String>,
     /// Run this step and no other.
@@ -160,6 +164,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     let (workflow, workflow_files) = workflow(&source)?;
     let asked = ResumeOptions {
         is_new: true,
+        jobs: start.jobs,
         until: start.until.clone(),
         only: start.only.clone(),
         always_run: start.always_run,
@@ -353,16 +358,7 @@ fn drive_claimed(
     let around = workflow.around().filter(|_| asked.only.is_none());
     check_interpreters(plan.iter().map(|due| &workflow.steps[due.at]).chain(around))?;
     if asked.dry_run {
-        let folder = header.worktree.as_ref().unwrap_or(&header.root);
-        let known = KnownVariables::of(&workflow, |name| {
-            ledger.variable(name).ok().flatten().or_else(|| header.variable(name, &workflow.name, folder))
-        });
-        let due: Vec<usize> = plan.iter().map(|due| due.at).collect();
-        let shown = Preview::of(&workflow, &due, &known);
-        let folder = folder.as_str().to_owned();
-        let (total, done) = (workflow.steps.len(), workflow.steps.len() - plan.len());
-        let (session, resume) = (header.session.clone(), header.resume());
-        return Ok(RunResult { session, resume, done, ..RunResult::planned(shown, folder, total) });
+        return Ok(preview_rest(header, &workflow, &ledger, &plan));
     }
     let (folder, is_new) = folder(header, &ledger, asked)?;
     let project = &run_environment.project;
@@ -378,12 +374,27 @@ fn drive_claimed(
         session: paths.folder(),
         ticker: run_environment.ticker,
         ledger: std::sync::Mutex::new(ledger),
+        worktrees: std::sync::Mutex::default(),
+        pools: Pools::of(&workflow.pools),
         workflow,
         folder,
         console,
         env,
     };
     drive(&context, &plan, asked)
+}
+
+/// Returns what a resume would do.
+fn preview_rest(header: &Header, workflow: &Workflow, ledger: &Ledger, plan: &[ScheduledStep]) -> RunResult {
+    let folder = header.worktree.as_ref().unwrap_or(&header.root);
+    let known = KnownVariables::of(workflow, |name| {
+        ledger.variable(name).ok().flatten().or_else(|| header.variable(name, &workflow.name, folder))
+    });
+    let due: Vec<usize> = plan.iter().map(|due| due.at).collect();
+    let shown = Preview::of(workflow, &due, &known);
+    let (total, done) = (workflow.steps.len(), workflow.steps.len() - plan.len());
+    let (session, resume) = (header.session.clone(), header.resume());
+    RunResult { session, resume, done, ..RunResult::planned(shown, folder.as_str().to_owned(), total) }
 }
 
 /// Leaves the steps that run when the run ends: they no longer wait for the others.

@@ -3,17 +3,18 @@
 use std::fs::File;
 use std::io::Write as _;
 
+use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::claude::Reader;
 use super::claude::Shown;
 use super::console::Event;
+use super::console::Source;
 use super::context::RunContext;
 use super::exec::Stream;
 use super::exec::Watcher;
 use super::files;
 use crate::model::ClaudeWork;
-use crate::workflow::Step;
 
 /// How many bytes of the end of stderr are kept for error messages.
 const TAIL: usize = 64 << 10;
@@ -23,13 +24,17 @@ const LOG_LINE: usize = 64 << 10;
 /// The watcher of one child.
 pub(super) struct OutputWatcher<'a> {
     context: &'a RunContext<'a>,
-    step: &'a str,
+    source: Source<'a>,
+    /// Where the step works.
+    folder: &'a Utf8Path,
     claude: Option<Reader>,
     output: Option<File>,
     log: Log<'a>,
     stderr: Vec<u8>,
     /// What may be the beginning of a secret, of each stream.
     held: [Vec<u8>; 2],
+    /// Labelled lines that are not complete yet, of each stream.
+    begun: [Vec<u8>; 2],
     problem: Option<String>,
 }
 
@@ -54,12 +59,28 @@ struct Log<'a> {
 }
 
 impl<'a> OutputWatcher<'a> {
-    pub(super) fn new(context: &'a RunContext<'a>, step: &'a Step, is_claude: bool, output: Option<File>) -> Self {
-        let step = step.id.as_str();
-        let path = context.session.join(format!("logs/{step}.log"));
+    /// Returns a watcher of a child that works in `folder`; `log` is the name of its log.
+    pub(super) fn new(
+        context: &'a RunContext<'a>,
+        (source, folder): (Source<'a>, &'a Utf8Path),
+        log: &str,
+        is_claude: bool,
+        output: Option<File>,
+    ) -> Self {
+        let path = context.session.join(format!("logs/{log}.log"));
         let log = Log { context, path, file: None, waiting: Vec::new(), is_broken: false };
-        let claude = is_claude.then(Reader::default);
-        Self { context, step, claude, output, log, stderr: Vec::new(), held: <[Vec<u8>; 2]>::default(), problem: None }
+        Self {
+            context,
+            source,
+            folder,
+            claude: is_claude.then(Reader::default),
+            output,
+            log,
+            stderr: Vec::new(),
+            held: <[Vec<u8>; 2]>::default(),
+            begun: <[Vec<u8>; 2]>::default(),
+            problem: None,
+        }
     }
 
     pub(super) fn end(mut self) -> ObservedOutput {
@@ -87,7 +108,7 @@ impl OutputWatcher<'_> {
                 Shown::Tool { name, subject } => {
                     let subject = self.context.masks.hide(self.inside(&subject));
                     let tool = self.context.masks.hide(&name);
-                    self.context.console.tell(&Event::Tool { step: self.step, tool: &tool, subject: &subject });
+                    self.context.console.tell(&Event::Tool { source: self.source, tool: &tool, subject: &subject });
                 }
             }
         }
@@ -95,7 +116,7 @@ impl OutputWatcher<'_> {
 
     /// Returns a path relative to the folder of the run, where it lies below.
     fn inside<'s>(&self, subject: &'s str) -> &'s str {
-        let below = subject.strip_prefix(self.context.folder.as_str()).and_then(|rest| rest.strip_prefix('/'));
+        let below = subject.strip_prefix(self.folder.as_str()).and_then(|rest| rest.strip_prefix('/'));
         below.unwrap_or(subject)
     }
 
@@ -112,13 +133,21 @@ impl OutputWatcher<'_> {
 
     /// Passes output on, without secrets: it ends up in the logs of services that run workflows.
     fn show(&mut self, stream: Stream, bytes: &[u8], is_end: bool) {
-        let held = match stream {
-            Stream::Stdout => &mut self.held[0],
-            Stream::Stderr => &mut self.held[1],
+        let at = match stream {
+            Stream::Stdout => 0,
+            Stream::Stderr => 1,
         };
-        let shown = self.context.masks.hide_piece(held, bytes, is_end);
+        let mut shown = self.context.masks.hide_piece(&mut self.held[at], bytes, is_end);
+        if self.source.label.is_some() {
+            // Lines of others must not stand in the middle of one.
+            let begun = &mut self.begun[at];
+            begun.extend_from_slice(&shown);
+            let whole = begun.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+            let take = if is_end || begun.len() > LOG_LINE { begun.len() } else { whole };
+            shown = begun.drain(..take).collect();
+        }
         if !shown.is_empty() {
-            self.context.console.output(self.step, stream, &shown);
+            self.context.console.output(self.source, stream, &shown);
         }
     }
 }

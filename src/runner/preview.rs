@@ -30,6 +30,9 @@ pub(crate) struct Preview {
     /// The steps that merge the work when all others are done; empty for `git merge`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) merge: Vec<StepPreview>,
+    /// The steps that run whenever the runner stops before the end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) on_stop: Vec<StepPreview>,
     /// The command that the runner runs when it ends or stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_end: Option<String>,
@@ -144,6 +147,7 @@ impl Preview {
             steps: due.iter().zip(&steps).map(number).collect(),
             side_by_side: side_by_side(&steps),
             merge: previews(merge, known),
+            on_stop: previews(&workflow.on_stop, known),
             on_end: workflow.on_end.clone(),
             cost: cost(workflow, steps.iter().copied().chain(merge), known),
         }

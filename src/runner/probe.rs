@@ -6,6 +6,7 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::console::Console;
+use super::console::Source;
 use super::context::merged_env;
 use super::exec;
 use super::exec::ChildExit;
@@ -115,6 +116,7 @@ struct ProbeOutput<'a> {
 
 impl Watcher for ProbeOutput<'_> {
     fn printed(&mut self, _: Stream, bytes: &[u8]) {
-        self.console.output(self.step.id.as_str(), Stream::Stderr, bytes);
+        let source = Source { step: self.step.id.as_str(), ..Source::default() };
+        self.console.output(source, Stream::Stderr, bytes);
     }
 }

@@ -6,6 +6,7 @@ use super::error::ProblemKind;
 use super::error::RunError;
 use super::files;
 use super::ledger::Ledger;
+use super::report::WorktreeOutcome;
 use super::resume::ResumeOptions;
 use crate::dialect::script::record::Header;
 use crate::store;
@@ -42,9 +43,11 @@ pub(super) fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) ->
     if files::is_folder(folder) {
         return Ok((folder.clone(), false));
     }
+    // Piton merged its work and removed it, and the run goes on after that.
+    let is_merged = ledger.state().run.worktree.as_deref() == Some(WorktreeOutcome::Removed.as_str());
     let is_untouched = ledger.run().steps.iter().all(|step| step.attempts == 0);
     let id = &header.session;
-    if !is_untouched && !asked.force {
+    if !is_untouched && !is_merged && !asked.force {
         let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
         let again = format!("to restart in a new worktree: `{} --force`", header.resume());
         return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
@@ -52,7 +55,8 @@ pub(super) fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) ->
     if let Some(parent) = folder.parent() {
         store::create_private_dirs(parent)?;
     }
-    let base = header.base_commit.as_deref().or(header.base_branch.as_deref()).unwrap_or("HEAD");
+    let (commit, base) = (header.base_commit.as_deref(), header.base_branch.as_deref());
+    let base = if is_merged { base.or(commit) } else { commit.or(base) }.unwrap_or("HEAD");
     worktree::add(&header.root, folder, branch, base).map_err(|refusal| {
         let message = format!("the worktree of session {id} cannot be created: {refusal}");
         let hints = [

@@ -26,6 +26,8 @@ pub(crate) struct RunResult {
     pub(crate) tolerated: usize,
     /// How many were not run because they are up to date.
     pub(crate) up_to_date: usize,
+    /// How many items of `foreach` failed.
+    pub(crate) failed_items: usize,
     /// What all calls of `claude` did, those before a resume included.
     pub(crate) claude: ClaudeWork,
     /// The steps that began, in the order of the file.
@@ -48,6 +50,7 @@ impl RunResult {
             done: 0,
             tolerated: 0,
             up_to_date: 0,
+            failed_items: 0,
             claude: ClaudeWork::default(),
             steps: Vec::new(),
             log: None,
@@ -143,6 +146,9 @@ pub(crate) struct RunReport {
     /// How many of the done steps were not run because they are up to date. Left out if none.
     #[serde(skip_serializing_if = "crate::model::is_zero")]
     pub(crate) up_to_date: usize,
+    /// How many items of `foreach` failed; `piton run RUN --failed` runs them again. Left out if none.
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
+    pub(crate) failed_items: usize,
     /// What all calls of `claude` of the run did and cost, those before a resume included. Left out if there was none.
     #[serde(skip_serializing_if = "ClaudeWork::is_empty")]
     pub(crate) claude: ClaudeWork,
@@ -253,7 +259,7 @@ pub(crate) struct FailedLog {
 
 impl From<&RunResult> for RunReport {
     fn from(result: &RunResult) -> Self {
-        let RunResult { session, folder, done, total, tolerated, .. } = result;
+        let RunResult { session, folder, done, total, tolerated, failed_items, .. } = result;
         let goes_on = match &result.end {
             RunEnd::Failed { .. } | RunEnd::Waiting { .. } | RunEnd::Interrupted(_) => true,
             RunEnd::Stepped { goes_on, .. } => *goes_on,
@@ -266,6 +272,7 @@ impl From<&RunResult> for RunReport {
             progress: Progress { done: *done, total: *total },
             tolerated: *tolerated,
             up_to_date: result.up_to_date,
+            failed_items: *failed_items,
             claude: result.claude.clone(),
             steps: result.steps.clone(),
             resume: goes_on.then(|| result.resume.clone()),

@@ -47,6 +47,10 @@ pub(crate) struct ResumeOptions {
     /// Repeat from this step on.
     pub(crate) from: Option<String>,
     pub(crate) skip: Vec<String>,
+    /// Run the items of `foreach` that failed again, also of a loop that passed.
+    pub(crate) failed: bool,
+    /// How many steps run at the same time; 0 is one.
+    pub(crate) jobs: usize,
     /// Stop when this step is done.
     pub(crate) until: Option<String>,
     /// Run this step and no other.
@@ -81,11 +85,13 @@ pub(super) struct ScheduledStep {
     pub(super) is_forced: bool,
     /// An earlier runner tried it already.
     pub(super) is_retry: bool,
+    /// A `foreach` that passed: only its items that failed are run.
+    pub(super) keeps_items: bool,
 }
 
 impl ScheduledStep {
-    const fn first(at: usize) -> Self {
-        Self { at, is_forced: false, is_retry: false }
+    pub(super) const fn first(at: usize) -> Self {
+        Self { at, is_forced: false, is_retry: false, keeps_items: false }
     }
 }
 
@@ -127,6 +133,9 @@ pub(super) fn scheduled_steps(
     let planned = selection.planned(findings);
     selection.check_resumable(&planned)?;
     let mut due = selection.select(&planned)?;
+    if options.failed {
+        due = selection.failed_items(due)?;
+    }
     if let Some(step) = &options.until {
         selection.stop_after(step, &mut due)?;
     }
@@ -173,7 +182,7 @@ impl StepSelection<'_> {
             let message = "it took effect, and is recorded as done; nothing was run".to_owned();
             return refuse(message, format!("piton plan {}", quoted(&self.header.session)));
         }
-        Ok(ScheduledStep { at, is_forced: is_repeated, is_retry })
+        Ok(ScheduledStep { is_forced: is_repeated, is_retry, ..ScheduledStep::first(at) })
     }
 
     /// Records that the run is given up; the steps are those of its `finally`.
@@ -225,7 +234,7 @@ impl StepSelection<'_> {
         let run = self.ledger.run();
         let id = &self.header.session;
         let resume = self.header.resume();
-        if run.status == RunStatus::Completed && self.options.from.is_none() {
+        if run.status == RunStatus::Completed && self.options.from.is_none() && !self.options.failed {
             let message = format!("session {id} is complete already; there is nothing to resume");
             let waits = self.header.keeps_work(self.ledger.state().run.worktree.as_deref());
             let again = format!("to run it again from its first step: `{resume} --force`");
@@ -277,9 +286,33 @@ impl StepSelection<'_> {
             }
             let is_first = due.is_empty() && !self.is_over(at);
             let is_retry = is_first && self.ledger.run().steps[at].attempts > 0;
-            due.push(ScheduledStep { at, is_forced: is_repeated, is_retry });
+            due.push(ScheduledStep { is_forced: is_repeated, is_retry, ..ScheduledStep::first(at) });
         }
         Ok(due)
+    }
+
+    /// Puts the loops first that passed although items failed. A loop that did not pass is due in any case.
+    fn failed_items(&self, due: Vec<ScheduledStep>) -> Result<Vec<ScheduledStep>, RunError> {
+        let has_failed = |step: &&StepId| {
+            let parts = self.ledger.step(step).map(|state| &state.parts);
+            parts.is_some_and(|parts| parts.values().any(|status| *status == Status::Failed))
+        };
+        let steps = self.workflow.steps.iter().enumerate();
+        let loops = steps.filter(|(_, step)| matches!(step.command, Command::Foreach(_)) && has_failed(&&step.id));
+        let loops: Vec<usize> = loops.map(|(at, _)| at).collect();
+        if loops.is_empty() {
+            let message = format!("session {}: no item of a `foreach` has failed", self.header.session);
+            let hint = format!("piton sessions show {}", quoted(&self.header.session));
+            return Err(RunError::new(ProblemKind::No, message, [hint]));
+        }
+        let passed = loops.into_iter().filter(|at| due.iter().all(|due| due.at != *at));
+        let again = passed.map(|at| ScheduledStep {
+            is_forced: true,
+            is_retry: true,
+            keeps_items: true,
+            ..ScheduledStep::first(at)
+        });
+        Ok(again.chain(due.iter().copied()).collect())
     }
 
     /// Refuses to go on behind a review that approved on conditions: a person takes the work, or meets them.

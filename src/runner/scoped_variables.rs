@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use camino::Utf8Path;
 use serde_json::Value;
 
 use super::context::RunContext;
@@ -13,6 +14,8 @@ use crate::workflow::variables::Scope;
 /// The variables in scope, innermost first: of the item, of the step so far, of the steps before it, of the environment.
 pub(super) struct ScopedVariables<'a> {
     pub(super) context: &'a RunContext<'a>,
+    /// Where the step works.
+    pub(super) folder: &'a Utf8Path,
     pub(super) locals: &'a BTreeMap<String, Value>,
     pub(super) outputs: &'a BTreeMap<String, Value>,
     /// What the last commands printed, failed ones included.
@@ -33,7 +36,7 @@ impl Scope for ScopedVariables<'_> {
         if let Some((_, value)) = self.context.env.iter().rev().find(|(known, _)| known == name) {
             return Ok(Some(Value::String(value.clone())));
         }
-        if let Some(value) = self.context.built_in(name) {
+        if let Some(value) = self.context.built_in(name, self.folder) {
             return Ok(Some(value));
         }
         self.changes(name)
@@ -64,7 +67,7 @@ impl ScopedVariables<'_> {
             _ => return Ok(None),
         };
         let head = head.ok_or("the steps do not work in a git repository with a commit")?;
-        let folder = &self.context.folder;
+        let folder = self.folder;
         let ask = |verb, arguments: &[&str]| git(folder, verb, arguments).map_err(|refusal| refusal.to_string());
         Ok(Some(match what {
             "commits" => text(ask("log", &["--format=%H", &format!("{head}..HEAD"), "--"])?.lines()),

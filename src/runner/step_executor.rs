@@ -8,6 +8,7 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::console::Event;
+use super::console::Source;
 use super::context::RunContext;
 use super::context::merged_env;
 use super::error::RunError;
@@ -50,6 +51,12 @@ pub(super) const CAPTURE_LIMIT: usize = 8 << 20;
 pub(super) struct StepExecutor<'a> {
     pub(super) context: &'a RunContext<'a>,
     pub(super) signals: Signals,
+    /// Where the steps work.
+    pub(super) folder: Utf8PathBuf,
+    /// The item of a `foreach` that it works on.
+    pub(super) item: Option<CurrentItem>,
+    /// What its lines begin with where others print at the same time.
+    pub(super) label: Option<String>,
     /// Variables of the current item.
     pub(super) locals: BTreeMap<String, Value>,
     /// Variables that the step set so far; recorded when it ends.
@@ -77,6 +84,17 @@ pub(super) struct StepExecutor<'a> {
 pub(super) struct Before {
     pub(super) definition: String,
     pub(super) uses: String,
+}
+
+/// The item of a `foreach` that a thread works on.
+#[derive(Clone, Debug)]
+pub(super) struct CurrentItem {
+    /// Its name, secrets masked.
+    pub(super) name: String,
+    /// The name of its log.
+    pub(super) log: String,
+    /// Its place, counted from 0.
+    pub(super) index: usize,
 }
 
 /// The outcome of a step.
@@ -116,6 +134,9 @@ impl<'a> StepExecutor<'a> {
         Ok(Self {
             context,
             signals,
+            folder: context.folder.clone(),
+            item: None,
+            label: None,
             locals,
             outputs,
             last: BTreeMap::new(),
@@ -129,9 +150,17 @@ impl<'a> StepExecutor<'a> {
         })
     }
 
+    /// Returns what events of a step are about.
+    pub(super) fn source<'s>(&'s self, step: &'s Step) -> Source<'s> {
+        let (step, item) = (step.id.as_str(), self.item.as_ref());
+        let (index, label) = (item.map(|item| item.index), self.label.as_deref());
+        Source { step, item: item.map(|item| item.name.as_str()), index, label }
+    }
+
     pub(super) fn variables(&self) -> ScopedVariables<'_> {
         ScopedVariables {
             context: self.context,
+            folder: &self.folder,
             locals: &self.locals,
             outputs: &self.outputs,
             last: &self.last,
@@ -199,16 +228,16 @@ impl<'a> StepExecutor<'a> {
         match decide(policy, tries, failure, now, seed) {
             Decision::GiveUp => None,
             Decision::TryAgain { after } => {
-                let (step, error) = (step.id.as_str(), failure.message.as_str());
+                let (source, error) = (self.source(step), failure.message.as_str());
                 let (attempt, attempts) = (tries.0, policy.attempts);
-                self.context.console.tell(&Event::Again { step, error, attempt, attempts, after });
+                self.context.console.tell(&Event::Again { source, error, attempt, attempts, after });
                 Some((after, true))
             }
             Decision::Wait { after } => {
                 let next_at = now.plus(after);
-                let (step, error) = (step.id.as_str(), failure.message.as_str());
+                let (source, error) = (self.source(step), failure.message.as_str());
                 let local = i64::from(store::utc_offset(None, next_at.unix_seconds()).unwrap_or(0));
-                self.context.console.tell(&Event::Limited { step, error, next_at, local, after });
+                self.context.console.tell(&Event::Limited { source, error, next_at, local, after });
                 Some((after, false))
             }
         }
@@ -218,7 +247,7 @@ impl<'a> StepExecutor<'a> {
     pub(super) fn run_handler(&mut self, step: &Step, mut failure: Failure) -> Result<StepOutcome, RunError> {
         let Some(handler) = &step.on_failure else { return Ok(StepOutcome::Failed(failure)) };
         for attempt in 0..handler.max_attempts.max(1) {
-            self.context.console.tell(&Event::Handling { step: step.id.as_str(), error: &failure.message });
+            self.context.console.tell(&Event::Handling { source: self.source(step), error: &failure.message });
             // Handlers nest: when this one ends, the error of the outer one is back.
             let outer = self.locals.insert("error".to_owned(), Value::String(failure.message.clone()));
             let handled = self.run_all(&handler.steps);
@@ -320,7 +349,7 @@ impl<'a> StepExecutor<'a> {
 
     /// Captures the outputs of the step; returns a failure when that is impossible.
     fn collect_outputs(&mut self, step: &Step, produced: &StepOutput) -> Option<Failure> {
-        if step.commit_required && store::git::head(&self.context.folder).and_then(|head| head.sha) == self.head {
+        if step.commit_required && store::git::head(&self.folder).and_then(|head| head.sha) == self.head {
             return Some(refused("it has `commit_required`, and no commit was made".to_owned()));
         }
         if let Some(capture) = &step.capture
@@ -328,7 +357,7 @@ impl<'a> StepExecutor<'a> {
         {
             return Some(failure);
         }
-        if let Some(problem) = settle::missing_output(&self.context.folder, step) {
+        if let Some(problem) = settle::missing_output(&self.folder, step) {
             return Some(rejected(problem));
         }
         if let Err(failure) = self.keep_result(step, produced) {
@@ -464,7 +493,8 @@ impl<'a> StepExecutor<'a> {
             grace: GRACE,
             keep,
         };
-        let mut watcher = OutputWatcher::new(self.context, step, is_claude, output);
+        let log = self.item.as_ref().map_or(step.id.as_str(), |item| &item.log);
+        let mut watcher = OutputWatcher::new(self.context, (self.source(step), &self.folder), log, is_claude, output);
         let exit = exec::run(&job, &self.signals, &mut watcher);
         let seen = watcher.end();
         let took = exec::now().saturating_duration_since(now);
@@ -539,14 +569,14 @@ impl<'a> StepExecutor<'a> {
 
     pub(super) fn folder(&self, step: &Step) -> Result<Utf8PathBuf, Failure> {
         match &step.working_dir {
-            None => Ok(self.context.folder.clone()),
+            None => Ok(self.folder.clone()),
             Some(path) => {
                 let shown = self.render(path)?;
-                let folder = files::below(&self.context.folder, &shown).map_err(refused)?;
+                let folder = files::below(&self.folder, &shown).map_err(refused)?;
                 if files::is_folder(&folder) {
                     return Ok(folder);
                 }
-                Err(refused(format!("working_dir {shown} does not exist in {}", self.context.folder)))
+                Err(refused(format!("working_dir {shown} does not exist in {}", self.folder)))
             }
         }
     }
@@ -568,7 +598,7 @@ pub(super) fn refused(message: String) -> Failure {
     Failure { kind: FailureKind::Spawn, resets_at: None, exit_code: None, message }
 }
 
-fn unrendered(error: RenderError) -> Failure {
+pub(super) fn unrendered(error: RenderError) -> Failure {
     refused(format!("{}: {}", error.message, error.hint))
 }
 

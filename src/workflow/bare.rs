@@ -30,6 +30,7 @@ pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
         result: None,
         finds: BTreeMap::new(),
         parts: Vec::new(),
+        pool: None,
         when: None,
         is_final: false,
         runs_if_skipped: false,

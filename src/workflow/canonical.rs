@@ -22,6 +22,7 @@ use super::Workflow;
 use super::WriteFile;
 use super::condition::Condition;
 use super::condition::Operand;
+use super::selection::SortKey;
 use super::template::Template;
 use crate::model::GateEffect;
 use crate::model::GateOption;
@@ -186,6 +187,16 @@ fn foreach(foreach: &Foreach) -> Value {
         "continue_on_error": foreach.continue_on_error,
         "max_items": foreach.max_items,
     });
+    if let Some(only) = &foreach.only {
+        loop_of["where"] = condition(&only.condition);
+    }
+    if !foreach.sort_by.is_empty() {
+        let key = |key: &SortKey| json!([key.path, key.is_descending]);
+        loop_of["sort_by"] = foreach.sort_by.iter().map(key).collect();
+    }
+    if foreach.in_worktrees {
+        loop_of["worktree"] = json!("each");
+    }
     if let Some(most) = foreach.max_failures {
         loop_of["max_failures"] = json!(most);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Command;
+use super::Foreach;
 use super::Step;
 use super::Workflow;
 use super::order::ancestors;
@@ -13,7 +14,7 @@ use crate::model::GateEffect;
 /// Adds problems of the steps as a whole.
 pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     unique_ids(workflow, problems);
-    irreversible_inside(workflow, problems);
+    recorded_inside(workflow, problems);
     let steps = &workflow.steps;
     let mut index: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate() {
@@ -35,6 +36,7 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     reviews(steps, &index, problems);
     gates(steps, problems);
     outputs(steps, problems);
+    pools(workflow, problems);
 }
 
 fn unique_ids(workflow: &Workflow, problems: &mut Problems<'_>) {
@@ -52,11 +54,16 @@ fn unique_ids(workflow: &Workflow, problems: &mut Problems<'_>) {
     }
 }
 
-/// Refuses `idempotent: false` on nested steps: only a top-level step is recorded, so only there an interruption is known.
-fn irreversible_inside(workflow: &Workflow, problems: &mut Problems<'_>) {
+/// Refuses `idempotent: false` and `worktree: each` on nested steps: only a top-level step is recorded, so only there an interruption is
+/// known.
+fn recorded_inside(workflow: &Workflow, problems: &mut Problems<'_>) {
     let inside = workflow.steps.iter().flat_map(Step::inside).flatten();
     let mut waiting: Vec<&Step> = inside.chain(workflow.around()).collect();
     while let Some(step) = waiting.pop() {
+        if let Command::Foreach(Foreach { in_worktrees: true, .. }) = &step.command {
+            let message = format!("step {} has `worktree: each`, and it is inside of another one", step.id);
+            problems.add(step.place, message, "make it a step of the workflow: only there its merges are recorded");
+        }
         if !step.idempotent {
             let message = format!("step {} must not run twice, and it is inside of another one", step.id);
             problems.add(step.place, message, "say it of the step of the workflow that it belongs to, or make it one");
@@ -181,6 +188,20 @@ fn gates(steps: &[Step], problems: &mut Problems<'_>) {
             let message = format!("the gate `{id}` has parts, but a gate contains no work");
             problems.add(step.id_place, message, "remove `parts`");
         }
+    }
+}
+
+/// Checks that pools are declared.
+fn pools(workflow: &Workflow, problems: &mut Problems<'_>) {
+    for step in &workflow.steps {
+        let Some(pool) = step.pool.as_ref().filter(|pool| !workflow.pools.contains_key(&pool.name)) else { continue };
+        let names: Vec<&str> = workflow.pools.keys().map(String::as_str).collect();
+        let message = format!("`{}` uses the pool `{}`, which the file does not have", step.id, pool.name);
+        let fix = match names.as_slice() {
+            [] => format!("add `pools: {{{}: 1}}` at the top of the file", pool.name),
+            names => format!("its pools are {}", names.join(", ")),
+        };
+        problems.add(pool.place, message, fix);
     }
 }
 

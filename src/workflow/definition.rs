@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::condition::Condition;
 use super::interpreter::Interpreter;
 use super::json_path::JsonPath;
+use super::selection::SortKey;
 use super::template::Template;
 use crate::document::TextPosition;
 use crate::model::GateOption;
@@ -36,6 +37,8 @@ pub(crate) struct Workflow {
     pub(crate) concurrency: Option<Concurrency>,
     /// Steps that the runner runs when it stops before the end; they can be repeated.
     pub(crate) on_stop: Vec<Step>,
+    /// How many steps and items of each pool run at the same time.
+    pub(crate) pools: BTreeMap<String, usize>,
     /// A shell command that the runner runs when it ends or stops.
     pub(crate) on_end: Option<String>,
     pub(crate) steps: Vec<Step>,
@@ -134,6 +137,8 @@ pub(crate) struct Step {
     pub(crate) finds: BTreeMap<String, String>,
     /// Parts that can be resumed separately.
     pub(crate) parts: Vec<PartDefinition>,
+    /// The pool that limits how many run at the same time.
+    pub(crate) pool: Option<Pool>,
     /// Runs only when this holds.
     pub(crate) when: Option<When>,
     /// Runs when the run ends, after all others.
@@ -181,6 +186,13 @@ pub(crate) struct StepReference {
 pub(crate) struct Group {
     pub(crate) id: String,
     pub(crate) title: Option<String>,
+    pub(crate) place: TextPosition,
+}
+
+/// A reference to a pool of the workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pool {
+    pub(crate) name: String,
     pub(crate) place: TextPosition,
 }
 
@@ -297,6 +309,14 @@ pub(crate) struct Foreach {
     /// So many items may fail and the loop still passes.
     pub(crate) max_failures: Option<usize>,
     pub(crate) max_items: Option<usize>,
+    /// Which items are taken.
+    pub(crate) only: Option<When>,
+    /// Their order; empty is that of the list.
+    pub(crate) sort_by: Vec<SortKey>,
+    /// How long one item may take.
+    pub(crate) item_timeout: Option<Duration>,
+    /// Each item works in a worktree that is merged when the loop passes.
+    pub(crate) in_worktrees: bool,
 }
 
 /// The items of a `foreach`.

@@ -12,7 +12,7 @@ use crate::document::definition::text_of;
 use crate::model::StepId;
 use crate::model::clean_line;
 
-pub(super) const WORKFLOW_KEYS: [&str; 17] = [
+pub(super) const WORKFLOW_KEYS: [&str; 18] = [
     "name",
     "description",
     "inputs",
@@ -23,6 +23,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 17] = [
     "timeout",
     "retry",
     "limits",
+    "pools",
     "worktree",
     "concurrency",
     "merge",
@@ -34,7 +35,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 17] = [
 
 /// The keys that say what a step does.
 pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 37] = [
+pub(super) const STEP_KEYS: [&str; 38] = [
     "id",
     "title",
     "agent",
@@ -58,6 +59,7 @@ pub(super) const STEP_KEYS: [&str; 37] = [
     "result",
     "finds",
     "parts",
+    "pool",
     "timeout",
     "retry",
     "capture",
@@ -87,8 +89,8 @@ pub(super) const CLAUDE_KEYS: [&str; 8] = [
 /// The keys of a group of steps.
 pub(super) const GROUP_KEYS: [&str; 4] = ["id", "title", "depends_on", "steps"];
 /// The keys that only a step of the workflow can have.
-pub(super) const TOP_KEYS: [&str; 8] =
-    ["depends_on", "reviews", "if_skipped", "uses", "skip_if_unchanged", "outputs", "parts", "instructions"];
+pub(super) const TOP_KEYS: [&str; 9] =
+    ["depends_on", "reviews", "if_skipped", "uses", "skip_if_unchanged", "outputs", "parts", "pool", "instructions"];
 /// The further keys of a gate.
 pub(super) const GATE_KEYS: [&str; 2] = ["options", "on_timeout"];
 

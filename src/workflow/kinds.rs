@@ -1,5 +1,7 @@
 //! The kinds of steps that have keys of their own, and what runs around a step. Pure.
 
+use serde_json::Value;
+
 use super::ClaudeOptions;
 use super::Conversation;
 use super::FileFormat;
@@ -9,9 +11,14 @@ use super::Instructions;
 use super::Items;
 use super::Step;
 use super::StepReference;
+use super::When;
 use super::WriteFile;
+use super::condition::Condition;
+use super::condition::Operand;
 use super::json_path::JsonPath;
 use super::policy;
+use super::selection;
+use super::selection::SortKey;
 use super::template::Reader;
 use super::template::Template;
 use super::values::one_or_more;
@@ -26,7 +33,8 @@ use crate::document::definition::text_of;
 use crate::model::StepId;
 use crate::model::clean_line;
 
-const FOREACH_KEYS: [&str; 5] = ["items", "parallel", "continue_on_error", "max_failures", "max_items"];
+const FOREACH_KEYS: [&str; 9] =
+    ["items", "where", "sort_by", "max_items", "parallel", "timeout", "continue_on_error", "max_failures", "worktree"];
 const ITEMS_KEYS: [&str; 2] = ["file", "at"];
 const FILE_KEYS: [&str; 5] = ["path", "content", "format", "mode", "create_dirs"];
 
@@ -34,8 +42,18 @@ const FILE_KEYS: [&str; 5] = ["path", "content", "format", "mode", "create_dirs"
 pub(super) fn foreach(node: &Node, steps: Vec<Step>, problems: &mut Problems<'_>) -> Option<Foreach> {
     if !matches!(node.kind, Kind::Map(_)) {
         let items = listed(node, problems)?;
-        let (continue_on_error, max_failures, max_items) = (false, None, None);
-        return Some(Foreach { items, steps, parallel: 1, continue_on_error, max_failures, max_items });
+        return Some(Foreach {
+            items,
+            steps,
+            parallel: 1,
+            continue_on_error: false,
+            max_failures: None,
+            max_items: None,
+            only: None,
+            sort_by: Vec::new(),
+            item_timeout: None,
+            in_worktrees: false,
+        });
     }
     let mut map = Fields::of(node, "`foreach`", &FOREACH_KEYS, problems)?;
     let given = map.take("items");
@@ -46,6 +64,10 @@ pub(super) fn foreach(node: &Node, steps: Vec<Step>, problems: &mut Problems<'_>
     };
     let continue_on_error = map.flag("continue_on_error", problems).unwrap_or(false);
     let max_items = map.take("max_items").and_then(|node| policy::count(node, "`max_items`", (1, 100_000), problems));
+    let only = map.take("where").and_then(|node| condition(node, "`where`", problems));
+    let sort_by = map.text("sort_by", problems).and_then(|text| sort_by(&text, problems)).unwrap_or_default();
+    let item_timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
+    let in_worktrees = map.text("worktree", problems).is_some_and(|text| in_worktrees(&text, problems));
     let most = map.take("max_failures");
     let most = most.and_then(|node| policy::count(node, "`max_failures`", (0, 100_000), problems));
     let Some(given) = given else {
@@ -60,7 +82,51 @@ pub(super) fn foreach(node: &Node, steps: Vec<Step>, problems: &mut Problems<'_>
         continue_on_error: continue_on_error || most.is_some(),
         max_failures: most.map(|count| count as usize),
         max_items: max_items.map(|count| count as usize),
+        only,
+        sort_by,
+        item_timeout,
+        in_worktrees,
     })
+}
+
+/// Reads a condition.
+pub(super) fn condition(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<When> {
+    if let Kind::Bool(value) = node.kind {
+        let condition = Condition::Value(Operand::Literal(Value::Bool(value)));
+        return Some(When { condition, place: node.place });
+    }
+    let text = text_of(node, what, problems)?;
+    match Condition::parse(&text.text) {
+        Ok(condition) => Some(When { condition, place: text.place }),
+        Err(message) => {
+            problems.add(text.place, format!("{what}: {message}"), "correct the expression");
+            None
+        }
+    }
+}
+
+fn sort_by(text: &Text, problems: &mut Problems<'_>) -> Option<Vec<SortKey>> {
+    let read = selection::keys(&text.text);
+    let wrong = |message: String| {
+        problems.add(
+            text.place,
+            format!("`sort_by`: {message}"),
+            "write paths with ASC or DESC: `priority DESC, name`",
+        );
+    };
+    read.map_err(wrong).ok()
+}
+
+fn in_worktrees(text: &Text, problems: &mut Problems<'_>) -> bool {
+    if text.text != "each" {
+        let message = format!("`worktree` is each, not `{}`", clean_line(&text.text, 40));
+        problems.add(
+            text.place,
+            message,
+            "write `worktree: each`, or remove it: the items share the worktree of the run",
+        );
+    }
+    text.text == "each"
 }
 
 fn listed(node: &Node, problems: &mut Problems<'_>) -> Option<Items> {

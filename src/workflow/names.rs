@@ -7,6 +7,7 @@ use super::Claude;
 use super::ClaudeOptions;
 use super::Command;
 use super::Conversation;
+use super::Foreach;
 use super::Items;
 use super::Step;
 use super::Workflow;
@@ -139,6 +140,9 @@ impl Step {
             texts.into_iter().flat_map(Template::references).map(|reference| reference.path.as_str()).collect();
         if let Some(when) = &self.when {
             in_condition(&when.condition, &mut found);
+        }
+        if let Command::Foreach(Foreach { only: Some(only), .. }) = &self.command {
+            in_condition(&only.condition, &mut found);
         }
         found.extend(self.inside().into_iter().flatten().flat_map(Self::references));
         found
@@ -298,6 +302,9 @@ impl<'a> Checker<'a, '_, '_> {
                 match &foreach.items {
                     Items::List(items) => items.iter().for_each(|item| self.text(item, &known)),
                     Items::Command(text) | Items::File { file: text, .. } => self.text(text, &known),
+                }
+                if let Some(only) = &foreach.only {
+                    self.condition(&only.condition, only.place, &known.and(&["item"]));
                 }
                 let mut inner = known.and(&["item", "index", "total"]);
                 self.list(&foreach.steps, &mut inner);

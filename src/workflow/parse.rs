@@ -69,6 +69,7 @@ pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, pro
     read.limits = map.take("limits").map(|node| limits(node, problems)).unwrap_or_default();
     read.worktree = map.take("worktree").map(|node| worktree(node, problems)).unwrap_or_default();
     read.concurrency = map.take("concurrency").and_then(|node| concurrency(node, problems));
+    read.pools = map.take("pools").map(|node| pools(node, problems)).unwrap_or_default();
     read.on_end = map.text("on_end", problems).map(|text| text.text);
     match map.take("steps") {
         Some(node) => {
@@ -273,6 +274,16 @@ fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
         cost_usd: cost.and_then(|node| policy::number(node, "`cost_usd`", 1_000_000.0, problems)),
         attempts: attempts.and_then(|node| policy::count(node, "`attempts`", (1, 1_000_000), problems)),
     }
+}
+
+fn pools(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for (name, node) in named(node, "`pools`", problems) {
+        if let Some(count) = policy::count(node, "the size of a pool", (1, 64), problems) {
+            found.insert(name, count as usize);
+        }
+    }
+    found
 }
 
 fn secrets(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Secret> {

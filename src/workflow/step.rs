@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::AgentWork;
 use super::Claude;
 use super::Command;
@@ -12,14 +10,12 @@ use super::Group;
 use super::Interpreter;
 use super::OnFailure;
 use super::OnIncomplete;
+use super::Pool;
 use super::Step;
 use super::Validate;
-use super::When;
 use super::artifacts;
 use super::bare::bare;
 use super::bare::complete;
-use super::condition::Condition;
-use super::condition::Operand;
 use super::gate;
 use super::include::Includes;
 use super::keys;
@@ -49,7 +45,6 @@ use crate::document::definition::Fields;
 use crate::document::definition::Problems;
 use crate::document::definition::identifier;
 use crate::document::definition::items;
-use crate::document::definition::text_of;
 
 const VALIDATE_KEYS: [&str; 8] =
     ["shell", "claude", "steps", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];
@@ -203,7 +198,8 @@ fn common(
         problems.add(place, "`result` is for an `agent`, `shell` or `claude` step", "remove it");
     }
     let finds = map.take("finds").map(|node| artifacts::finds(node, problems)).unwrap_or_default();
-    let when = map.take("when").and_then(|node| when(node, problems));
+    let pool = map.text("pool", problems).map(|pool| Pool { name: pool.text, place: pool.place });
+    let when = map.take("when").and_then(|node| kinds::condition(node, "`when`", problems));
     let runs_if_skipped = map.text("if_skipped", problems).is_some_and(|text| if_skipped(&text, problems));
     let retry = map.take("retry").and_then(|node| policy::retry(node, problems));
     let capture = policy::capture(&mut map, problems);
@@ -248,6 +244,7 @@ fn common(
         result,
         finds,
         parts,
+        pool,
         when,
         runs_if_skipped,
         timeout,
@@ -340,6 +337,7 @@ fn each_item(
         skips_if_unchanged: std::mem::take(&mut inner.skips_if_unchanged),
         outputs: std::mem::take(&mut inner.outputs),
         parts: std::mem::take(&mut inner.parts),
+        pool: inner.pool.take(),
         when: inner.when.take(),
         runs_if_skipped: std::mem::take(&mut inner.runs_if_skipped),
         interpreter: inner.interpreter,
@@ -349,21 +347,6 @@ fn each_item(
     };
     outer.command = Command::Foreach(kinds::foreach(node, vec![complete(inner, inherited)], problems)?);
     Some(complete(outer, &Inherited::default()))
-}
-
-fn when(node: &Node, problems: &mut Problems<'_>) -> Option<When> {
-    if let Kind::Bool(value) = node.kind {
-        let condition = Condition::Value(Operand::Literal(Value::Bool(value)));
-        return Some(When { condition, place: node.place });
-    }
-    let text = text_of(node, "`when`", problems)?;
-    match Condition::parse(&text.text) {
-        Ok(condition) => Some(When { condition, place: text.place }),
-        Err(message) => {
-            problems.add(text.place, format!("`when`: {message}"), "correct the expression");
-            None
-        }
-    }
 }
 
 /// Reads `validate` beside a command: a step that runs after it, under its record (docs/formats/prodigy.md#validation).

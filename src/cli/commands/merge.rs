@@ -133,5 +133,8 @@ impl Shown for ops::DropReport {
         if !parts.is_empty() {
             page.text.line(format!("   {gone}: {}", parts.join(", ")));
         }
+        for branch in &dropped.item_branches {
+            page.text.line(format!("   {gone}: branch {branch} of an item, with its worktree"));
+        }
     }
 }

@@ -50,6 +50,9 @@ pub(in crate::cli) struct Resume {
     budget: Option<usize>,
     #[command(flatten)]
     allowed: Allowed,
+    /// Run up to N steps at the same time, those that do not depend on each other
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Runs that Piton drives")]
+    jobs: Option<u8>,
     /// Print events as JSON lines
     #[arg(long, help_heading = "Runs that Piton drives")]
     events: bool,
@@ -69,7 +72,8 @@ impl Command for Resume {
         if let Some((home, session)) = location.session() {
             return Ok(self.run_on(home, session, call));
         }
-        if let Some(flag) = self.events.then_some("--events").or_else(|| self.allowed.given()) {
+        let jobs = self.jobs.map(|_| "--jobs");
+        if let Some(flag) = self.events.then_some("--events").or(jobs).or_else(|| self.allowed.given()) {
             return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
         }
         if self.dry_run {
@@ -103,6 +107,8 @@ impl Resume {
             is_new: false,
             from: plan.from.into_iter().next(),
             skip: plan.skip,
+            failed: false,
+            jobs: self.jobs.map_or(1, usize::from),
             until: None,
             only: None,
             gives_up: false,

@@ -36,6 +36,9 @@ pub(in crate::cli) struct Run {
     /// Run the steps in the project itself instead of a worktree
     #[arg(long, help_heading = NEW)]
     no_worktree: bool,
+    /// Run up to N steps at the same time, those that do not depend on each other
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    jobs: u8,
     /// Stop when this step is done, with exit 0
     #[arg(long, value_name = "STEP", conflicts_with = "only")]
     until: Option<String>,
@@ -51,6 +54,9 @@ pub(in crate::cli) struct Run {
     /// Skip a step; can be given several times
     #[arg(long, value_name = "STEP", help_heading = REST)]
     skip: Vec<String>,
+    /// Run the items of `foreach` that failed again, and what builds on them
+    #[arg(long, conflicts_with_all = ["from", "skip", "force", "until", "only"], help_heading = REST)]
+    failed: bool,
     /// Start over from the first step (it asks first)
     #[arg(long, help_heading = REST)]
     force: bool,
@@ -73,8 +79,8 @@ impl Command for Run {
         if let Some(location) = self.named_run(call) {
             return self.go_on(&location, call, &screen);
         }
-        if self.from.is_some() || !self.skip.is_empty() || self.force || self.allowed.given().is_some() {
-            let flags = "--from, --skip, --force, --accept-edits, --over-limits and --trust";
+        if self.from.is_some() || !self.skip.is_empty() || self.force || self.failed || self.allowed.given().is_some() {
+            let flags = "--from, --skip, --failed, --force, --accept-edits, --over-limits and --trust";
             let message = format!("{} is no run: {flags} are for one", self.file);
             return Err(CommandError::usage(message));
         }
@@ -85,6 +91,7 @@ impl Command for Run {
             args: self.args.iter().chain(&self.rest).cloned().collect(),
             inputs: self.inputs.clone(),
             in_place: self.no_worktree,
+            jobs: usize::from(self.jobs),
             until: self.until.clone(),
             only: self.only.clone(),
             always_run: self.always_run,
@@ -125,6 +132,8 @@ impl Run {
             is_new: false,
             from: self.from.clone(),
             skip: self.skip.clone(),
+            failed: self.failed,
+            jobs: usize::from(self.jobs),
             until: self.until.clone(),
             only: self.only.clone(),
             gives_up: false,

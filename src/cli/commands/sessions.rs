@@ -6,6 +6,7 @@ use super::prelude::*;
 use crate::cli::output;
 use crate::cli::render;
 use crate::model::ClaudeWork;
+use crate::model::Status;
 use crate::model::human_age;
 use crate::model::plural;
 use crate::ops::SessionStatus;
@@ -161,10 +162,31 @@ impl Shown for ops::SessionDetail {
             if !step.claude.denied.is_empty() {
                 page.text.put(Tone::Warn, format!("      denied: {}", step.claude.denials_in_words())).end();
             }
+            items(page, &step.items);
         }
         if let Some(next) = row.resume.as_ref().or(row.next.as_ref()).filter(|_| !page.quiet) {
             page.text.end().line(format!("→ {next}"));
         }
+    }
+}
+
+/// How many items of a step are listed that are done.
+const ITEMS: usize = 20;
+
+/// Lists the items of a step; of many, those that are not done.
+fn items(page: &mut Page, items: &[ops::SessionItem]) {
+    let is_listed =
+        |item: &&ops::SessionItem| items.len() <= ITEMS || item.status != Status::Completed || item.worktree.is_some();
+    for item in items.iter().filter(is_listed) {
+        let error = item.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+        page.text.line(format!("      {} {}{error}", render::mark(item.status, false), item.id));
+        if let Some(worktree) = &item.worktree {
+            page.text.dim(format!("         its worktree: {worktree}")).end();
+        }
+    }
+    let more = items.iter().filter(|item| !is_listed(item)).count();
+    if more > 0 {
+        page.text.line(format!("      {} {} more are done", render::mark(Status::Completed, false), more));
     }
 }
 
@@ -179,6 +201,10 @@ impl Shown for ops::CleanReport {
             if let (Some(worktree), Some(branch)) = (&over.worktree, &over.branch) {
                 let gone = if self.dry_run { "to be removed" } else { "removed" };
                 page.text.line(format!("   {gone}: worktree {worktree}, branch {branch}"));
+            }
+            for branch in &over.item_branches {
+                let gone = if self.dry_run { "to be removed" } else { "removed" };
+                page.text.line(format!("   {gone}: branch {branch} of an item, with its worktree"));
             }
         }
         for kept in &self.kept {

@@ -34,6 +34,10 @@ pub(in crate::cli) fn preview(preview: &Preview, verbose: bool) -> Text {
         text.line("Then the work is merged:");
         preview.merge.iter().for_each(|step| put_step(&mut text, step, None, 1, verbose));
     }
+    if !preview.on_stop.is_empty() {
+        text.line("At each stop before the end:");
+        preview.on_stop.iter().for_each(|step| put_step(&mut text, step, None, 1, verbose));
+    }
     if let Some(command) = &preview.on_end {
         text.line(format!("At each end or stop: {}", safe_line(command, 200)));
     }

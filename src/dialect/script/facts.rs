@@ -32,6 +32,9 @@ pub(crate) struct Facts {
     /// The items of a `foreach`, with the first record of one of its parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) items: Option<Vec<Value>>,
+    /// Of a `foreach` that begins again: the items that are done stay done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) keeps_items: bool,
     /// Of a failure: whether it is transient.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retryable: Option<bool>,

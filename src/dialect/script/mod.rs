@@ -3,7 +3,7 @@
 //!
 //! - `paths` locates the files of a session; `session` reads them as a whole.
 //! - `record` is the journal with its chain, `facts` what a record says besides its change, `state` the sum of the records, `snapshot` a
-//!   stored copy of that.
+//!   stored copy of that; `items` names the items of a `foreach`.
 //! - `read` turns a session into a run, `write` records a change, `past` lists and restores earlier states.
 //! - `native` has the plan in the words of Specification 186, and the brief of a step.
 //! - `prodigy` reads and imports the sessions of Prodigy, `adopt` makes a run of one of the client.
@@ -11,6 +11,7 @@
 mod adopt;
 mod brief;
 pub(crate) mod facts;
+mod items;
 mod native;
 mod past;
 mod paths;
@@ -28,9 +29,15 @@ pub(crate) use adopt::own_definition;
 pub(crate) use brief::filled_in;
 pub(crate) use brief::wanted_result;
 pub(crate) use brief::written;
+pub(crate) use items::ItemWorktree;
+pub(crate) use items::is_inside;
+pub(crate) use items::item_id;
+pub(crate) use items::item_names;
+pub(crate) use items::log_name;
+pub(crate) use items::merge_names;
+pub(crate) use items::part_names;
 pub(crate) use paths::candidate;
 pub(crate) use paths::group;
-pub(crate) use paths::is_inside;
 pub(crate) use paths::logs;
 pub(crate) use paths::merges;
 pub(crate) use read::copy_record;

@@ -63,11 +63,6 @@ pub(crate) fn logs() -> RelPath {
     RelPath::parse("logs").expect("a constant name")
 }
 
-/// Tells whether a name is the id of a step, or that of a step inside it; logs have such names.
-pub(crate) fn is_inside(name: &str, step: &str) -> bool {
-    name.strip_prefix(step).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
 /// Returns the folder with the lock under which one session of a home merges or is removed at a time.
 pub(crate) fn merges() -> RelPath {
     RelPath::parse("merge").expect("a constant name")

@@ -11,6 +11,7 @@ use super::facts::Outline;
 use super::facts::OutlineStep;
 use super::facts::is_for_an_agent;
 use super::facts::reviewed;
+use super::items::part_names;
 use super::native;
 use super::paths;
 use super::record::Header;
@@ -19,7 +20,6 @@ use super::session::Session;
 use super::state::ExecutionState;
 use super::state::Phase;
 use super::state::StepState;
-use super::state::part_names;
 use crate::dialect::Loaded;
 use crate::model::Action;
 use crate::model::DialectId;
@@ -426,7 +426,7 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     }
     step.detail.parts = parts_of(&step.definition, state);
     if let Some(items) = &state.items {
-        step.detail.parts = part_names(items)
+        step.detail.parts = part_names(items, &step.definition)
             .into_iter()
             .map(|name| Part {
                 title: name.clone(),

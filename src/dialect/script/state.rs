@@ -24,8 +24,6 @@ use crate::model::RollBack;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::sha256_hex;
 
 /// The state after all records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -154,6 +152,9 @@ pub(crate) struct StepState {
     pub(crate) claude: ClaudeWork,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) parts: BTreeMap<String, Status>,
+    /// Why items of a `foreach` failed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) part_errors: BTreeMap<String, String>,
     /// The variable that each part set last.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) part_outputs: BTreeMap<String, (String, Value)>,
@@ -221,6 +222,7 @@ impl Default for StepState {
             items: None,
             claude: ClaudeWork::default(),
             parts: BTreeMap::new(),
+            part_errors: BTreeMap::new(),
             part_outputs: BTreeMap::new(),
             agent: None,
             choice: None,
@@ -235,6 +237,12 @@ impl State {
     /// Returns the newer of the state of the journal and that of a snapshot.
     pub(crate) fn newest(journal: Self, snapshot: Option<Self>) -> Self {
         snapshot.filter(|snapshot| snapshot.seq > journal.seq).unwrap_or(journal)
+    }
+
+    /// Counts the items of `foreach` that failed and did not pass since.
+    pub(crate) fn failed_items(&self) -> usize {
+        let parts = self.steps.values().filter(|step| step.items.is_some()).flat_map(|step| step.parts.values());
+        parts.filter(|status| **status == Status::Failed).count()
     }
 
     pub(super) fn change(&mut self, change: &Change, facts: &Facts) {
@@ -292,6 +300,8 @@ impl State {
             ChangeKind::Complete { note } => self.set_phase(Phase::Completed, note.as_ref()),
             ChangeKind::Resume { settled, .. } => {
                 self.set_phase(Phase::Active, None);
+                // Of a runner that was killed.
+                self.run.spent.since = None;
                 self.run.resumes = self.run.resumes.saturating_add(1);
                 for (step, status) in settled {
                     let digest = self.digest_of(step);
@@ -350,6 +360,7 @@ impl State {
             let is_changed = old.get(step.id.as_str()).is_some_and(|old| **old != step.definition);
             if let Some(state) = self.steps.get_mut(step.id.as_str()).filter(|_| is_changed) {
                 state.parts.clear();
+                state.part_errors.clear();
                 state.items = None;
             }
         }
@@ -431,7 +442,11 @@ impl State {
         self.run.merge = None;
         if part.is_none() {
             self.run.spent.attempts = self.run.spent.attempts.saturating_add(1);
-            self.run.spent.since = Some(at);
+            // The time in which several run counts once.
+            let is_first = self.steps.values().all(|step| step.status != Status::InProgress);
+            if is_first || self.run.spent.since.is_none() {
+                self.run.spent.since = Some(at);
+            }
         }
         let objections = self.review_errors(id);
         for reopened in &facts.reopens {
@@ -441,8 +456,9 @@ impl State {
         step.errors.extend(objections);
         step.reopened_at = None;
         if part.is_none() || step.status != Status::InProgress {
-            if step.status == Status::Completed {
+            if step.status == Status::Completed && !facts.keeps_items {
                 step.parts.clear();
+                step.part_errors.clear();
                 step.part_outputs.clear();
                 step.items = None;
             }
@@ -464,6 +480,7 @@ impl State {
         }
         if let Some(part) = part {
             step.parts.insert(part.clone(), Status::InProgress);
+            step.part_errors.remove(part);
         }
         self.execution = ExecutionState::BeforeStep { step: id.clone() };
     }
@@ -473,12 +490,18 @@ impl State {
         self.run.spent.cost_usd += facts.claude.cost_usd;
         if outcome.part.is_none() {
             self.run.spent.stop(at);
+            let mut running = self.steps.iter().filter(|(_, step)| step.status == Status::InProgress);
+            let has_others = running.any(|(id, _)| id != outcome.step.as_str());
+            self.run.spent.since = has_others.then_some(at);
         }
         let step = self.step(&outcome.step);
         step.child = None;
         step.claude.add(&facts.claude);
         if let Some(part) = &outcome.part {
             step.parts.insert(part.clone(), outcome.status);
+            if let Some(error) = outcome.error.as_ref().filter(|_| outcome.status == Status::Failed) {
+                step.part_errors.insert(part.clone(), error.clone());
+            }
             if let Some((name, value)) = outcome.set.iter().next() {
                 step.part_outputs.insert(part.clone(), (name.clone(), value.clone()));
             }
@@ -541,26 +564,6 @@ impl State {
         }
     }
 }
-
-/// Names the parts of a `foreach` after their items, so that a part keeps its name when the list changes.
-///
-/// A long item is shortened and gets a digest; the second of two equal ones is `item (2)`.
-pub(crate) fn part_names(items: &[Value]) -> Vec<String> {
-    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
-    let mut names = Vec::with_capacity(items.len());
-    for item in items {
-        let text = item.as_str().map_or_else(|| item.to_string(), str::to_owned);
-        let line = clean_line(&text, LONGEST);
-        let name = if line == text { line } else { format!("{line} #{}", &sha256_hex(text.as_bytes())[..8]) };
-        let count = seen.entry(name.clone()).or_default();
-        *count += 1;
-        names.push(if *count == 1 { name } else { format!("{name} ({count})") });
-    }
-    names
-}
-
-/// The longest name of a part, in characters.
-const LONGEST: usize = 80;
 
 #[cfg(test)]
 #[path = "state_tests.rs"]

@@ -4,7 +4,6 @@ use serde_json::json;
 use super::ExecutionState;
 use super::Phase;
 use super::State;
-use super::part_names;
 use crate::dialect::script::facts::Captured;
 use crate::dialect::script::record::Record;
 use crate::model::Status;
@@ -109,13 +108,4 @@ fn the_newer_of_journal_and_snapshot_counts() {
     assert_eq!(State::newest(older.clone(), Some(newer.clone())), newer);
     assert_eq!(State::newest(older.clone(), None), older);
     assert_eq!(State::newest(older.clone(), Some(play(&lines[..1]))), older);
-}
-
-#[test]
-fn parts_are_named_by_their_items() {
-    let long = "x".repeat(200);
-    let names = part_names(&[json!("a"), json!("b"), json!("a"), json!({"n": 1}), json!("a\nb"), json!(long)]);
-    assert_eq!(names[..4], ["a", "b", "a (2)", "{\"n\":1}"]);
-    assert!(names[4].starts_with("a b #") && names[4].len() == 13, "{}", names[4]);
-    assert!(names[5].chars().count() == 90, "{}", names[5]);
 }

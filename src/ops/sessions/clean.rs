@@ -10,8 +10,11 @@ use super::named;
 use super::report::CleanReport;
 use super::report::Cleaned;
 use super::report::KeptSession;
+use super::report::lost;
 use crate::dialect::script;
+use crate::dialect::script::ItemWorktree;
 use crate::dialect::script::Session;
+use crate::dialect::script::record::Header;
 use crate::model::RunId;
 use crate::model::plural;
 use crate::model::quoted;
@@ -84,7 +87,16 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
     };
     let header = &session.header;
     let records = records_in(ctx, location, &header.session);
-    let mut over = Cleaned { id: row.id.clone(), worktree: None, branch: None, records };
+    let mut over = Cleaned { id: row.id.clone(), worktree: None, branch: None, item_branches: Vec::new(), records };
+    for item in item_worktrees(&location.root, header) {
+        let base = header.base_branch.as_deref().unwrap_or("HEAD");
+        let (uncommitted, commits) = work_in(header, &item, base);
+        if let Some(lost) = lost(uncommitted, commits) {
+            let reason = format!("{lost} of an item would be lost: {}", item.folder);
+            return kept(reason, Some(format!("to lose it: piton drop {} --discard", quoted(row.id.as_str()))));
+        }
+        over.item_branches.push(item.branch);
+    }
     let Some(folder) = header.worktree.as_ref().filter(|folder| store::is_folder(folder)) else {
         return Ok(Ok(over));
     };
@@ -125,6 +137,25 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
     Ok(Ok(over))
 }
 
+/// Returns the worktrees of items of a session that are left.
+pub(super) fn item_worktrees(home: &Utf8Path, header: &Header) -> Vec<ItemWorktree> {
+    let prefix = format!("refs/heads/{}", ItemWorktree::branches(&header.session).trim_end_matches('/'));
+    let listed = worktree::git(&header.root, "for-each-ref", &["--format=%(refname:lstrip=2)", &prefix]);
+    // Outside of git there are none.
+    let listed = listed.unwrap_or_default();
+    listed.lines().map(|branch| ItemWorktree::at(home, branch.to_owned())).collect()
+}
+
+/// Counts the uncommitted files of an item, and its commits that neither the run nor the base branch has. When git cannot tell, it assumes
+/// that there are some.
+pub(super) fn work_in(header: &Header, item: &ItemWorktree, base: &str) -> (usize, usize) {
+    let uncommitted = if store::is_folder(&item.folder) { worktree::dirty(&item.folder).unwrap_or(1) } else { 0 };
+    let run = header.branch.as_deref().filter(|branch| store::git::branch_exists(&header.root, branch) == Some(true));
+    let ahead = [Some(base), run].into_iter().flatten();
+    let ahead = ahead.map(|base| worktree::commits_ahead(&header.root, base, &item.branch).unwrap_or(1));
+    (uncommitted, ahead.min().unwrap_or(1))
+}
+
 fn archive_session(
     ctx: &ProjectContext,
     location: &RunLocation,
@@ -152,6 +183,14 @@ pub(super) fn put_in_archive(
     {
         let fix = format!("git worktree remove {}", quoted(folder));
         return Ok(Err(kept(&over.id, refusal.to_string(), fix)));
+    }
+    for branch in &over.item_branches {
+        let item = ItemWorktree::at(&location.root, branch.clone());
+        // Nothing in it is only there, or a person agreed to lose it.
+        if let Err(refusal) = worktree::discard(&ctx.project.root, &item.folder, branch) {
+            let fix = format!("git worktree remove {}", quoted(item.folder.as_str()));
+            return Ok(Err(kept(&over.id, refusal.to_string(), fix)));
+        }
     }
     drop(lock);
     Ok(match archive::archive_run(ctx, location) {

@@ -50,6 +50,9 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
     // When git cannot tell, assume that there is work.
     let uncommitted = folder.map_or(0, |folder| worktree::dirty(folder).unwrap_or(1));
     let commits = branch.map_or(0, |branch| worktree::commits_ahead(&header.root, base, branch).unwrap_or(1));
+    let items = clean::item_worktrees(&location.root, header);
+    let in_items = items.iter().map(|item| clean::work_in(header, item, base));
+    let (uncommitted, commits) = in_items.fold((uncommitted, commits), |sum, work| (sum.0 + work.0, sum.1 + work.1));
     if let Some(lost) = lost(uncommitted, commits).filter(|_| !request.discard) {
         let message = format!("{lost} of session {id} would be lost; nothing was done");
         let name = quoted(id.as_str());
@@ -64,6 +67,7 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
         id: id.clone(),
         worktree: header.worktree.as_ref().filter(|_| folder.is_some()).map(ToString::to_string),
         branch: branch.cloned(),
+        item_branches: items.into_iter().map(|item| item.branch).collect(),
         records: clean::records_in(ctx, &location, &header.session),
     };
     if !request.dry_run {

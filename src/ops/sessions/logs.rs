@@ -12,6 +12,7 @@ use super::named;
 use crate::dialect::script;
 use crate::model::RelPath;
 use crate::model::RunId;
+use crate::model::Step;
 use crate::model::mask_secrets;
 use crate::ops::OpError;
 use crate::ops::project_context::ProjectContext;
@@ -29,7 +30,7 @@ pub(crate) struct LogsReport {
     pub(crate) logs: Vec<StepLog>,
 }
 
-/// The log of a step, or of a step inside one.
+/// The log of a step, of a step inside one, or of an item of a `foreach` (`build[linux]`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StepLog {
     pub(crate) step: String,
@@ -56,28 +57,37 @@ pub(crate) fn logs(
     let is_running = inspected.row.status == SessionStatus::Running;
     let records = location.candidate.state.under(&location.root).parent().map(ToOwned::to_owned);
     let records: Utf8PathBuf = records.unwrap_or_else(|| location.root.clone());
-    let steps: Vec<&str> =
-        inspected.opened.loaded.run.iter().flat_map(|run| run.steps.iter().map(|step| step.id.as_str())).collect();
-    let mut found: Vec<(usize, String, RelPath)> = store::files_with(&records, &script::logs(), ".log")
+    let steps: Vec<&Step> = inspected.opened.loaded.run.iter().flat_map(|run| &run.steps).collect();
+    // The names of the logs of items, with their ids, in the order of the items.
+    let items: BTreeMap<String, (usize, String)> = (steps.iter())
+        .flat_map(|step| step.detail.parts.iter().zip(0..).map(|(part, at)| (step.id.as_str(), &part.name, at)))
+        .map(|(step, item, at)| (script::log_name(step, item), (at, script::item_id(step, item))))
+        .collect();
+    let mut found: Vec<(usize, usize, String, RelPath)> = store::files_with(&records, &script::logs(), ".log")
         .into_iter()
         .map(|path| {
             let name = path.name().trim_end_matches(".log").to_owned();
             // The longest id that the name begins with: `1.10.2` belongs to `1.10`, not to `1`.
             let of =
-                steps.iter().enumerate().filter(|(_, id)| script::is_inside(&name, id)).max_by_key(|(_, id)| id.len());
-            (of.map_or(usize::MAX, |(at, _)| at), name, path)
+                steps.iter().map(|step| step.id.as_str()).enumerate().filter(|(_, id)| script::is_inside(&name, id));
+            let of = of.max_by_key(|(_, id)| id.len()).map_or(usize::MAX, |(at, _)| at);
+            let (item, name) = items.get(&name).cloned().unwrap_or((0, name));
+            (of, item, name, path)
         })
-        .filter(|(_, name, _)| step.is_none_or(|step| script::is_inside(name, step)))
+        .filter(|(_, _, name, _)| step.is_none_or(|step| script::is_inside(name, step)))
         .collect();
     found.sort();
-    if let Some(step) =
-        step.filter(|step| found.is_empty() && !steps.iter().any(|known| script::is_inside(step, known)))
-    {
-        let known = steps.iter().take(12).map(ToString::to_string).collect();
+    // Of a step that printed nothing there is no log.
+    let is_known = |step: &str| match step.contains('[') {
+        true => items.values().any(|(_, id)| id == step),
+        false => steps.iter().any(|known| script::is_inside(step, known.id.as_str())),
+    };
+    if let Some(step) = step.filter(|step| found.is_empty() && !is_known(step)) {
+        let known = steps.iter().take(12).map(|step| step.id.to_string()).collect();
         return Err(OpError::UnknownStep { run: inspected.row.id.to_string(), wanted: step.to_owned(), known });
     }
     let mut logs = Vec::new();
-    for (_, step, path) in found {
+    for (_, _, step, path) in found {
         let position = positions.entry(path.clone()).or_default();
         let mut lines = Vec::new();
         loop {

@@ -18,12 +18,15 @@ pub(crate) use report::CleanReport;
 pub(crate) use report::DropReport;
 pub(crate) use report::ImportReport;
 pub(crate) use report::SessionDetail;
+pub(crate) use report::SessionItem;
 pub(crate) use report::SessionList;
 pub(crate) use report::SessionRow;
 pub(crate) use report::SessionStatus;
 use report::SessionStep;
 
 use std::time::Duration;
+
+use camino::Utf8Path;
 
 use super::OpError;
 use super::opened_run::OpenedRun;
@@ -32,6 +35,8 @@ use super::report::Report;
 use super::run_location::RunLocation;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
+use crate::dialect::script;
+use crate::dialect::script::ItemWorktree;
 use crate::dialect::script::Session;
 use crate::engine;
 use crate::engine::Planned;
@@ -52,6 +57,7 @@ use crate::model::clean_line;
 use crate::model::human_duration;
 use crate::model::mask_secrets;
 use crate::model::quoted;
+use crate::store;
 
 /// Lists the sessions of the repository, and of Prodigy if requested.
 pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError> {
@@ -101,6 +107,7 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<Sess
                 is_tolerated: step.status == Status::Completed && step.error.is_some(),
                 claude: of_step(&step.id),
                 error: step.error.as_ref().map(|error| clean_line(&mask_secrets(error), 400)),
+                items: items_of(&location.root, session.as_ref(), &step.id),
             })
             .collect(),
         variables: session
@@ -109,6 +116,25 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<Sess
             .unwrap_or_default(),
     };
     Ok(Report { findings: opened.loaded.findings, ..Report::ok(detail) })
+}
+
+/// Returns the items of a `foreach`, with what is recorded about each.
+fn items_of(home: &Utf8Path, session: Option<&Session>, id: &StepId) -> Vec<SessionItem> {
+    let Some(session) = session else { return Vec::new() };
+    let Some(state) = session.state.steps.get(id.as_str()) else { return Vec::new() };
+    let names = script::item_names(state.items.as_deref().unwrap_or_default()).into_iter();
+    let worktree = |name: &str| {
+        let place = (id.as_str(), state.head.as_deref()?);
+        let folder = ItemWorktree::of(home, &session.header.session, place, name).folder;
+        store::is_folder(&folder).then(|| folder.into_string())
+    };
+    let item = |name: String| SessionItem {
+        worktree: worktree(&name),
+        id: mask_secrets(&script::item_id(id.as_str(), &name)).into_owned(),
+        status: state.parts.get(&name).copied().unwrap_or(Status::Pending),
+        error: state.part_errors.get(&name).map(|error| clean_line(&mask_secrets(error), 400)),
+    };
+    names.map(item).collect()
 }
 
 impl ProjectContext {

@@ -133,6 +133,23 @@ pub(crate) struct SessionStep {
     /// What its calls of `claude` did and cost, over all attempts. Left out if there was none.
     #[serde(skip_serializing_if = "ClaudeWork::is_empty")]
     pub(crate) claude: ClaudeWork,
+    /// The items of a `foreach` that has begun. Left out of other steps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) items: Vec<SessionItem>,
+}
+
+/// An item of a `foreach`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SessionItem {
+    /// `build[linux]`: the step and the item.
+    pub(crate) id: String,
+    pub(crate) status: Status,
+    /// The worktree that it has, not merged or with uncommitted files; absolute. Left out if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) worktree: Option<String>,
+    /// Why it failed. Left out if it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
 }
 
 /// The result of a clean-up of sessions (`sessions-clean/1`).
@@ -200,6 +217,9 @@ pub(crate) struct Cleaned {
     /// The worktree that is removed, with its branch; absolute.
     pub(crate) worktree: Option<String>,
     pub(crate) branch: Option<String>,
+    /// The branches of items of `foreach`, which are removed with their worktrees. Left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) item_branches: Vec<String>,
     /// Where its records are kept; absolute.
     pub(crate) records: String,
 }

@@ -7,6 +7,7 @@ use super::text_node;
 use crate::document::Kind;
 use crate::document::Member;
 use crate::document::Node;
+use crate::workflow::condition::Condition;
 
 const MAP_KEYS: [&str; 10] = [
     "input",
@@ -81,12 +82,6 @@ impl Translation<'_, '_> {
             let message = format!("`{}` of `map` is not translated", found.key);
             self.problems.add(found.place, message, format!("the keys of `map` are {}", MAP_KEYS.join(", ")));
         }
-        for key in ["filter", "sort_by"] {
-            if let Some(found) = map.member(key) {
-                let message = format!("`{key}` of `map` is not translated: the items are taken as the list has them");
-                self.problems.add(found.place, message, "let a step of `setup` write the list that is wanted");
-            }
-        }
         let template = map.get("agent_template");
         let body = match template.map(|template| template.get("commands").unwrap_or(template)) {
             Some(list) if list.is_list() => self.steps(list, false),
@@ -95,19 +90,9 @@ impl Translation<'_, '_> {
                 Node { place: map.place, kind: Kind::List(Vec::new()), ..Node::null() }
             }
         };
-        if let Some(found) = map.member("max_parallel") {
-            let message = "the items of `map` run one after the other: they share one worktree";
-            self.problems.note(found.place, message, "nothing");
-        }
         if let Some(found) = map.member("retry_on_failure") {
             let message = "`retry_on_failure` has no effect here";
             self.problems.note(found.place, message, "write `retry:` on a step");
-        }
-        for key in ["timeout_per_agent", "agent_timeout_secs"] {
-            if let Some(found) = map.member(key) {
-                let message = format!("`{key}` has no effect here");
-                self.problems.note(found.place, message, "write `timeout:` on a step");
-            }
         }
         let id = member("id", map.place, text_node(map.place, "map"));
         let each = self.each(root, map);
@@ -130,6 +115,14 @@ impl Translation<'_, '_> {
             Some(input) => members.push(member("items", input.place, self.program(input))),
         }
         members.extend(map.member("max_items").cloned());
+        self.selection(map, &mut members);
+        if let Some(most) = map.member("max_parallel") {
+            members.push(Member { key: "parallel".to_owned(), ..most.clone() });
+        }
+        if let Some(limit) = ["timeout_per_agent", "agent_timeout_secs"].iter().find_map(|key| map.member(key)) {
+            members.push(Member { key: "timeout".to_owned(), ..limit.clone() });
+        }
+        members.push(member("worktree", map.place, text_node(map.place, "each")));
         let policy = root.get("error_policy");
         for found in policy.map(Node::members).unwrap_or_default() {
             let key = found.key.as_str();
@@ -151,6 +144,22 @@ impl Translation<'_, '_> {
         mapping(map.place, members)
     }
 
+    /// Translates which items are taken, and their order.
+    fn selection(&mut self, map: &Node, members: &mut Vec<Member>) {
+        members.extend(map.member("sort_by").cloned());
+        let Some(found) = map.member("filter") else { return };
+        let text = found.value.as_str().unwrap_or_default();
+        let condition = condition(text);
+        if let Err(why) =
+            condition.as_ref().map_or_else(|why| Err(why.clone()), |text| Condition::parse(text).map(drop))
+        {
+            let message = format!("`filter` of `map` is not translated: {why}");
+            self.problems.add(found.place, message, "let a step of `setup` write the list that is wanted");
+            return;
+        }
+        members.push(member("where", found.place, text_node(found.value.place, condition.unwrap_or_default())));
+    }
+
     fn item_failure(&mut self, found: &Member) {
         let known = ["dlq", "skip", "aggregate", "immediate"];
         if found.value.as_str().is_none_or(|value| !known.contains(&value)) {
@@ -158,6 +167,39 @@ impl Translation<'_, '_> {
             self.problems.add(found.value.place, message, "use dlq: items that failed are repeated by a resume");
         }
     }
+}
+
+/// Translates an expression about an item: its fields are named with or without `item.` there.
+fn condition(text: &str) -> Result<String, String> {
+    let mut translated = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if c == '\'' || c == '"' {
+            let end = rest[1..].find(c).ok_or("a quote is not closed")? + 2;
+            translated.push_str(&rest[..end]);
+            rest = &rest[end..];
+        } else if c.is_alphabetic() || c == '_' {
+            let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            match word {
+                "true" | "false" | "null" | "contains" => translated.push_str(word),
+                _ if after.trim_start().starts_with(['(', '[']) || word == "in" => {
+                    return Err(format!("`{word}` is not known here"));
+                }
+                _ => {
+                    let path = word.strip_prefix("item.").unwrap_or(word);
+                    // A field that an item does not have is empty.
+                    translated.push_str(&format!("${{item.{path}:-}}"));
+                }
+            }
+            rest = after;
+        } else {
+            translated.push(c);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    Ok(translated)
 }
 
 fn is_json_file(text: &str) -> bool {

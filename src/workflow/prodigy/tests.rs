@@ -313,8 +313,8 @@ fn what_cannot_be_translated_is_refused_for_what_it_is() {
         ("- shell: echo ${workflow.files_added:spec}", "1:10 `${workflow.files_added:spec}` ends in `:json`"),
         ("mode: parallel\ncommands: [{shell: a}]", "1:7 `mode` is standard or mapreduce"),
         (
-            "mode: mapreduce\nmap: {input: a.json, agent_template: [{shell: b}], filter: 'x > 1'}\nreduce: [{shell: c}]",
-            "2:52 `filter` of `map` is not translated",
+            "mode: mapreduce\nmap: {input: a.json, agent_template: [{shell: b}], filter: 'len(x) > 1'}\nreduce: [{shell: c}]",
+            "2:52 `filter` of `map` is not translated: `len` is not known here",
         ),
         ("map: {input: a.json}\nreduce: [{shell: c}]", "1:6 `map` needs an `agent_template` with steps"),
         ("mode: mapreduce\nreduce: [{shell: c}]", "1:1 a MapReduce workflow needs `map`"),
@@ -326,16 +326,21 @@ fn what_cannot_be_translated_is_refused_for_what_it_is() {
 
 #[test]
 fn a_mapreduce_file_is_a_loop_between_steps() {
-    let text = "name: m\nmode: mapreduce\nsetup:\n  - shell: make items\nmap:\n  input: items.json\n  json_path: $.items[*]\n  max_parallel: 3\n  max_items: 5\n  agent_template:\n    commands:\n      - claude: '/fix ${item.name}'\n        commit_required: true\nreduce:\n  - shell: 'echo ${map.successful}/${map.total}'\n  - claude: '/sum ${map.results}'\nerror_policy: {on_item_failure: dlq, continue_on_failure: true, max_failures: 2}\nmerge: [{shell: git merge}]\n";
+    let text = "name: m\nmode: mapreduce\nsetup:\n  - shell: make items\nmap:\n  input: items.json\n  json_path: $.items[*]\n  max_parallel: 3\n  max_items: 5\n  filter: item.score >= 5 && kind == 'bug'\n  sort_by: item.score DESC\n  timeout_per_agent: 10m\n  agent_template:\n    commands:\n      - claude: '/fix ${item.name}'\n        commit_required: true\nreduce:\n  - shell: 'echo ${map.successful}/${map.total}'\n  - claude: '/sum ${map.results}'\nerror_policy: {on_item_failure: dlq, continue_on_failure: true, max_failures: 2}\nmerge: [{shell: git merge}]\n";
     let parsed = parse(&file(), text.as_bytes());
     assert!(parsed.findings.is_empty(), "{:?}", parsed.findings);
     let notes: Vec<&str> = parsed.notes.iter().map(|note| note.message.as_str()).collect();
-    assert_eq!(notes, ["the items of `map` run one after the other: they share one worktree"]);
+    assert_eq!(notes, [] as [&str; 0]);
     let steps = parsed.workflow.unwrap().steps;
     let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
     assert_eq!(ids, ["1", "map", "3", "4"]);
     let Command::Foreach(foreach) = &steps[1].command else { panic!("a loop") };
     assert!(matches!(foreach.items, Items::File { .. }));
-    assert_eq!((foreach.parallel, foreach.max_failures, foreach.max_items), (1, Some(2), Some(5)));
+    assert_eq!((foreach.parallel, foreach.max_failures, foreach.max_items), (3, Some(2), Some(5)));
+    assert!(foreach.in_worktrees && foreach.item_timeout == Some(Duration::from_secs(600)));
+    assert!(foreach.sort_by[0].path == "score" && foreach.sort_by[0].is_descending);
+    let expected =
+        crate::workflow::condition::Condition::parse("${item.score:-} >= 5 && ${item.kind:-} == 'bug'").unwrap();
+    assert_eq!(foreach.only.as_ref().map(|only| &only.condition), Some(&expected));
     assert!(foreach.continue_on_error && foreach.steps[0].commit_required);
 }

@@ -610,6 +610,7 @@ fn every_line_of_events_satisfies_its_schema() {
         "failed",
         "handling",
         "item",
+        "item_ended",
         "loaded",
         "output",
         "resuming",

@@ -104,3 +104,88 @@ fn sessions(stage: &Stage) -> Vec<String> {
     whole.sort_by_key(|folder| std::cmp::Reverse(length(folder)));
     whole.iter().filter_map(|folder| folder.file_name().map(str::to_owned)).collect()
 }
+
+const PARALLEL: &str = "
+name: p
+steps:
+- {id: a, depends_on: [], shell: 'echo begin a >> LOG; echo end a >> LOG'}
+- {id: b, depends_on: [], shell: 'echo begin b >> LOG; echo end b >> LOG'}
+- {id: c, depends_on: [], shell: 'echo begin c >> LOG; echo end c >> LOG'}
+- id: each
+  depends_on: [a, b]
+  foreach: {items: [p, q, r], parallel: 2, worktree: each}
+  shell: 'echo begin each ${item} >> LOG; echo x > ${item}.txt; git add -A; git diff --cached --quiet || git commit -qm \"item ${item}\"; echo end each ${item} >> LOG'
+- id: shared
+  depends_on: []
+  foreach: {items: [s, t, u], parallel: 3}
+  shell: 'echo begin shared ${item} >> LOG; echo end shared ${item} >> LOG'
+- id: last
+  depends_on: [each, shared, c]
+  shell: 'echo begin last >> LOG; cat p.txt q.txt r.txt && echo end last >> LOG'
+";
+
+/// Returns the steps, items and merges that the journal of a session says are done.
+fn done_in_parallel(stage: &Stage, id: &str) -> Vec<String> {
+    let journal = read(&stage.folder(id).join("journal.jsonl"));
+    let records = journal.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let finished = records.filter(|record| record["change"]["change"] == "finish");
+    let named = finished.filter_map(|record| {
+        let step = record["change"]["step"].as_str()?.to_owned();
+        Some(record["change"]["part"].as_str().map_or(step.clone(), |part| format!("{step} {part}")))
+    });
+    named.collect()
+}
+
+/// With `--jobs`, parallel items, and a worktree for each of them.
+#[test]
+fn a_runner_of_parallel_work_that_is_killed_anywhere_repeats_nothing_that_is_done() {
+    let wanted = if takes_all("PITON_FAULTS") { 60 } else { 12 };
+    let mut chance = Chance(0x2545_f491_4f6c_dd1d);
+    let mut kills = 0;
+    while kills < wanted {
+        let stage = Stage::new(PARALLEL);
+        stage.sandbox.commit("the workflow");
+        let mut finished: BTreeMap<String, usize> = BTreeMap::new();
+        loop {
+            let list = sessions(&stage);
+            let arguments: Vec<&str> = match list.first() {
+                Some(id) => vec!["resume", id, "--jobs", "3"],
+                None => vec!["run", "w.yml", "--jobs", "3"],
+            };
+            let limit = Duration::from_millis(1 + chance.next() % 700);
+            let output = stage.piton(arguments).run_within(limit);
+            let now = counts(&stage);
+            for (what, times) in &finished {
+                assert_eq!(now[&format!("begin {what}")], *times, "{what} was done, and was begun again");
+            }
+            if let Some(output) = output {
+                let is_over = output.code == 1 && output.stderr.contains("is complete already");
+                assert!(output.code == 0 || is_over, "{output}");
+                break;
+            }
+            kills += 1;
+            let Some(id) = sessions(&stage).into_iter().next() else { continue };
+            for what in done_in_parallel(&stage, &id) {
+                if let Some(times) = now.get(&format!("begin {what}")) {
+                    finished.insert(what, *times);
+                }
+            }
+        }
+        let now = counts(&stage);
+        for what in ["a", "b", "c", "each p", "each q", "each r", "shared s", "shared t", "shared u", "last"] {
+            assert!(now.contains_key(&format!("end {what}")), "{what}: {now:?}");
+        }
+        let id = sessions(&stage).remove(0);
+        let branch = format!("piton/{id}");
+        let log = stage.sandbox.git(["log", "--format=%s", &branch]);
+        for item in ["p", "q", "r"] {
+            assert!(stage.worktree(&id).join(format!("{item}.txt")).exists(), "{log}");
+            assert_eq!(log.lines().filter(|line| *line == format!("item {item}")).count(), 1, "{log}");
+        }
+        let done = done_in_parallel(&stage, &id);
+        for item in ["p", "q", "r"] {
+            let merge = format!("each merge of {item}");
+            assert_eq!(done.iter().filter(|one| **one == merge).count(), 1, "{done:?}");
+        }
+    }
+}

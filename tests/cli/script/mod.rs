@@ -18,6 +18,7 @@ mod language;
 mod logs;
 mod manners;
 mod merge;
+mod parallel;
 mod probe;
 mod prodigy;
 mod results;

@@ -1,0 +1,191 @@
+//! The items of a `foreach`: their names, their ids, and the names of their logs and worktrees. Pure.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use crate::model::clean_line;
+use crate::model::sha256_hex;
+
+/// The longest name of an item, in characters.
+const LONGEST: usize = 80;
+/// The longest name of an item in the name of a file, in bytes: file systems allow 255 for all of it.
+const LONGEST_IN_FILE: usize = 120;
+
+/// Names items after their values, so that an item keeps its name when the list changes.
+///
+/// A long one is shortened and gets a digest; the second of two equal ones is `item#2`.
+pub(crate) fn item_names(items: &[Value]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let named = items.iter().map(|item| {
+        let text = item.as_str().map_or_else(|| item.to_string(), str::to_owned);
+        let line = clean_line(&text, LONGEST);
+        let name = if line == text { line } else { format!("{line} #{}", &sha256_hex(text.as_bytes())[..8]) };
+        unused(name, &mut seen)
+    });
+    named.collect()
+}
+
+/// Returns the names of the parts of a `foreach`: its items, then their merges, if each item has a worktree.
+pub(crate) fn part_names(items: &[Value], definition: &Value) -> Vec<String> {
+    let mut names = item_names(items);
+    if definition.pointer("/foreach/worktree").is_some() {
+        names.extend(merge_names(&names));
+    }
+    names
+}
+
+/// Names the merges of items, unlike any item.
+pub(crate) fn merge_names(items: &[String]) -> Vec<String> {
+    let mut seen: BTreeSet<String> = items.iter().cloned().collect();
+    items.iter().map(|item| unused(format!("merge of {item}"), &mut seen)).collect()
+}
+
+/// Returns a name, with a number if it is taken.
+fn unused(name: String, seen: &mut BTreeSet<String>) -> String {
+    let numbered = (2_u32..).map(|count| format!("{name}#{count}"));
+    let free = std::iter::once(name.clone()).chain(numbered).find(|name| !seen.contains(name)).unwrap_or(name);
+    seen.insert(free.clone());
+    free
+}
+
+/// The worktree of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ItemWorktree {
+    pub(crate) branch: String,
+    /// Absolute.
+    pub(crate) folder: Utf8PathBuf,
+}
+
+impl ItemWorktree {
+    /// Returns the worktree of an item of a step. `home` has the runs of the repository, `base` is the commit that the loop began at: a loop
+    /// that begins again at another one gets new worktrees.
+    pub(crate) fn of(home: &Utf8Path, session: &str, (step, base): (&str, &str), item: &str) -> Self {
+        let base = &base[..base.len().min(8)];
+        Self::at(home, format!("{}{}-{base}/{}", Self::branches(session), slug(step), slug(item)))
+    }
+
+    /// Returns what the branches of the items of a session begin with.
+    pub(crate) fn branches(session: &str) -> String {
+        // `piton/SESSION` is a branch, so nothing can be below it.
+        format!("piton/{}.items/", slug(session))
+    }
+
+    /// Returns the worktree with such a branch.
+    pub(crate) fn at(home: &Utf8Path, branch: String) -> Self {
+        let folder = home.join("worktrees").join(branch.trim_start_matches("piton/"));
+        Self { branch, folder }
+    }
+}
+
+/// Returns a text as a part of the names of branches and folders: one with other characters than letters, digits, `-` and `_` loses them and
+/// gets a digest.
+fn slug(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !text.is_empty() && text.len() <= 60 && !text.starts_with('-') && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    let words = text.split(|c| !is_plain(c)).filter(|word| !word.is_empty());
+    let plain: String = words.collect::<Vec<_>>().join("-").chars().take(40).collect();
+    let digest = &sha256_hex(text.as_bytes())[..8];
+    format!("{}-{digest}", plain.trim_matches('-')).trim_start_matches('-').to_owned()
+}
+
+/// Returns the id of an item of a step: `build[linux]`. A step has no bracket in its id.
+pub(crate) fn item_id(step: &str, item: &str) -> String {
+    format!("{step}[{item}]")
+}
+
+/// Returns the name of the log of an item, without its extension: its id, with what a file name may not have as `%2F`.
+pub(crate) fn log_name(step: &str, item: &str) -> String {
+    item_id(step, &in_file(item))
+}
+
+fn in_file(item: &str) -> String {
+    let mut name = String::with_capacity(item.len());
+    for byte in item.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.,+=@# ".contains(&byte) {
+            name.push(char::from(byte));
+        } else {
+            let _ = write!(name, "%{byte:02X}");
+        }
+    }
+    if name.len() <= LONGEST_IN_FILE {
+        return name;
+    }
+    name.truncate(LONGEST_IN_FILE);
+    format!("{name}~{}", &sha256_hex(item.as_bytes())[..8])
+}
+
+/// Tells whether a name is the id of a step, or that of an item of it or a step inside it; logs have such names.
+pub(crate) fn is_inside(name: &str, step: &str) -> bool {
+    name.strip_prefix(step).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::ItemWorktree;
+    use super::is_inside;
+    use super::item_names;
+    use super::log_name;
+    use super::merge_names;
+    use super::part_names;
+
+    #[test]
+    fn items_are_named_by_their_values() {
+        let long = "x".repeat(200);
+        let items = [json!("a"), json!("b"), json!("a"), json!({"n": 1}), json!("a\nb"), json!(long), json!("a#2")];
+        let names = item_names(&items);
+        assert_eq!(names[..4], ["a", "b", "a#2", "{\"n\":1}"]);
+        assert!(names[4].starts_with("a b #") && names[4].len() == 13, "{}", names[4]);
+        assert!(names[5].chars().count() == 90, "{}", names[5]);
+        assert_eq!(names[6], "a#2#2", "a name is never given twice");
+    }
+
+    #[test]
+    fn merges_are_named_unlike_items() {
+        let items = ["a", "merge of a"].map(str::to_owned);
+        assert_eq!(merge_names(&items), ["merge of a#2", "merge of merge of a"]);
+        let each = json!({"foreach": {"worktree": "each"}});
+        assert_eq!(part_names(&[json!("a")], &each), ["a", "merge of a"]);
+        assert_eq!(part_names(&[json!("a")], &json!({"foreach": {}})), ["a"]);
+    }
+
+    #[test]
+    fn a_worktree_has_a_branch_that_git_takes() {
+        let of = |step: &str, item: &str| ItemWorktree::of("/h".into(), "session-1", (step, "0123456789"), item);
+        let plain = of("build", "linux");
+        assert_eq!(plain.branch, "piton/session-1.items/build-01234567/linux");
+        assert_eq!(plain.folder, "/h/worktrees/session-1.items/build-01234567/linux");
+        for item in ["..", "a b", "a/b", "-x", "a.lock", "", "@{", "ö"] {
+            let branch = of("b:1.2", item).branch;
+            let last = branch.rsplit('/').next().expect("a last part");
+            assert!(!last.is_empty() && last.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{branch}");
+            assert!(!last.starts_with('-') && branch.matches('/').count() == 3, "{branch}");
+        }
+        assert_ne!(of("b", "a b"), of("b", "a/b"));
+    }
+
+    #[test]
+    fn a_log_has_a_name_that_every_file_system_takes() {
+        assert_eq!(log_name("build", "linux"), "build[linux]");
+        assert_eq!(log_name("build", "src/a b.rs"), "build[src%2Fa b.rs]");
+        assert_eq!(log_name("build", "../ö]"), "build[..%2F%C3%B6%5D]");
+        let (one, other) = (log_name("b", &"ö".repeat(80)), log_name("b", &format!("{}x", "ö".repeat(79))));
+        assert!(one.len() < 140 && one != other, "{one} {other}");
+    }
+
+    #[test]
+    fn what_is_inside_a_step_begins_with_its_id() {
+        for (name, expected) in
+            [("1", true), ("1.1", true), ("1[a]", true), ("10", false), ("1-a", false), ("2[1]", false)]
+        {
+            assert_eq!(is_inside(name, "1"), expected, "{name}");
+        }
+    }
+}

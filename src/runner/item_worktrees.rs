@@ -1,0 +1,198 @@
+//! The worktrees of the items of a `foreach`: made where an item begins, merged in the order of the items when the loop passes. Each merge is
+//! recorded as a part of the step, so that a resume repeats none that is finished.
+
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use super::console::Event;
+use super::error::RunError;
+use super::exec;
+use super::files;
+use super::retry::Failure;
+use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
+use super::step_executor::refused;
+use crate::dialect::script;
+use crate::dialect::script::ItemWorktree;
+use crate::dialect::script::facts::Facts;
+use crate::model::ChangeKind;
+use crate::model::Outcome;
+use crate::model::Status;
+use crate::model::plural;
+use crate::model::quoted;
+use crate::store;
+use crate::store::worktree;
+use crate::store::worktree::MergeOutcome;
+use crate::workflow::Step;
+
+/// How often a half-made worktree is tried to be removed, and the pause between: the git of a killed runner may still be making it.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl StepExecutor<'_> {
+    /// Locks git's lists of worktrees and branches, and the index of the run.
+    fn lock_worktrees(&self) -> MutexGuard<'_, ()> {
+        self.context.worktrees.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn worktree_of(&self, step: &Step, item: &str) -> Result<ItemWorktree, Failure> {
+        let Some(base) = &self.head else {
+            return Err(refused("`worktree: each` needs a git repository with a commit".to_owned()));
+        };
+        let context = self.context;
+        Ok(ItemWorktree::of(context.home(), &context.header.session, (step.id.as_str(), base), item))
+    }
+
+    /// Warns of changes that the worktrees of the items do not have.
+    pub(super) fn report_uncommitted(&self, step: &Step) {
+        let changed = worktree::changed_tracked(&self.folder).unwrap_or(0);
+        if changed > 0 {
+            let (changes, are) = (plural(changed, "uncommitted change"), if changed == 1 { "is" } else { "are" });
+            let text = format!("Step {}: {changes} {are} not in the worktrees of its items", step.id);
+            self.context.console.tell(&Event::Warning { text: &text });
+        }
+    }
+
+    /// Makes the worktree of an item, or takes the one that an earlier try left, and returns the folder in it that the item works in.
+    pub(super) fn enter_worktree(&self, step: &Step, item: &str) -> Result<Utf8PathBuf, Failure> {
+        let wanted = self.worktree_of(step, item)?;
+        let base = self.head.as_deref().unwrap_or("HEAD");
+        let prefix = worktree::git(&self.folder, "rev-parse", &["--show-prefix"]);
+        let prefix = prefix.map_err(|refusal| refused(refusal.to_string()))?;
+        // Written when the worktree is whole: one without it was being made when its runner was killed.
+        let mark = self.context.session.join("items").join(wanted.branch.replace('/', "%2F"));
+        let made = {
+            let _lock = self.lock_worktrees();
+            if files::is_folder(&wanted.folder) && files::is_file(&mark) {
+                Ok(())
+            } else {
+                self.make(&wanted, base, &mark)
+            }
+        };
+        made.map_err(|why| refused(format!("its worktree cannot be made: {why}")))?;
+        // Where the project is a folder of its repository.
+        Ok(match prefix.trim() {
+            "" => wanted.folder,
+            below => wanted.folder.join(below),
+        })
+    }
+
+    fn make(&self, wanted: &ItemWorktree, base: &str, mark: &Utf8Path) -> Result<(), String> {
+        files::remove(mark).map_err(|error| error.to_string())?;
+        let mut left = TRIES;
+        while files::is_folder(&wanted.folder) {
+            match worktree::discard(&self.folder, &wanted.folder, &wanted.branch) {
+                Ok(()) => break,
+                Err(refusal) if left == 0 => return Err(refusal.to_string()),
+                Err(_) => left -= 1,
+            }
+            if exec::pause(PAUSE, &self.signals).is_some() {
+                return Err("it was stopped".to_owned());
+            }
+        }
+        if let Some(parent) = wanted.folder.parent() {
+            store::create_private_dirs(parent).map_err(|error| error.to_string())?;
+        }
+        worktree::add(&self.folder, &wanted.folder, &wanted.branch, base).map_err(|refusal| refusal.to_string())?;
+        files::write_private(mark, b"").map_err(|error| error.to_string())
+    }
+
+    /// Merges the items that are done into the worktree of the run, in their order. Returns how the loop ends instead of passing.
+    pub(super) fn merge_items(
+        &self,
+        step: &Step,
+        (items, names): (&[Value], &[String]),
+    ) -> Result<Option<StepOutcome>, RunError> {
+        for (name, merge) in names.iter().zip(script::merge_names(names)) {
+            if !self.context.ledger().is_part_done(&step.id, name) {
+                continue;
+            }
+            if let Some(stop) = self.signals.stop() {
+                return Ok(Some(StepOutcome::Stopped(stop)));
+            }
+            let merged = match self.worktree_of(step, name) {
+                Ok(merged) => merged,
+                Err(failure) => return Ok(Some(StepOutcome::Failed(failure))),
+            };
+            let _lock = self.lock_worktrees();
+            if !self.context.ledger().is_part_done(&step.id, &merge) {
+                let was_cut_off = self.context.ledger().is_part_begun(&step.id, &merge);
+                self.context.ledger().begin_part(&step.id, &merge, items)?;
+                if was_cut_off {
+                    self.abort_merge();
+                }
+                let failure = self.merge(step, name, &merged).err();
+                let (status, error) = match &failure {
+                    None => (Status::Completed, None),
+                    Some(failure) => (Status::Failed, Some(failure.message.clone())),
+                };
+                let outcome = Outcome { part: Some(merge), status, error, ..Outcome::completed(step.id.clone()) };
+                self.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), Facts::default(), false)?;
+                if let Some(failure) = failure {
+                    return Ok(Some(StepOutcome::Failed(failure)));
+                }
+            }
+            self.remove_merged(step, name, &merged);
+        }
+        Ok(None)
+    }
+
+    /// Undoes a merge that a killed runner left in the middle.
+    fn abort_merge(&self) {
+        let begun = worktree::git(&self.folder, "rev-parse", &["--verify", "--quiet", "MERGE_HEAD"]);
+        if begun.is_ok() {
+            // What cannot be undone is refused by the merge that follows.
+            let _ = worktree::git(&self.folder, "merge", &["--abort"]);
+        }
+    }
+
+    fn merge(&self, step: &Step, item: &str, merged: &ItemWorktree) -> Result<(), Failure> {
+        let id = self.context.masks.hide(&script::item_id(step.id.as_str(), item));
+        match worktree::commits_ahead(&self.folder, "HEAD", &merged.branch) {
+            Some(0) => return Ok(()),
+            Some(_) => {}
+            None => return Err(refused(format!("{id} cannot be merged: its branch {} is gone", merged.branch))),
+        }
+        let MergeOutcome::No { refusal, conflicts } = worktree::merge(&self.folder, &merged.branch) else {
+            return Ok(());
+        };
+        let resume = self.context.header.resume();
+        let theirs = store::git::head(&self.folder).and_then(|head| head.branch).unwrap_or_else(|| "HEAD".to_owned());
+        let folder = quoted(merged.folder.as_str());
+        let (why, fix) = if conflicts.is_empty() {
+            (refusal.message, format!("To see what is in the way: git -C {folder} status"))
+        } else {
+            let files = conflicts.join(", ");
+            let merge = format!("git -C {folder} merge {}", quoted(&theirs));
+            (format!("conflicts in {files}"), format!("To resolve: {merge}, resolve the conflicts and commit"))
+        };
+        let text = format!("{id} cannot be merged: {why}. {fix}; then: {resume}");
+        self.context.console.tell(&Event::Warning { text: &text });
+        Err(refused(format!("{id} cannot be merged: {why}")))
+    }
+
+    /// Removes the worktree of an item that is merged. One with uncommitted files is kept and named.
+    fn remove_merged(&self, step: &Step, item: &str, merged: &ItemWorktree) {
+        if !files::is_folder(&merged.folder) {
+            return;
+        }
+        let id = self.context.masks.hide(&script::item_id(step.id.as_str(), item));
+        let text = match worktree::dirty(&merged.folder) {
+            Some(0) => match worktree::remove(&self.folder, &merged.folder, &merged.branch) {
+                Ok(()) => return files::remove_empty_parents(&merged.folder),
+                Err(refusal) => format!("The worktree of {id} is kept: {}: {refusal}", merged.folder),
+            },
+            Some(count) => {
+                let files = plural(count, "file");
+                format!("{files} of {id}: not committed, so not merged; the worktree is kept: {}", merged.folder)
+            }
+            None => format!("The worktree of {id} is kept: git does not say what is uncommitted in {}", merged.folder),
+        };
+        self.context.console.tell(&Event::Warning { text: &text });
+    }
+}

@@ -1,0 +1,289 @@
+//! Runs one step with all its tries. It is recorded before it begins and after it ends.
+
+use super::console::Event;
+use super::context::RunContext;
+use super::error::RunError;
+use super::exec;
+use super::exec::Stop;
+use super::report::Decide;
+use super::report::RunEnd;
+use super::resume::ScheduledStep;
+use super::retry::Failure;
+use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
+use super::step_executor::StepOutput;
+use super::step_executor::refused;
+use crate::dialect::script::facts::Facts;
+use crate::dialect::script::facts::RetryState;
+use crate::model::ChangeKind;
+use crate::model::Outcome;
+use crate::model::ReviewVerdict;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::human_duration;
+use crate::store;
+use crate::workflow::Command;
+use crate::workflow::Step;
+
+/// What follows the end of a step.
+pub(super) enum Reported {
+    /// `is_over`: it is no review that refused.
+    GoesOn {
+        is_over: bool,
+    },
+    Ends(RunEnd),
+    Stopped(Stop),
+}
+
+/// Reports how a step ended, and returns what follows.
+pub(super) fn reported(context: &RunContext<'_>, due: ScheduledStep, done: StepOutcome) -> Result<Reported, RunError> {
+    let step = &context.workflow.steps[due.at];
+    let (number, total, id) = (due.at + 1, context.workflow.steps.len(), step.id.as_str());
+    match done {
+        StepOutcome::Completed(produced) => {
+            let verdict = produced.report.as_ref().and_then(|report| report.verdict);
+            let is_over = verdict.is_none_or(|verdict| verdict == ReviewVerdict::Approved);
+            context.console.tell(&match (verdict, &produced.tolerated) {
+                (Some(verdict), _) if !is_over => {
+                    Event::Returned { number, total, step: id, verdict: verdict.as_str() }
+                }
+                (_, Some(error)) => Event::Tolerated { number, total, step: id, error },
+                (_, None) => Event::Completed { number, total, step: id },
+            });
+            match verdict.and_then(|verdict| undecided(context, step, verdict)) {
+                Some(what) => waiting(context, due.at, what, Decide::Accept).map(Reported::Ends),
+                None => Ok(Reported::GoesOn { is_over }),
+            }
+        }
+        StepOutcome::Skipped(why) => {
+            context.console.tell(&Event::Skipped { number, total, step: id, why });
+            Ok(Reported::GoesOn { is_over: true })
+        }
+        StepOutcome::Failed(failure) => {
+            context.ledger().snapshot()?;
+            let error = failure.message.clone();
+            context.console.tell(&Event::Failed { number, step: id, error: &error });
+            let (step, retryable) = (id.to_owned(), failure.is_transient());
+            Ok(Reported::Ends(RunEnd::Failed { step, number, error, retryable }))
+        }
+        StepOutcome::Stopped(stop) => Ok(Reported::Stopped(stop)),
+    }
+}
+
+/// Stops after the step that was asked for.
+pub(super) fn stepped(context: &RunContext<'_>, step: &StepId) -> Result<RunEnd, RunError> {
+    context.ledger().snapshot()?;
+    Ok(RunEnd::Stepped { step: step.as_str().to_owned(), goes_on: true })
+}
+
+/// Stops at a gate.
+pub(super) fn at_gate(context: &RunContext<'_>, at: usize) -> Result<RunEnd, RunError> {
+    let step = &context.workflow.steps[at];
+    let (text, options) = match &step.command {
+        Command::Gate(gate) => (gate.text.as_deref(), &gate.options[..]),
+        Command::Agent(_)
+        | Command::Shell(_)
+        | Command::Claude(_)
+        | Command::Foreach(_)
+        | Command::WriteFile(_)
+        | Command::Validate(_) => (None, &[][..]),
+    };
+    let words: Vec<&str> = options.iter().map(|(option, _)| option.word.as_str()).collect();
+    let asked = text.unwrap_or(&step.title);
+    let what = if words.is_empty() { asked.to_owned() } else { format!("{asked}: {}", words.join(", ")) };
+    waiting(context, at, what, if words.is_empty() { Decide::Approve } else { Decide::Choose })
+}
+
+/// How often the work of a step is refused before a person decides.
+const REFUSALS: u32 = 3;
+
+/// Returns what a person decides after a verdict, if the run does not go on without that.
+fn undecided(context: &RunContext<'_>, step: &Step, verdict: ReviewVerdict) -> Option<String> {
+    let ledger = context.ledger();
+    let review = ledger.step(&step.id)?;
+    match verdict {
+        ReviewVerdict::Approved => None,
+        ReviewVerdict::ApprovedWithConditions => Some(format!("approved on {}", review.conditions.join("; "))),
+        ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => {
+            (review.failures >= REFUSALS).then(|| "the work was refused three times".to_owned())
+        }
+    }
+}
+
+/// Stops where a person decides; a resume goes on from there.
+fn waiting(context: &RunContext<'_>, at: usize, what: String, decide: Decide) -> Result<RunEnd, RunError> {
+    let step = context.workflow.steps[at].id.as_str().to_owned();
+    context.ledger().snapshot()?;
+    Ok(RunEnd::Waiting { step, number: at + 1, what, decide })
+}
+
+/// Runs one step with all its tries, and records each. With `may_skip` it is not run if it is up to date.
+pub(super) fn one(
+    executor: &mut StepExecutor<'_>,
+    step: &Step,
+    due: ScheduledStep,
+    may_skip: bool,
+) -> Result<StepOutcome, RunError> {
+    let retry = executor.context.ledger().step(&step.id).and_then(|state| state.retry);
+    let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
+    announce(executor, step, due);
+    if let Some(retry) = retry {
+        let left = retry.next_at.time_left(executor.context.ticker.now().now);
+        if !left.is_zero() {
+            let (left, id) = (human_duration(left), &step.id);
+            let text = match retry.is_usage_limit {
+                true => format!("Usage limit; next try of step {id} in {left}"),
+                false => format!("Waiting {left} before the next try of step {id}"),
+            };
+            executor.context.console.tell(&Event::Note { text: &text });
+        }
+        if let Some(stop) = exec::pause(left, &executor.signals) {
+            return Ok(StepOutcome::Stopped(stop));
+        }
+    }
+    executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
+    match executor.skipped_with_others(step).or_else(|| executor.skipped_by_condition(step)) {
+        Some(StepOutcome::Skipped(why)) => {
+            let kind = ChangeKind::Skip { step: step.id.clone(), part: None, by: None, reason: why.to_owned() };
+            let facts = Facts { is_unmet: true, ..Facts::default() };
+            executor.context.ledger().record(kind, facts, due.is_forced)?;
+            return Ok(StepOutcome::Skipped(why));
+        }
+        Some(StepOutcome::Failed(failure)) => {
+            begin(executor, step, due)?;
+            failed(executor, step, &failure, None)?;
+            return Ok(StepOutcome::Failed(failure));
+        }
+        Some(StepOutcome::Completed(_) | StepOutcome::Stopped(_)) | None => {}
+    }
+    let is_first = executor.context.ledger().step(&step.id).is_none_or(|state| state.attempts == 0);
+    if may_skip
+        && is_first
+        && !due.is_forced
+        && let Some(run) = executor.up_to_date(step)
+    {
+        let reason = format!("it is up to date: what it uses, does and leaves is as in {run}");
+        let kind = ChangeKind::Skip { step: step.id.clone(), part: None, by: None, reason };
+        let facts = Facts { is_up_to_date: true, ..Facts::default() };
+        executor.context.ledger().record(kind, facts, false)?;
+        return Ok(StepOutcome::Skipped("it is up to date"));
+    }
+    executor.before = executor.before(step);
+    let mut scheduled = due;
+    let mut waits = 0;
+    loop {
+        begin(executor, step, scheduled)?;
+        // The first begin reopened it.
+        scheduled.is_forced = false;
+        let done = match executor.try_once(step)? {
+            StepOutcome::Failed(failure) => match executor.retry_delay(step, (attempt, waits), &failure) {
+                Some((after, counts)) => {
+                    let next_at = executor.context.ticker.now().now.plus(after);
+                    // A wait for a usage limit is no try, also for the one who resumes it.
+                    let attempts = if counts { attempt } else { attempt.saturating_sub(1) };
+                    let retry = RetryState { attempts, next_at, is_usage_limit: !counts };
+                    failed(executor, step, &failure, Some(retry))?;
+                    if let Some(stop) = exec::pause(after, &executor.signals) {
+                        return Ok(StepOutcome::Stopped(stop));
+                    }
+                    if counts {
+                        attempt += 1;
+                    } else {
+                        waits += 1;
+                    }
+                    continue;
+                }
+                None => executor.run_handler(step, failure)?,
+            },
+            done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => done,
+        };
+        return match done {
+            StepOutcome::Completed(produced) => completed(executor, step, produced),
+            StepOutcome::Failed(failure) => {
+                failed(executor, step, &failure, None)?;
+                Ok(StepOutcome::Failed(failure))
+            }
+            done @ (StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => Ok(done),
+        };
+    }
+}
+
+fn announce(executor: &StepExecutor<'_>, step: &Step, due: ScheduledStep) {
+    let (number, total) = (due.at + 1, executor.context.workflow.steps.len());
+    let title = executor.context.masks.hide(&step.title);
+    executor.context.console.tell(&match due.is_retry {
+        true => Event::Retrying { number, title: &title },
+        false => Event::Executing { number, total, step: step.id.as_str(), title: &title },
+    });
+}
+
+fn begin(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<(), RunError> {
+    let context = executor.context;
+    context.check_limits(&context.workflow.limits)?;
+    let head = store::git::head(&context.folder).and_then(|head| head.sha);
+    let facts = Facts { head, keeps_items: due.keeps_items, ..Facts::default() };
+    let kind = ChangeKind::Begin { step: step.id.clone(), part: None, agent: None, attempt: 0, reopens: Vec::new() };
+    let mut ledger = context.ledger();
+    ledger.record(kind, facts, due.is_forced)?;
+    executor.head = ledger.step(&step.id).and_then(|state| state.head.clone());
+    executor.workflow_step = Some(step.id.clone());
+    executor.outputs.clear();
+    Ok(())
+}
+
+fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOutput>) -> Result<StepOutcome, RunError> {
+    let variables = match executor.take_outputs() {
+        Ok(variables) => variables,
+        Err(message) => {
+            let failure = refused(message);
+            failed(executor, step, &failure, None)?;
+            return Ok(StepOutcome::Failed(failure));
+        }
+    };
+    let facts = Facts {
+        digest: Some(step.digest()),
+        variables,
+        exit_code: produced.code,
+        duration_ms: u64::try_from(produced.took.as_millis()).ok(),
+        claude: std::mem::take(&mut executor.work),
+        tolerated: produced.tolerated.as_deref().map(|error| executor.context.masks.hide(error)),
+        ..Facts::default()
+    };
+    let masks = &executor.context.masks;
+    let verdict = produced.report.as_ref().and_then(|report| report.verdict);
+    let status = verdict.map_or(Status::Completed, ReviewVerdict::status);
+    let findings = produced.report.iter().flat_map(|report| &report.findings).map(|finding| masks.hide(finding));
+    let findings: Vec<String> = findings.collect();
+    let mut outcome = Outcome {
+        summary: produced.summary.as_deref().map(|text| masks.hide(text)),
+        verdict,
+        status,
+        ..Outcome::completed(step.id.clone())
+    };
+    if verdict == Some(ReviewVerdict::ApprovedWithConditions) {
+        let unnamed = || outcome.summary.clone().unwrap_or_else(|| "the conditions in its report".to_owned());
+        outcome.conditions = if findings.is_empty() { vec![unnamed()] } else { findings };
+    } else if status == Status::Failed && !findings.is_empty() {
+        outcome.error = Some(findings.join("\n"));
+    }
+    let has_passed = facts.tolerated.is_none();
+    executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+    let before = executor.before.take().filter(|_| has_passed);
+    executor.keep_pass(step, before);
+    Ok(StepOutcome::Completed(produced))
+}
+
+fn failed(
+    executor: &mut StepExecutor<'_>,
+    step: &Step,
+    failure: &Failure,
+    retry: Option<RetryState>,
+) -> Result<(), RunError> {
+    executor.outputs.clear();
+    let (retryable, exit_code) = (Some(failure.is_transient()), failure.exit_code);
+    let claude = std::mem::take(&mut executor.work);
+    let facts = Facts { retryable, exit_code, retry, claude, ..Facts::default() };
+    let error = Some(executor.context.masks.hide(&failure.message));
+    let outcome = Outcome { status: Status::Failed, error, ..Outcome::completed(step.id.clone()) };
+    executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)
+}

@@ -1,0 +1,194 @@
+//! Runs several steps at the same time (`--jobs`): each that is due begins as soon as what it depends on is done, in the order of the plan. All
+//! of them record in the same ledger, one after the other.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use super::context::RunContext;
+use super::error::RunError;
+use super::exec::Signals;
+use super::exec::Stop;
+use super::pools::PoolSlot;
+use super::recorded_step;
+use super::recorded_step::Reported;
+use super::report::RunEnd;
+use super::resume::ResumeOptions;
+use super::resume::ScheduledStep;
+use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
+use crate::model::Options;
+use crate::model::StepId;
+use crate::workflow::Command;
+
+/// The result of a step that ran in its own thread.
+type Done = Result<StepOutcome, RunError>;
+
+/// A message at the end of a thread, also of one that panicked: it has no result then.
+struct Message<'a> {
+    sender: Sender<(ScheduledStep, Option<Done>)>,
+    step: ScheduledStep,
+    done: Option<Done>,
+    slot: Option<PoolSlot<'a>>,
+}
+
+impl Drop for Message<'_> {
+    fn drop(&mut self) {
+        self.slot = None;
+        // The receiver is gone only if it panicked.
+        let _ = self.sender.send((self.step, self.done.take()));
+    }
+}
+
+/// The steps that are due and those that run.
+struct Lanes<'a> {
+    context: &'a RunContext<'a>,
+    signals: Signals,
+    jobs: usize,
+    due: Vec<ScheduledStep>,
+    running: Vec<ScheduledStep>,
+    /// The planner says after each step what is due: a review sends the run back, or a repeated loop re-opens steps.
+    asks_anew: bool,
+    until: Option<StepId>,
+    /// Why nothing more is begun.
+    end: Option<Result<RunEnd, RunError>>,
+    stop: Option<Stop>,
+}
+
+/// Runs the steps that are due; returns `None` when all are done, else how the run ended.
+pub(super) fn steps(
+    executor: &StepExecutor<'_>,
+    due: &[ScheduledStep],
+    (asked, asks_anew, until): (&ResumeOptions, bool, Option<StepId>),
+) -> Result<Option<RunEnd>, RunError> {
+    let context = executor.context;
+    let signals = StepExecutor::new(context)?.signals;
+    let (due, running) = (due.to_vec(), Vec::new());
+    let mut lanes = Lanes { context, signals, jobs: asked.jobs, due, running, asks_anew, until, end: None, stop: None };
+    lanes.cut_off();
+    thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        loop {
+            while let Some((step, slot)) = lanes.next() {
+                let message = Message { sender: sender.clone(), step, done: None, slot };
+                let may_skip = asked.skips_unchanged();
+                scope.spawn(move || {
+                    let mut message = message;
+                    message.done = Some(run(context, message.step, may_skip));
+                });
+            }
+            if lanes.running.is_empty() {
+                return;
+            }
+            // A step that runs has a sender.
+            let Ok((step, done)) = receiver.recv() else { return };
+            lanes.ended(step, done);
+        }
+    });
+    lanes.finish()
+}
+
+fn run(context: &RunContext<'_>, due: ScheduledStep, may_skip: bool) -> Done {
+    let step = &context.workflow.steps[due.at];
+    let mut executor = StepExecutor::new(context)?;
+    executor.label = Some(step.id.as_str().to_owned());
+    recorded_step::one(&mut executor, step, due, may_skip)
+}
+
+impl<'a> Lanes<'a> {
+    /// Returns the next step that can begin, which then counts as running. A gate stays, and with it what depends on it.
+    fn next(&mut self) -> Option<(ScheduledStep, Option<PoolSlot<'a>>)> {
+        self.stop = self.stop.or_else(|| self.signals.stop());
+        if self.stop.is_some() || self.end.is_some() || self.running.len() >= self.jobs {
+            return None;
+        }
+        let steps = &self.context.workflow.steps;
+        let open: BTreeSet<&StepId> =
+            self.due.iter().chain(&self.running).map(|scheduled| &steps[scheduled.at].id).collect();
+        let found = self.due.iter().enumerate().find_map(|(place, scheduled)| {
+            let step = &steps[scheduled.at];
+            let waits = step.depends_on.iter().any(|need| open.contains(&need.id));
+            if waits || matches!(step.command, Command::Gate(_)) {
+                return None;
+            }
+            match &step.pool {
+                // Each item of a loop takes a slot by itself.
+                Some(pool) if !matches!(step.command, Command::Foreach(_)) => {
+                    Some((place, Some(self.context.pools.try_take(&pool.name)?)))
+                }
+                Some(_) | None => Some((place, None)),
+            }
+        });
+        let (place, slot) = found?;
+        let step = self.due.remove(place);
+        self.running.push(step);
+        Some((step, slot))
+    }
+
+    /// Takes the result of a step. The first one that ends the run counts.
+    fn ended(&mut self, step: ScheduledStep, done: Option<Done>) {
+        self.running.retain(|running| running.at != step.at);
+        let Some(done) = done else {
+            // It panicked, and so does the scope once the others have ended.
+            self.stop = Some(Stop::Terminate);
+            return;
+        };
+        let end = match done.and_then(|done| recorded_step::reported(self.context, step, done)) {
+            Ok(Reported::GoesOn { is_over }) => {
+                let id = &self.context.workflow.steps[step.at].id;
+                if is_over && self.until.as_ref() == Some(id) {
+                    Some(recorded_step::stepped(self.context, id))
+                } else {
+                    self.ask_anew();
+                    None
+                }
+            }
+            Ok(Reported::Ends(end)) => Some(Ok(end)),
+            Ok(Reported::Stopped(stop)) => {
+                self.stop = Some(stop);
+                None
+            }
+            Err(error) => Some(Err(error)),
+        };
+        if self.end.is_none() {
+            self.end = end;
+        }
+    }
+
+    fn ask_anew(&mut self) {
+        if !self.asks_anew {
+            return;
+        }
+        let ledger = self.context.ledger();
+        let order = ledger.order(&Options::at(ledger.now()));
+        drop(ledger);
+        self.due.retain(|due| due.keeps_items);
+        for due in order {
+            if self.due.iter().chain(&self.running).all(|known| known.at != due.at) {
+                self.due.push(ScheduledStep { is_forced: due.is_repeated, ..ScheduledStep::first(due.at) });
+            }
+        }
+        self.cut_off();
+    }
+
+    /// Leaves out what comes after the step that the run stops at.
+    fn cut_off(&mut self) {
+        let steps = &self.context.workflow.steps;
+        if let Some(place) = self.due.iter().position(|due| self.until.as_ref() == Some(&steps[due.at].id)) {
+            self.due.truncate(place + 1);
+        }
+    }
+
+    fn finish(self) -> Result<Option<RunEnd>, RunError> {
+        if let Some(stop) = self.stop {
+            return self.context.interrupted(stop).map(Some);
+        }
+        if let Some(end) = self.end {
+            return end.map(Some);
+        }
+        let is_gate = |due: &&ScheduledStep| matches!(self.context.workflow.steps[due.at].command, Command::Gate(_));
+        let gate = self.due.iter().find(is_gate);
+        gate.map(|gate| recorded_step::at_gate(self.context, gate.at)).transpose()
+    }
+}
