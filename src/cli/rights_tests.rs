@@ -95,6 +95,7 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
             "summary",
             "error",
             "output",
+            "result",
             "commit",
             "set",
             "reason",

@@ -76,7 +76,7 @@ fn every_mistake_is_told_with_line_and_column() {
         ("steps:\n- id: a\n  id: b\n", "3:3 duplicate mapping key: id"),
         (
             "a\n",
-            "1:1 a workflow is a mapping with the keys name, description, inputs, env, secrets, env_files, timeout, retry, limits, pools, merge, steps, finally, on_end, not text",
+            "1:1 a workflow is a mapping with the keys name, description, inputs, env, secrets, env_files, interpreter, timeout, retry, limits, pools, worktree, concurrency, merge, steps, finally, on_stop, on_end, not text",
         ),
     ] {
         assert_eq!(mistakes(text), [expected], "{text}");
