@@ -367,7 +367,7 @@ impl Chooser<'_> {
         chosen.choices.push(Choice { forced: true, ..choice });
     }
 
-    /// Returns the first step with open work that is not behind a gate or review.
+    /// Returns the first step with open work that is not behind a gate or review, and no review that sends the run back.
     fn first_to_force(&self) -> Option<usize> {
         let behind_gate = self.behind_pending_gates();
         self.reconciled.graph.order().iter().copied().find(|at| {
@@ -387,7 +387,10 @@ impl Chooser<'_> {
                 | EffectiveStatus::OpenContainer => false,
             };
             let has_work = matches!(self.reconciled.run.steps[*at].kind, StepKind::Work | StepKind::Review);
-            is_open && has_work && !behind_gate.contains(at)
+            // A review that refused comes after the work that it sent back.
+            let is_refusal = self.reconciled.effective_status(*at) == EffectiveStatus::Failed
+                && self.reconciled.returns_to(*at).is_some();
+            is_open && has_work && !is_refusal && !behind_gate.contains(at)
         })
     }
 
