@@ -46,7 +46,7 @@ fn disputes() -> Vec<Dispute> {
                 (".planning/phases/01-sail/01-01-PLAN.md", plan.to_owned()),
                 (".planning/phases/01-sail/01-02-PLAN.md", plan.replace("wave: 1", "wave: 2\r\nstatus: superseded")),
             ],
-            answers: vec![("open", &["run 01-01"]), ("dropped", &[])],
+            answers: vec![("done", &[]), ("open", &["run 01-01"]), ("dropped", &[])],
         },
         Dispute {
             name: "a done task with an open subtask",
@@ -161,8 +161,11 @@ fn line_ends_and_comments_survive_an_answer() {
 fn a_wrong_answer_is_named_with_those_that_there_are() {
     let dispute = &disputes()[0];
     let sandbox = made(dispute);
-    let output = sandbox.piton(["plan", "gsd", "--patch", "--answer", "01-01=done"]).run().expect_code(1);
-    assert!(output.stdout.contains("01-01=done is no answer; there are 01-01=open, 01-01=dropped"), "{output}");
+    let output = sandbox.piton(["plan", "gsd", "--patch", "--answer", "01-01=built"]).run().expect_code(1);
+    assert!(
+        output.stdout.contains("01-01=built is no answer; there are 01-01=done, 01-01=open, 01-01=dropped"),
+        "{output}"
+    );
     assert_eq!(sandbox.piton(["plan", "gsd", "--answer", "01-01=open"]).run().code, 2);
 }
 
