@@ -161,7 +161,7 @@ fn files_that_a_step_added_are_found_by_pattern() {
 
 #[test]
 fn a_mapreduce_file_of_prodigy_runs_as_a_loop() {
-    let flow = "name: m\nmode: mapreduce\nsetup:\n  - shell: echo '[{\"n\":\"a\"},{\"n\":\"b\"}]' > items.json\nmap:\n  input: items.json\n  json_path: $[*]\n  max_parallel: 2\n  agent_template:\n    - claude: /fix ${item.n}\n    - shell: '[ ${item.n} = a ]'\nreduce:\n  - shell: echo ${map.successful}/${map.total} >> LOG\n";
+    let flow = "name: m\nmode: mapreduce\nsetup:\n  - shell: echo '[{\"n\":\"a\"},{\"n\":\"b\"}]' > items.json\nmap:\n  input: items.json\n  json_path: $[*]\n  max_parallel: 1\n  agent_template:\n    - claude: /fix ${item.n}\n    - shell: '[ ${item.n} = a ]'\nreduce:\n  - shell: echo ${map.successful}/${map.total} >> LOG\n";
     runs(flow, &[], 0, &["claude /fix a", "claude /fix b", "1/2"]);
 }
 
