@@ -92,10 +92,16 @@ impl Renamed {
                     self.reference(step);
                 }
             }
-            Command::Foreach(foreach) => match &mut foreach.items {
-                Items::List(items) => items.iter_mut().for_each(|item| self.text(item)),
-                Items::Command(text) | Items::File { file: text, .. } => self.text(text),
-            },
+            Command::Foreach(foreach) => {
+                if let Some(only) = &mut foreach.only {
+                    only.place = self.place;
+                    self.condition(&mut only.condition);
+                }
+                match &mut foreach.items {
+                    Items::List(items) => items.iter_mut().for_each(|item| self.text(item)),
+                    Items::Command(text) | Items::File { file: text, .. } => self.text(text),
+                }
+            }
             Command::WriteFile(file) => {
                 self.text(&mut file.path);
                 self.text(&mut file.content);

@@ -164,7 +164,7 @@ test('script: a failed session is noticed and resumed to its end', { timeout: 12
   const { run, next } = stage.piton('plan').json.data;
   assert.equal(next[0].step, 'notes');
   // The fix made by a person meanwhile.
-  fs.writeFileSync(path.join(run.root, run.worktree, 'notes.md'), 'faster\n');
+  fs.writeFileSync(path.resolve(run.root, run.worktree, 'notes.md'), 'faster\n');
 
   const plays = [
     () => bash('piton plan --exit-zero'),

@@ -1,6 +1,7 @@
 // An interactive session with typed input, and the screen.
 
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import test from 'node:test';
 
 import { bash, model, saw, say, use } from './server.mjs';
@@ -83,7 +84,8 @@ for (const [example, mode, told] of STORIES) {
     // The first question about a call of piton: everything before it recorded.
     await terminal.shows(/piton abort[\s\S]*Do you want to proceed\?/);
     saw(main.at(-1).last, new RegExp(`${step} is in progress`));
-    const state = run.state_files[0];
+    // The records of a workflow file are in the git folder.
+    const state = path.join(run.dialect === 'script' ? '.git/piton' : '', run.state_files[0]);
     const before = stage.read(state);
     assert.equal(stage.piton('plan').json.data.verdict, 'blocked', 'the session drives the run now');
     await terminal.answers(/Do you want to proceed\?/, 'Escape');

@@ -41,6 +41,19 @@ fn the_steps_of_another_file_are_a_group_with_its_inputs() {
 }
 
 #[test]
+fn conditions_of_an_included_file_ask_for_its_own_steps_and_inputs() {
+    let shared = "inputs: {left_out: {}}
+steps:
+- {id: test, shell: exit 1, on_failure: {shell: 'true', max_attempts: 0, fail_workflow: false}}
+- {id: each, when: failed(test), foreach: {items: [a, b, c], where: '${item} != ${left_out}'}, shell: 'echo ${item} >> LOG'}
+";
+    let flow = "steps: [{include: parts/checks.yaml, id: checks, inputs: {left_out: b}}, {shell: 'echo ${step.checks.test.status} >> LOG'}]";
+    let stage = staged(flow, shared);
+    stage.run(&[]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["a", "c", "failed"]);
+}
+
+#[test]
 fn a_change_of_an_included_file_is_an_edit_of_the_workflow() {
     let stage = staged(FLOW, &SHARED.replace("echo side", "test -e LOG.go && echo side"));
     let (output, id) = stage.run(&[]);
