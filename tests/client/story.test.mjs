@@ -168,7 +168,7 @@ test('script: a failed session is noticed and resumed to its end', { timeout: 12
 
   const plays = [
     () => bash('piton plan --exit-zero'),
-    (turn) => use('Read', { file_path: /follow `([^`]+)` instead/.exec(turn.said)[1] }),
+    (turn) => use('Read', { file_path: /follow `([^`]+script-sessions[^`]+)`/.exec(turn.said)[1] }),
     () => bash(`piton resume ${run.id}`),
     () => bash(`piton sessions show ${run.id}`),
   ];
