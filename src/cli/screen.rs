@@ -132,6 +132,9 @@ impl Screen {
             failed_stop: _,
         } = result;
         let mut text = Text::default();
+        if !self.is_quiet {
+            steps.iter().for_each(|step| put_step(&mut text, step));
+        }
         match end {
             RunEnd::Planned(preview) => return output::print_text(&render::preview(preview, self.is_verbose)),
             RunEnd::Completed(left) => {
@@ -189,9 +192,6 @@ impl Screen {
                 text.line(self.work(folder)).line(format!("→ {resume}"))
             }
         };
-        if !self.is_quiet {
-            steps.iter().for_each(|step| put_step(&mut text, step));
-        }
         if claude.is_measured() && !self.is_quiet {
             text.line(format!("   Claude: {}, {}", plural(claude.calls, "call"), claude.in_words()));
         }

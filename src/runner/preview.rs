@@ -121,6 +121,9 @@ pub(crate) struct ItemsPreview {
     pub(crate) parallel: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_items: Option<usize>,
+    /// Each works in its own worktree, which is then merged. Left out if not.
+    #[serde(rename = "worktrees", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) in_worktrees: bool,
 }
 
 /// What the calls of `claude` may cost.
@@ -193,6 +196,11 @@ fn previews(steps: &[Step], known: &dyn Scope) -> Vec<StepPreview> {
 fn preview(step: &Step, known: &dyn Scope) -> StepPreview {
     let filled = |text: &Template| variables::render_known(text, known);
     let told = |told: &Instructions| filled(&told.template);
+    // A loop around one step has its title.
+    let of_items = match &step.command {
+        Command::Foreach(foreach) => foreach.steps.first().map(|step| step.title.as_str()),
+        _ => None,
+    };
     let (by, text) = match &step.command {
         Command::Agent(work) => (work.agent.clone(), work.instructions.as_ref().map(told)),
         Command::Gate(gate) => (gate.text.clone(), gate.instructions.as_ref().map(told)),
@@ -205,7 +213,7 @@ fn preview(step: &Step, known: &dyn Scope) -> StepPreview {
         number: 0,
         id: step.id.to_string(),
         kind: step.kind_name(),
-        title: step.given_title().map(str::to_owned),
+        title: step.given_title().filter(|title| Some(*title) != of_items).map(str::to_owned),
         text,
         by,
         depends_on: step.depends_on.iter().map(|need| need.id.to_string()).collect(),
@@ -257,7 +265,8 @@ fn items(foreach: &Foreach, known: &dyn Scope) -> ItemsPreview {
         Items::List(values) => (Some(values.iter().map(filled).collect()), None),
         Items::Command(text) | Items::File { file: text, .. } => (None, Some(filled(text))),
     };
-    ItemsPreview { values, from, parallel: foreach.parallel, max_items: foreach.max_items }
+    let Foreach { parallel, max_items, in_worktrees, .. } = *foreach;
+    ItemsPreview { values, from, parallel, max_items, in_worktrees }
 }
 
 /// Returns the options of a call as `claude` spells them.

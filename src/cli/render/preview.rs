@@ -77,7 +77,8 @@ fn put_step(text: &mut Text, step: &StepPreview, before: Option<&str>, depth: us
         };
         let most = items.max_items.map(|most| format!(", at most {most}")).unwrap_or_default();
         let parallel = if items.parallel > 1 { format!(", {} at once", items.parallel) } else { String::new() };
-        text.line(format!("{indent}{of}{most}{parallel}"));
+        let apart = if items.in_worktrees { ", each in its own worktree" } else { "" };
+        text.line(format!("{indent}{of}{most}{parallel}{apart}"));
     }
     if !step.claude.is_empty() {
         let widens = |option: &String| option.starts_with("--permission-mode") || option.starts_with("--allowedTools");

@@ -20,7 +20,7 @@ steps:
       one
       two
     on_failure: {claude: '/fix ${version}', max_attempts: 2}
-  - {id: loop, depends_on: [left, right], foreach: {items: ['x', '${version}'], parallel: 2}, shell: 'echo ${item}'}
+  - {id: loop, depends_on: [left, right], foreach: {items: ['x', '${version}'], parallel: 2, worktree: each}, shell: 'echo ${item}'}
   - {id: drafted, when: '${draft}', shell: 'echo LOG'}
   - {id: told, when: '${draft} || ${base} > 6', claude: '/tell ${base}', model: haiku, permission_mode: acceptEdits}
   - {id: sent, depends_on: loop, shell: 'send ${version}', idempotent: false, probe: 'sent ${version}'}
@@ -60,6 +60,7 @@ fn it_shows_texts_conditions_handlers_and_items_with_what_is_known_before() {
     assert_eq!(handler["steps"][0]["text"], "/fix 1.2.3");
     let items = &step(&shown, "loop")["items"];
     assert_eq!((&items["values"], &items["parallel"]), (&json!(["x", "1.2.3"]), &json!(2)));
+    assert_eq!((&items["worktrees"], &step(&shown, "loop")["title"]), (&json!(true), &json!(null)));
     assert_eq!(step(&shown, "drafted")["when"], json!({"condition": "${draft}", "holds": false}));
     assert_eq!(step(&shown, "told")["when"], json!({"condition": "${draft} || ${base} > 6"}));
     assert_eq!(step(&shown, "told")["claude"], json!(["--model haiku", "--permission-mode acceptEdits"]));
@@ -78,7 +79,7 @@ fn the_text_for_people_says_all_of_it_in_short() {
         "  3. right shell · after base",
         "     The right one",
         "     on_failure, then again, at most 2 times:",
-        "     for each of x, 9, 2 at once",
+        "     for each of x, 9, 2 at once, each in its own worktree",
         "     when ${draft} (does not hold: it is skipped)",
         "     claude --model haiku --permission-mode acceptEdits",
         "  7. sent shell · after loop · not repeated after a crash",
