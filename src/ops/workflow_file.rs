@@ -273,20 +273,9 @@ pub(super) fn without_instructions(file: &RelPath, workflow: &Workflow) -> Optio
     })
 }
 
-/// The files of a project, of which a workflow includes some.
-struct InFolder<'a> {
-    root: &'a Utf8Path,
-}
-
-impl workflow::Files for InFolder<'_> {
-    fn read(&self, path: &RelPath) -> Result<Vec<u8>, String> {
-        store::read_bytes(self.root, path)
-    }
-}
-
 /// Checks a workflow file and the schemas it declares. There is a workflow if and only if there are no findings.
 pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> Parsed {
-    let mut parsed = workflow::parse_with(file, bytes, &InFolder { root });
+    let mut parsed = workflow::parse_with(file, bytes, &|path| store::read_bytes(root, path));
     let mut findings = std::mem::take(&mut parsed.findings);
     for declared in &parsed.output_schemas {
         let problem = match schema_value(root, &declared.schema) {

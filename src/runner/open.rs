@@ -533,17 +533,6 @@ fn source(project: &Project, path: &Utf8Path) -> Result<Source, RunError> {
         .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("{path} is not a path that a session can store"), []))
 }
 
-/// The files of a project, of which a workflow includes some.
-struct InFolder<'a> {
-    root: &'a Utf8Path,
-}
-
-impl workflow::Files for InFolder<'_> {
-    fn read(&self, path: &RelPath) -> Result<Vec<u8>, String> {
-        store::read_bytes(self.root, path)
-    }
-}
-
 /// The files of a workflow.
 pub(super) struct WorkflowFiles {
     /// The digest of all of them.
@@ -563,7 +552,7 @@ pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), Run
     let path = source.file.under(&source.root);
     let text = files::read(&path)
         .map_err(|why| RunError::new(ProblemKind::NotFound, format!("the workflow file cannot be read: {why}"), []))?;
-    let mut parsed = workflow::parse_with(&source.file, text.as_bytes(), &InFolder { root: &source.root });
+    let mut parsed = workflow::parse_with(&source.file, text.as_bytes(), &|path| store::read_bytes(&source.root, path));
     if let Some(workflow) = &parsed.workflow {
         let declared = workflow.expected_schemas().into_iter();
         let declared = declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column)));

@@ -1,7 +1,6 @@
 //! Steps that are up to date: what they use, do and leave is as when they last passed. What they passed with is kept beside the runs, for
 //! the next run of the same file; it is derived data, and without it a step runs.
 
-use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
@@ -86,9 +85,7 @@ impl StepExecutor<'_> {
         let source = &self.context.header.workflow;
         let file = sha256_hex(source.file.under(&source.root).as_str().as_bytes());
         let step = sha256_hex(step.id.as_str().as_bytes());
-        // The folder of the session is `runs/ID` in the home of the repository.
-        let home = self.context.session.parent().and_then(Utf8Path::parent).unwrap_or(&self.context.session);
-        home.join(format!("unchanged/{}/{}.json", &file[..32], &step[..32]))
+        self.context.home().join(format!("unchanged/{}/{}.json", &file[..32], &step[..32]))
     }
 }
 

@@ -33,31 +33,16 @@ const DEPTH: usize = 8;
 /// How many files one workflow includes.
 const FILES: usize = 64;
 
-/// A source of the files that a workflow includes.
-pub(crate) trait Files {
-    /// Returns the content of a file, by its path in the project.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be read, after its name.
-    fn read(&self, path: &RelPath) -> Result<Vec<u8>, String>;
-}
-
-/// No files: a workflow that stands alone.
-pub(crate) struct NoFiles;
-
-impl Files for NoFiles {
-    fn read(&self, _: &RelPath) -> Result<Vec<u8>, String> {
-        Err("cannot be read here".to_owned())
-    }
-}
+/// A reader of the files that a workflow includes: the content of a file, by its path in the project, or why it cannot be read, as it is
+/// said after the name of the file.
+pub(crate) type ReadFile<'a> = &'a dyn Fn(&RelPath) -> Result<Vec<u8>, String>;
 
 /// The parser of a file, by its tree and its name.
 type Parse = fn(&Node, &str, &mut Includes<'_>, &mut Problems<'_>) -> Workflow;
 
 /// The files that a workflow includes, as far as they were read.
 pub(super) struct Includes<'a> {
-    files: &'a dyn Files,
+    read_file: ReadFile<'a>,
     parse: Parse,
     /// The files that are being read, the outermost first.
     open: Vec<RelPath>,
@@ -70,8 +55,8 @@ pub(super) struct Includes<'a> {
 }
 
 impl<'a> Includes<'a> {
-    pub(super) fn of(file: &RelPath, files: &'a dyn Files, parse: Parse) -> Self {
-        Self { files, parse, open: vec![file.clone()], read: Vec::new(), inputs: Vec::new(), findings: Vec::new() }
+    pub(super) fn of(file: &RelPath, read_file: ReadFile<'a>, parse: Parse) -> Self {
+        Self { read_file, parse, open: vec![file.clone()], read: Vec::new(), inputs: Vec::new(), findings: Vec::new() }
     }
 
     /// Returns the digest of a file with all that it includes.
@@ -149,7 +134,7 @@ impl<'a> Includes<'a> {
             problems.add(path.place, message, "include fewer files");
             return None;
         }
-        let bytes = match self.files.read(file) {
+        let bytes = match (self.read_file)(file) {
             Ok(bytes) => bytes,
             Err(why) => {
                 problems.add(

@@ -94,8 +94,7 @@ pub(crate) use definition::When;
 pub(crate) use definition::Workflow;
 pub(crate) use definition::WorktreeFiles;
 pub(crate) use definition::WriteFile;
-pub(crate) use include::Files;
-pub(crate) use include::NoFiles;
+pub(crate) use include::ReadFile;
 pub(crate) use interpreter::Interpreter;
 pub(crate) use json_path::JsonPath;
 pub(crate) use names::CHANGES;
@@ -129,13 +128,13 @@ pub(crate) struct OutputDeclaration {
 
 /// Reads a workflow file that includes no others, YAML or JSON.
 pub(crate) fn parse(file: &RelPath, bytes: &[u8]) -> Parsed {
-    parse_with(file, bytes, &NoFiles)
+    parse_with(file, bytes, &|_| Err("cannot be read here".to_owned()))
 }
 
 /// Reads a workflow file, YAML or JSON, with the files that it includes.
-pub(crate) fn parse_with(file: &RelPath, bytes: &[u8], files: &dyn Files) -> Parsed {
+pub(crate) fn parse_with(file: &RelPath, bytes: &[u8], read_file: ReadFile<'_>) -> Parsed {
     match parse_definition(bytes) {
-        Ok(root) => parse_tree((file, bytes), &root, files),
+        Ok(root) => parse_tree((file, bytes), &root, read_file),
         Err(error) => {
             let mut problems = Problems::of(file);
             problems.add(error.place, error.message, "correct the syntax");
@@ -152,9 +151,9 @@ pub(crate) fn parse_with(file: &RelPath, bytes: &[u8], files: &dyn Files) -> Par
     }
 }
 
-fn parse_tree((file, bytes): (&RelPath, &[u8]), root: &Node, files: &dyn Files) -> Parsed {
+fn parse_tree((file, bytes): (&RelPath, &[u8]), root: &Node, read_file: ReadFile<'_>) -> Parsed {
     let mut problems = Problems::of(file);
-    let mut includes = Includes::of(file, files, parse::workflow);
+    let mut includes = Includes::of(file, read_file, parse::workflow);
     let stem = file.name().rsplit_once('.').map_or(file.name(), |(stem, _)| stem);
     let is_prodigy = prodigy::is_prodigy(root);
     let rewritten = if is_prodigy {

@@ -88,21 +88,14 @@ pub(super) fn changed_outline(files: &FileSet, session: &Session) -> Option<Outl
     Some(Outline::of(&parsed.workflow?, parsed.sha256))
 }
 
-/// The files that the workflow file of a session included when it began.
-struct Included<'a> {
-    files: &'a FileSet,
-    header: &'a Header,
-}
-
-impl workflow::Files for Included<'_> {
-    fn read(&self, path: &RelPath) -> Result<Vec<u8>, String> {
-        if !self.header.included.contains(path) {
-            return Err("was not included when the run began".to_owned());
-        }
-        let shown = paths::folder_of(&self.files.state).and_then(|folder| paths::included(&folder, path));
-        let bytes = shown.and_then(|shown| self.files.bytes(&shown));
-        bytes.map(<[u8]>::to_vec).ok_or_else(|| "cannot be read".to_owned())
+/// Returns the content of a file that the workflow file of a session includes, if it did when the session began.
+fn included(files: &FileSet, header: &Header, path: &RelPath) -> Result<Vec<u8>, String> {
+    if !header.included.contains(path) {
+        return Err("was not included when the run began".to_owned());
     }
+    let shown = paths::folder_of(&files.state).and_then(|folder| paths::included(&folder, path));
+    let bytes = shown.and_then(|shown| files.bytes(&shown));
+    bytes.map(<[u8]>::to_vec).ok_or_else(|| "cannot be read".to_owned())
 }
 
 /// Returns the workflow file of a session as it is now, unless it is as it was recorded.
@@ -110,7 +103,7 @@ fn changed(files: &FileSet, header: &Header, bytes: &[u8], recorded: &str) -> Op
     if header.included.is_empty() && sha256_hex(bytes) == recorded {
         return None;
     }
-    let parsed = workflow::parse_with(&header.workflow.file, bytes, &Included { files, header });
+    let parsed = workflow::parse_with(&header.workflow.file, bytes, &|path| included(files, header, path));
     (parsed.sha256 != recorded).then_some(parsed)
 }
 

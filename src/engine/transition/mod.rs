@@ -469,4 +469,6 @@ mod admission_tests;
 #[cfg(test)]
 mod decide_tests;
 #[cfg(test)]
+mod finish_tests;
+#[cfg(test)]
 mod tests;

@@ -144,7 +144,7 @@ pub(crate) struct SessionItem {
     /// `build[linux]`: the step and the item.
     pub(crate) id: String,
     pub(crate) status: Status,
-    /// The worktree that it has, not merged or with uncommitted files; absolute. Left out if there is none.
+    /// The worktree that it has, not merged or with uncommitted files; absolute. Left out if it has no such worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<String>,
     /// Why it failed. Left out if it did not.
