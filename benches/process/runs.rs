@@ -18,7 +18,7 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
             command.arg(&records);
             command
         };
-        let run = || tools.piton(&folder, &["run", "w.yml"]);
+        let run = || tools.piton(&folder, &["run", "w.yml", "--no-worktree"]);
         let contenders = vec![
             Contender::new(format!("C floor, {steps} shell steps"), &floor),
             Contender::piton(format!("run, {steps} shell steps"), &run).may_take(Budget::times(Line::Runner, 1.5, 0)),

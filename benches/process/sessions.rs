@@ -54,7 +54,7 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
 /// Runs a workflow that fails at its last step; returns its folder and how many milliseconds it took.
 fn interrupted(scratch: &Scratch, tools: &Tools, name: &str, text: &str) -> (PathBuf, f64) {
     let folder = scratch.script(name, text);
-    let mut command = tools.piton(&folder, &["run", "w.yml", "--quiet"]);
+    let mut command = tools.piton(&folder, &["run", "w.yml", "--quiet", "--no-worktree"]);
     let start = Instant::now();
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     let took = start.elapsed().as_secs_f64() * 1_000.0;

@@ -178,6 +178,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     inputs::values(&workflow.inputs, &start.inputs)?;
     // Before a session and a worktree are made, which would stay.
     secrets::fetch(&workflow.secrets, &run_environment.project.root)?;
+    check_worktree(&run_environment.project, start)?;
     if start.dry_run {
         let root = &run_environment.project.root;
         let new = NewRun {
@@ -195,10 +196,26 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     let id = header.session.clone();
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
-    for text in warnings::at_start(&header, start.in_place) {
+    for text in warnings::at_start(&header) {
         console.tell(&Event::Warning { text: &text });
     }
     drive_session(&run_environment, home.root(), &id, &asked, console)
+}
+
+/// Refuses a run in a worktree where there can be none: a person says that the steps may work in the folder itself.
+fn check_worktree(project: &Project, start: &StartRequest) -> Result<(), RunError> {
+    let has_commit = || {
+        let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root));
+        head.is_some_and(|head| head.sha.is_some())
+    };
+    let (message, first) = match &project.git {
+        _ if start.in_place => return Ok(()),
+        None => (format!("a worktree needs git, and {} is in no repository", project.root), "git init, commit"),
+        Some(_) if has_commit() => return Ok(()),
+        Some(_) => ("a worktree needs a commit, and this repository has none yet".to_owned(), "git commit"),
+    };
+    let in_place = format!("to work in the folder itself: `piton run {} --no-worktree`", quoted(&start.file));
+    Err(RunError::new(ProblemKind::No, message, [in_place, format!("or: {first}, then run the command again")]))
 }
 
 /// Resumes a session.
@@ -221,13 +238,7 @@ fn begin(
     let now = run_environment.ticker.now().now;
     let id = store::sessions::new_id(now);
     let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root)).unwrap_or_default();
-    let in_worktree = !start.in_place && project.git.is_some();
-    if in_worktree && head.sha.is_none() {
-        let message = "a worktree needs a commit, and this repository has none yet";
-        let hints =
-            ["git commit, then run the command again".to_owned(), "or run it in place: --no-worktree".to_owned()];
-        return Err(RunError::new(ProblemKind::No, message, hints));
-    }
+    let in_worktree = !start.in_place;
     let header = Header {
         format: FORMAT,
         session: id.clone(),

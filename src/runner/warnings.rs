@@ -7,12 +7,9 @@ use crate::model::plural;
 use crate::store;
 use crate::store::worktree;
 
-/// Returns what a person may not expect of a new run: that there is no worktree, changes that it does not see, work that is not merged.
-pub(super) fn at_start(header: &Header, in_place: bool) -> Vec<String> {
-    let (Some(_), Some(branch)) = (&header.worktree, &header.branch) else {
-        let text = "a worktree needs git: the steps work in the folder itself, as with --no-worktree";
-        return if in_place { Vec::new() } else { vec![text.to_owned()] };
-    };
+/// Returns what a person may not expect of a new run: changes that its worktree does not have, work that is not merged.
+pub(super) fn at_start(header: &Header) -> Vec<String> {
+    let Some(branch) = header.worktree.as_ref().and(header.branch.as_ref()) else { return Vec::new() };
     let mut warnings = Vec::new();
     let changed = worktree::changed_tracked(&header.root).unwrap_or(0);
     if changed > 0 {

@@ -473,7 +473,7 @@ fn a_workflow_in_either_folder_is_shown_validated_started_and_run_by_its_name() 
     assert!(unknown.to_string().contains("in piton: broken, nightly, plain"), "{unknown}");
     let needed = piton(&sandbox, &["run", "plain", "--dry-run"]).expect_code(2);
     assert!(needed.to_string().contains("the input `word` is needed"), "{needed}");
-    piton(&sandbox, &["run", "plain", "--input", "word=there"]).expect_code(0);
+    piton(&sandbox, &["run", "plain", "--input", "word=there", "--no-worktree"]).expect_code(0);
     assert_eq!(sandbox.read("plain.txt"), "there\n");
     piton(&sandbox, &["start", "nightly", "--feature", "x", "--input", "word=hello"]).expect_code(0);
     piton(&sandbox, &["exec", "say"]).expect_code(0);

@@ -274,7 +274,7 @@ pub(super) fn aios() -> Story {
 /// Two steps of the runner, with one output file each; the next call resumes the session, or makes one.
 pub(super) fn run() -> Story {
     Story {
-        then: vec![Command::new(&["resume", "--yes"]), Command::new(&["run", "w.yml"])],
+        then: vec![Command::new(&["resume", "--yes"]), Command::new(&["run", "w.yml", "--no-worktree"])],
         shape: Shape::InTurn,
         ..Story::of(
             "run, two steps",
@@ -286,7 +286,7 @@ pub(super) fn run() -> Story {
             );
                 sandbox
             },
-            Command::new(&["run", "w.yml"]),
+            Command::new(&["run", "w.yml", "--no-worktree"]),
         )
     }
 }

@@ -55,7 +55,7 @@ fn a_value_of_args_swallows_no_option() {
 /// Starts the workflow by a shell line, waits for its first execution, and sends a signal.
 fn signalled(stage: &Stage, prefix: &str) -> (i32, String) {
     let program = env!("CARGO_BIN_EXE_piton");
-    let line = format!("{prefix} exec {program} run w.yml");
+    let line = format!("{prefix} exec {program} run w.yml --no-worktree");
     let mut child = stage.sandbox.tool("/bin/sh", ["-c", &line]).env("PITON_HOME", stage.state().as_str()).spawn();
     until("the step runs", || stage.count("begun") == 1);
     run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -HUP {}", child.id())], &[]);

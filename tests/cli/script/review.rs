@@ -109,12 +109,18 @@ merge:
 
 ///
 #[test]
-fn outside_of_git_a_run_says_that_it_has_no_worktree() {
-    let stage = Stage::in_place("- shell: echo here >> LOG\n");
-    let (output, _) = stage.run(&[]);
-    assert!(output.expect_code(0).stderr.contains("a worktree needs git: the steps work in the folder itself"));
-    let (output, _) = stage.run(&["--no-worktree"]);
-    assert!(!output.expect_code(0).stderr.contains("a worktree needs git"));
+fn outside_of_git_a_run_needs_a_word_to_work_in_the_folder_itself() {
+    let sandbox = crate::support::Sandbox::new();
+    sandbox.file("w.yml", "steps: [{shell: echo > made}]\n");
+    for more in [&[][..], &["--dry-run"], &["--yes"]] {
+        let refused = sandbox.piton([&["run", "w.yml"], more].concat()).run().expect_code(1);
+        assert!(refused.to_string().contains("a worktree needs git, and $ROOT is in no repository"), "{refused}");
+        assert!(refused.to_string().contains("`piton run w.yml --no-worktree`"), "{refused}");
+        assert!(!sandbox.exists("made"));
+    }
+    sandbox.piton(["list"]).run().expect_code(3);
+    sandbox.piton(["run", "w.yml", "--no-worktree"]).run().expect_code(0);
+    assert!(sandbox.exists("made"));
 }
 
 ///

@@ -10,21 +10,23 @@ use crate::support::Sandbox;
 /// A sandbox with a workflow in it.
 pub(super) struct Stage {
     pub(super) sandbox: Sandbox,
+    /// Whether it is outside of git.
+    is_plain: bool,
 }
 
 impl Stage {
     /// Makes a repository with this workflow file in it.
     pub(super) fn new(workflow: &str) -> Self {
-        Self::on(Sandbox::with_git(), workflow)
+        Self::on(Sandbox::with_git(), workflow, false)
     }
 
     /// Makes a plain folder with this workflow file in it; there are no worktrees then.
     pub(super) fn in_place(workflow: &str) -> Self {
-        Self::on(Sandbox::new(), workflow)
+        Self::on(Sandbox::new(), workflow, true)
     }
 
-    fn on(sandbox: Sandbox, workflow: &str) -> Self {
-        let stage = Self { sandbox };
+    fn on(sandbox: Sandbox, workflow: &str, is_plain: bool) -> Self {
+        let stage = Self { sandbox, is_plain };
         for (name, program) in
             [("sleep", "/bin/sleep"), ("cat", "/bin/cat"), ("rm", "/bin/rm"), ("head", "/usr/bin/head")]
         {
@@ -72,8 +74,14 @@ impl Stage {
         self.executions().iter().filter(|line| *line == step).count()
     }
 
-    /// Calls piton with its state home in the sandbox.
+    /// Calls piton with its state home in the sandbox. Outside of git the workflow file is run in place.
     pub(super) fn piton<'a>(&'a self, arguments: impl IntoIterator<Item = &'a str>) -> Program<'a> {
+        let mut arguments: Vec<&str> = arguments.into_iter().collect();
+        let is_new = arguments.contains(&"run") && arguments.iter().any(|word| word.ends_with(".yml"));
+        if is_new && self.is_plain && !arguments.contains(&"--no-worktree") {
+            let at = arguments.iter().position(|word| *word == "run").map_or(0, |at| at + 1);
+            arguments.insert(at, "--no-worktree");
+        }
         self.sandbox.piton(arguments).real_clock().env("PITON_HOME", self.state().as_str())
     }
 
