@@ -13,6 +13,7 @@ use super::output::Tone;
 use super::progress::Progress;
 use super::render;
 use super::shared_args::Global;
+use crate::model::Context;
 use crate::model::Document;
 use crate::model::human_duration;
 use crate::model::plural;
@@ -248,6 +249,10 @@ impl runner::Console for Screen {
                 }
             }
         }
+    }
+
+    fn brief(&self, context: &Context) -> String {
+        render::context(context)
     }
 
     fn ask(&self, question: &str, signals: Option<&runner::Signals>) -> Option<String> {

@@ -9,12 +9,14 @@
 //!   project). From the log, `engine::cause` determines what cut a run off.
 //! - `start`: what a new session is told, and the context after a compaction.
 //! - `agent`: the brief that a subagent is given, and the report that it ends with.
+//! - `child`: the client as the agent of a step that `piton run` carries out.
 //! - `prompt`: the heartbeat, and reminders: of a failed turn, and of an agent that ended although its step did not.
 //! - `guard`: whether a task of the client may be completed, where the person asked for that.
 //! - `permission`: what the client need not ask the person about.
 //! - `statusline`: the line for the client's status line.
 
 mod agent;
+mod child;
 mod guard;
 mod input;
 mod permission;
@@ -25,6 +27,7 @@ mod statusline;
 
 use crate::model::Context;
 use crate::ops::Request;
+use crate::store;
 use input::Input;
 use session::Session;
 
@@ -72,6 +75,9 @@ pub(crate) fn handle(event: &str, text: &str, request: &Request, read: ReadCall)
 
 fn answer(event: &str, text: &str, request: &Request, read: ReadCall) -> Option<Answer> {
     let input = Input::parse(text)?;
+    if let Some(brief) = store::brief_of_step() {
+        return child::answer(event, &input, request, &brief);
+    }
     match event {
         "session-start" => start::begins(&Session::open_anywhere(&input, request)?, &input),
         "prompt" => prompt::submitted(&Session::known(&input, request)?, &input),

@@ -103,7 +103,7 @@ impl AgentReport {
         Some(Self {
             step: line_of(Key::Step),
             status,
-            summary: text_of(Key::Summary).map(|text| shortened(&text, SUMMARY_CHARS)),
+            summary: text_of(Key::Summary).map(|text| short_summary(&text)),
             files: line_of(Key::Files),
             tests: line_of(Key::Tests),
             verdict: ReviewVerdict::ALL.iter().copied().find(|word| Some(word.as_str()) == verdict.as_deref()),
@@ -162,8 +162,9 @@ fn is_said(text: &str) -> bool {
     !matches!(text.trim_end_matches('.').to_ascii_lowercase().as_str(), "" | "-" | "none" | "n/a")
 }
 
-fn shortened(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
+/// Cuts a summary off after 2,000 characters, and says so.
+pub(crate) fn short_summary(text: &str) -> String {
+    match text.char_indices().nth(SUMMARY_CHARS) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}{CUT_OFF}", &text[..end]),
     }

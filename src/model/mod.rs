@@ -59,7 +59,7 @@ pub(crate) mod testing;
 mod text;
 mod time;
 
-pub(crate) use agent_report::{AgentReport, AgentStatus, RESULT_LIMIT, result_of};
+pub(crate) use agent_report::{AgentReport, AgentStatus, RESULT_LIMIT, result_of, short_summary};
 pub(crate) use change::{Change, ChangeKind, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use claude_work::{ClaudeWork, DeniedTool};
 pub(crate) use commit_names::CommitName;

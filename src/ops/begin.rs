@@ -11,7 +11,6 @@ use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
 use super::locked_run::LockedRun;
 use super::locked_run::Written;
-use super::locked_run::check_not_session;
 use super::log;
 use super::opened_run::OpenedRun;
 use super::plan;
@@ -80,7 +79,6 @@ pub(crate) fn begin(
         configured::approve(ctx, &location)?;
     }
     let locked = LockedRun::open(ctx, &location)?;
-    check_not_session(&locked.opened)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
     let evidence = ctx.workspace_evidence(&locked.opened);
     let limits = ChangeLimits { rebegin: request.rebegin, ..locked.limits() };
@@ -91,6 +89,7 @@ pub(crate) fn begin(
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
     let (step, part) = (step.clone(), part.clone());
     check_no_command(run, &step)?;
+    check_for_agents(run, &step)?;
     check_variables(&locked.opened, run, &step)?;
     check_uses(&locked.opened, run, &step)?;
     let change = locked.stamped(kind);
@@ -162,6 +161,25 @@ fn check_no_command(run: &Run, step: &StepId) -> Result<(), OpError> {
     let command = format!("piton exec {} --run {}", engine::quoted(step.as_str()), engine::quoted(run.id.as_str()));
     let message = format!("{step} is a command, which piton runs itself");
     Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![command] }))
+}
+
+/// Refuses to begin a step of a workflow file that is no work for an agent, or more than that.
+fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
+    let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Script) else { return Ok(()) };
+    let what = match script::is_for_an_agent(&step.definition) {
+        true => script::unattended_key(&step.definition).map(|key| format!("has `{key}`")),
+        false => Some("is a command".to_owned()),
+    };
+    let Some(what) = what else { return Ok(()) };
+    let message = format!("step {} {what}, which only `piton run` carries out", step.id);
+    let id = engine::quoted(run.id.as_str());
+    let by_hand =
+        format!("for a step that was done by hand: `piton finish {} --run {id}`", engine::quoted(step.id.as_str()));
+    Err(OpError::Refused(Refusal {
+        kind: RefusalKind::No,
+        message,
+        hints: vec![format!("piton resume {id}"), by_hand],
+    }))
 }
 
 /// Refuses to begin a step of a workflow file whose instructions have a variable without a value.

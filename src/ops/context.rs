@@ -1,5 +1,7 @@
 //! `context`: what the agent of a step needs to know.
 
+use camino::Utf8Path;
+
 use super::Exit;
 use super::OpError;
 use super::client_sessions::SessionFilter;
@@ -7,6 +9,7 @@ use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
+use super::project_context::Request;
 use super::report::Body;
 use super::report::Report;
 use super::select;
@@ -17,7 +20,12 @@ use crate::model::Context;
 use crate::model::Next;
 use crate::model::Run;
 use crate::model::RunStatus;
+use crate::model::StepId;
+use crate::model::Timestamp;
 use crate::model::Verdict;
+
+/// Size limit of a brief in bytes, unless the caller names another.
+pub(crate) const BRIEF_BYTES: usize = 4_096;
 
 impl Body for Context {
     const SCHEMA: &'static str = "context/2";
@@ -54,6 +62,13 @@ pub(crate) fn context(
         false => assemble(&opened, run, &planned, &next, budget),
     };
     Ok(Report { exit: Exit::Ok, body: context, findings: planned.findings })
+}
+
+/// Assembles the brief of a step of a run of a workflow file, by the folder of its records.
+pub(crate) fn brief_of(records: &Utf8Path, step: &StepId, now: Timestamp) -> Result<Context, OpError> {
+    let (run, now) = (Some(records.as_str().to_owned()), Some(now.to_string()));
+    let ctx = ProjectContext::open(&Request { run, now, ..Request::default() })?;
+    context(&ctx, Some(step.as_str()), BRIEF_BYTES, false).map(|report| report.body)
 }
 
 /// Tells whether a session of the client has nothing left to do and may be continued with its brief.

@@ -5,7 +5,6 @@ use super::change::masked;
 use super::change::report;
 use super::locked_run::LockedRun;
 use super::locked_run::Written;
-use super::locked_run::check_not_session;
 use super::plan;
 use super::project_context::ProjectContext;
 use super::report::CheckpointReport;
@@ -36,7 +35,6 @@ pub(crate) struct DecisionRequest {
 pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<Report<CheckpointReport>, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
-    check_not_session(&locked.opened)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
     let decision = Decision {
         step: Some(plan::resolve(run, &request.step)?),

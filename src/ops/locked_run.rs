@@ -29,12 +29,12 @@ use crate::model::Outcome;
 use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::Run;
-use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::clean_line;
 use crate::store;
 use crate::store::CheckpointMeta;
+use crate::store::Environment;
 use crate::store::RunLock;
 use crate::store::StoreError;
 
@@ -98,6 +98,7 @@ impl<'a> LockedRun<'a> {
     /// Locks the run and loads it under the lock.
     pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
         client_sessions::check_writable(ctx, location)?;
+        check_not_its_child(&ctx.environment, &location.candidate.name).map_err(OpError::Refused)?;
         let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
         // After waiting for the lock, the time is read again.
         let clock = ctx.later();
@@ -371,24 +372,11 @@ fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Resu
     Ok(())
 }
 
-/// Refuses to begin a step of a session by hand: the runner begins each of its steps itself.
-pub(super) fn check_not_session(opened: &OpenedRun) -> Result<(), OpError> {
-    if !opened.loaded.is_unattended {
-        return Ok(());
-    }
-    let name = engine::quoted(&opened.candidate.name);
-    let hints = match opened.loaded.run.as_ref().map(|run| run.status) {
-        Some(RunStatus::Completed | RunStatus::Aborted | RunStatus::Archived) => {
-            vec![format!("to run it again from its first step: `piton resume {name} --force`")]
-        }
-        Some(RunStatus::Active | RunStatus::Paused) | None => vec![
-            format!("piton resume {name}"),
-            format!("for a step that was done by hand: `piton finish STEP --run {name}`"),
-        ],
-    };
-    Err(OpError::Refused(Refusal {
-        kind: RefusalKind::No,
-        message: format!("{} is a session of `piton run`, which begins its steps itself", opened.candidate.name),
-        hints,
-    }))
+/// Refuses to a child of a step that the runner carries out to change the run: the runner records the step.
+pub(crate) fn check_not_its_child(environment: &Environment, run: &str) -> Result<(), Refusal> {
+    let Some((_, step)) = environment.step.as_ref().filter(|(own, _)| own == run) else { return Ok(()) };
+    let message =
+        format!("`piton run` carries out step {step} of {run} and records it; this process is part of that step");
+    let hints = vec!["end your last message with the report that the brief asks for".to_owned()];
+    Err(Refusal { kind: RefusalKind::Conflict, message, hints })
 }

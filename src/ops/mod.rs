@@ -96,6 +96,7 @@ pub(crate) use cleanup::cleanup;
 pub(crate) use client_sessions::notice as session_notice;
 #[cfg(any(test, fuzzing))]
 pub(crate) use context::assemble_native;
+pub(crate) use context::brief_of;
 pub(crate) use context::context;
 pub(crate) use context::session_brief;
 pub(crate) use decide::DecisionRequest;
@@ -120,6 +121,7 @@ pub(crate) use list::ListReport;
 pub(crate) use list::list;
 pub(crate) use list::summary;
 pub(crate) use list::waiting;
+pub(crate) use locked_run::check_not_its_child;
 pub(crate) use open_steps::OpenStep;
 pub(crate) use open_steps::OpenSteps;
 pub(crate) use open_steps::open_steps;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::OpError;
 use super::agent_report;
 use super::context;
+use super::context::BRIEF_BYTES;
 use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
@@ -21,9 +22,6 @@ use crate::model::StepId;
 use crate::store;
 use crate::store::RunLock;
 use crate::store::briefs::BriefFile;
-
-/// Size limit of a brief in bytes, unless the caller names another.
-pub(crate) const BRIEF_BYTES: usize = 4_096;
 
 /// A run with the steps that the caller has in progress.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::OpError;
 use super::opened_run::OpenedRun;
+use crate::dialect::script;
 use crate::dialect::script::record::Source;
 use crate::document::json_value;
 use crate::engine::Refusal;
@@ -26,7 +27,6 @@ use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
-use crate::model::StepKind;
 use crate::schema;
 use crate::store;
 use crate::store::Project;
@@ -126,31 +126,9 @@ pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
             let why = "it is a secret, of the environment, or from git";
             return Some(format!("the instructions of step {id} have `${{{name}}}`, which no brief shows: {why}"));
         }
-        let key = unattended_key(step)?;
+        let key = script::unattended_key(&step.canonical)?;
         Some(format!("`{key}` of step {id}, which is for an agent, is for `piton run`"))
     })
-}
-
-/// Returns a key of a step that only `piton run` carries out.
-fn unattended_key(step: &Step) -> Option<&'static str> {
-    let keys = [
-        ("when", step.when.is_some()),
-        ("if_skipped", step.runs_if_skipped),
-        // The default is for what Piton runs.
-        ("timeout", step.timeout.is_some() && !step.has_default_timeout && step.kind() != StepKind::Gate),
-        ("retry", step.retry.is_some()),
-        ("capture", step.capture.is_some()),
-        ("output_file", step.output_file.is_some()),
-        ("finds", !step.finds.is_empty()),
-        ("interpreter", step.interpreter.is_some()),
-        ("env", !step.env.is_empty()),
-        ("working_dir", step.working_dir.is_some()),
-        ("on_failure", step.on_failure.is_some()),
-        ("on_success", !step.on_success.is_empty()),
-        ("commit_required", step.commit_required),
-        ("pool", step.pool.is_some()),
-    ];
-    keys.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key)
 }
 
 /// Returns the text of a workflow: a built-in one, else one of the project.

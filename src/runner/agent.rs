@@ -1,5 +1,8 @@
 //! Steps for agents, unattended: `claude -p` gets what the brief of the step says, and its last message ends with the report.
 
+use serde_json::Value;
+
+use super::claude::Prompt;
 use super::retry::Failure;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
@@ -7,27 +10,29 @@ use super::step_executor::refused;
 use super::step_executor::rejected;
 use crate::dialect::script;
 use crate::engine;
+use crate::model;
 use crate::model::AgentReport;
 use crate::model::AgentStatus;
+use crate::model::Context;
+use crate::model::StepId;
 use crate::model::StepKind;
+use crate::store;
 use crate::workflow::AgentWork;
-use crate::workflow::ClaudeOptions;
 use crate::workflow::Step;
 
 impl StepExecutor<'_> {
     /// Has an agent do a step. A review without a verdict failed; it is never an approval.
     pub(super) fn agent(&mut self, step: &Step, work: &AgentWork) -> Result<StepOutcome, Failure> {
         let prompt = self.prompt_of(step, work)?;
-        let mut words = super::claude::words(&prompt, &ClaudeOptions::default(), None);
-        if let Some(agent) = &work.agent
-            && super::files::is_agent_defined(&self.folder, agent)
-        {
-            let at = words.len() - 1;
-            words.insert(at, format!("--agent={agent}"));
-        }
+        let agent = work.agent.as_deref().filter(|agent| super::files::is_agent_defined(&self.folder, agent));
+        // Where it is found again after a compaction.
+        let id = self.id_of(step);
+        let path = self.context.ledger().write_brief(&id, &prompt).map_err(|error| refused(error.to_string()))?;
         let was = std::mem::replace(&mut self.keeps_stdout, true);
-        let done = self.run_command(step, words, Vec::new(), true);
+        let prompt = Prompt { text: &prompt, agent };
+        let done = self.ask_claude(step, prompt, &work.options, &[store::brief_variable(&path)]);
         self.keeps_stdout = was;
+        self.context.ledger().remove_brief(&id);
         let mut produced = match done? {
             StepOutcome::Completed(produced) => produced,
             done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
@@ -46,25 +51,56 @@ impl StepExecutor<'_> {
         if let Some(problem) = problem {
             return Err(rejected(problem.to_owned()));
         }
-        produced.summary = report.as_ref().and_then(|report| report.summary.clone());
+        let sends_back = report.as_ref().and_then(|report| report.verdict).is_some_and(|verdict| !verdict.approves());
+        produced.summary = report.as_ref().and_then(|report| report.text(!sends_back));
+        if self.item.is_some() {
+            self.said.extend(produced.summary.as_deref().map(|said| self.context.masks.hide(said)));
+        }
         produced.report = report;
         Ok(StepOutcome::Completed(produced))
     }
 
+    /// Returns the brief of the step, as an agent that a session starts gets it. Inside a loop it is the brief of the loop, with what is to be
+    /// done for the item.
     fn prompt_of(&self, step: &Step, work: &AgentWork) -> Result<String, Failure> {
-        let instructions = work.instructions.as_ref().map(|told| self.render(&told.template)).transpose()?;
+        let brief = self.brief.as_ref().ok_or_else(|| refused("it has no brief".to_owned()))?;
+        let told = work.instructions.as_ref().map(|told| self.render(&told.template)).transpose()?;
+        let told = told.filter(|told| !told.is_empty()).into_iter();
+        let files = script::written(step.outputs.iter().map(|output| &output.path));
+        let instructions: Vec<String> = told.chain(files).chain(script::wanted_result(&step.canonical)).collect();
         let ledger = self.context.ledger();
         let run = ledger.run();
-        let recorded = run.step(&step.id);
-        let mut parts = vec![format!("Do step {} of the workflow {}: {}.", step.id, run.workflow, step.title)];
-        parts.extend(instructions.filter(|told| !told.is_empty()));
-        parts.extend(script::written(step.outputs.iter().map(|output| &output.path)));
-        parts.extend(script::wanted_result(&step.canonical));
-        if let Some(error) = recorded.and_then(|step| step.error.as_deref()) {
-            parts.push(format!("Address what the last attempt left open:\n{error}"));
-        }
-        let contract = recorded.map(engine::agent_contract).unwrap_or_default();
-        parts.push(format!("When you are done, {contract}"));
-        Ok(parts.join("\n\n"))
+        let top = run.step(&brief.step).ok_or_else(|| refused("the run has no such step".to_owned()))?;
+        let context = match &self.item {
+            None => Context {
+                instructions: instructions.join("\n"),
+                report: engine::agent_contract(top),
+                ..brief.as_ref().clone()
+            },
+            Some(_) => {
+                let id = self.id_of(step);
+                let report = engine::agent_contract(&model::Step { id: id.clone(), ..top.clone() });
+                Context {
+                    title: step.given_title().map_or_else(|| id.to_string(), str::to_owned),
+                    step: id,
+                    agent: work.agent.clone(),
+                    instructions: instructions.join("\n"),
+                    report,
+                    agent_context: Value::Null,
+                    ..brief.as_ref().clone()
+                }
+            }
+        };
+        let brief = self.context.console.brief(&context);
+        Ok(format!("Do step {} of the run {}. This is its brief:\n\n{brief}", context.step, run.id))
+    }
+
+    /// Returns the id of a step, for an item `build[linux]`, in a group `build[linux].test`.
+    fn id_of(&self, step: &Step) -> StepId {
+        let (Some(item), Some(top)) = (&self.item, &self.workflow_step) else { return step.id.clone() };
+        let of_item = script::item_id(top.as_str(), &item.name);
+        let inner = step.id.as_str();
+        let inner = inner.strip_prefix(&format!("{top}.")).unwrap_or(inner);
+        StepId::new(if inner == "1" { of_item } else { format!("{of_item}.{inner}") })
     }
 }

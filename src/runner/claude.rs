@@ -10,8 +10,16 @@ use crate::model::DeniedTool;
 use crate::model::clean_line;
 use crate::workflow::ClaudeOptions;
 
+/// What `claude` is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prompt<'a> {
+    pub(super) text: &'a str,
+    /// The agent of the client that is asked, if it has a definition.
+    pub(super) agent: Option<&'a str>,
+}
+
 /// Returns the command line for a prompt; `session` is the conversation that it continues.
-pub(super) fn words(prompt: &str, options: &ClaudeOptions, session: Option<&str>) -> Vec<String> {
+pub(super) fn words(prompt: Prompt<'_>, options: &ClaudeOptions, session: Option<&str>) -> Vec<String> {
     let mut words: Vec<String> =
         ["claude", "-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).to_vec();
     let turns = options.max_turns.map(|turns| turns.to_string());
@@ -25,14 +33,15 @@ pub(super) fn words(prompt: &str, options: &ClaudeOptions, session: Option<&str>
         ("--max-turns", turns),
         ("--max-budget-usd", budget),
         ("--resume", session.map(str::to_owned)),
+        ("--agent", prompt.agent.map(str::to_owned)),
     ] {
         // In one word, so that a flag that takes several values does not take the prompt.
         words.extend(value.map(|value| format!("{flag}={value}")));
     }
-    if prompt.starts_with('-') {
+    if prompt.text.starts_with('-') {
         words.push("--".to_owned());
     }
-    words.push(prompt.to_owned());
+    words.push(prompt.text.to_owned());
     words
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::claude;
+use super::claude::Prompt;
 use super::console::Event;
 use super::retry::Failure;
 use super::step_executor::StepExecutor;
@@ -13,7 +14,7 @@ use super::step_executor::StepOutcome;
 use super::step_executor::refused;
 use crate::model::ClaudeWork;
 use crate::workflow::Claude;
-use crate::workflow::Command;
+use crate::workflow::ClaudeOptions;
 use crate::workflow::Conversation;
 use crate::workflow::Step;
 
@@ -23,17 +24,28 @@ const NO_CONVERSATION: &str = "No conversation found";
 impl StepExecutor<'_> {
     pub(super) fn claude(&mut self, step: &Step, claude: &Claude) -> Result<StepOutcome, Failure> {
         let prompt = self.render(&claude.prompt)?;
-        let session = self.conversation(step, &claude.options.conversation)?;
-        let words = claude::words(&prompt, &claude.options, session.as_deref());
-        match self.run_command(step, words, Vec::new(), true) {
+        self.ask_claude(step, Prompt { text: &prompt, agent: None }, &claude.options, &[])
+    }
+
+    /// Calls `claude` with a prompt, in the conversation that the options name.
+    pub(super) fn ask_claude(
+        &mut self,
+        step: &Step,
+        prompt: Prompt<'_>,
+        options: &ClaudeOptions,
+        env: &[(String, String)],
+    ) -> Result<StepOutcome, Failure> {
+        let session = self.conversation(step, &options.conversation)?;
+        let words = claude::words(prompt, options, session.as_deref());
+        match self.run_command(step, words, env.to_vec(), true) {
             Err(failure)
-                if claude.options.conversation == Conversation::OfTries
+                if options.conversation == Conversation::OfTries
                     && session.is_some()
                     && failure.message.contains(NO_CONVERSATION) =>
             {
                 let text = format!("The conversation of step {} is gone; a new one begins", step.id);
                 self.context.console.tell(&Event::Note { text: &text });
-                self.run_command(step, claude::words(&prompt, &claude.options, None), Vec::new(), true)
+                self.run_command(step, claude::words(prompt, options, None), env.to_vec(), true)
             }
             done => done,
         }
@@ -87,7 +99,7 @@ impl StepExecutor<'_> {
         let denied = work.denials_in_words();
         let rules: Vec<String> = work.missing_rules().iter().map(|rule| format!("\"{rule}\"")).collect();
         let allow = format!("to allow it: `allowed_tools: [{}]`", rules.join(", "));
-        let fails = matches!(&step.command, Command::Claude(claude) if claude.options.fails_on_denied);
+        let fails = step.claude_options().is_some_and(|options| options.fails_on_denied);
         if is_all {
             return Err(refused(format!("every tool call was denied: {denied}; {allow}")));
         }

@@ -1,3 +1,4 @@
+use super::Prompt;
 use super::Reader;
 use super::Shown;
 use super::words;
@@ -37,10 +38,14 @@ fn errors_of_the_service_are_found() {
     }
 }
 
+const fn prompt(text: &str) -> Prompt<'_> {
+    Prompt { text, agent: None }
+}
+
 #[test]
 fn a_prompt_is_never_an_option() {
-    assert_eq!(words("/fix all", &ClaudeOptions::default(), None).last().map(String::as_str), Some("/fix all"));
-    assert_eq!(words("-x", &ClaudeOptions::default(), None)[5..], ["--", "-x"]);
+    assert_eq!(words(prompt("/fix all"), &ClaudeOptions::default(), None).last().map(String::as_str), Some("/fix all"));
+    assert_eq!(words(prompt("-x"), &ClaudeOptions::default(), None)[5..], ["--", "-x"]);
 }
 
 #[test]
@@ -63,5 +68,5 @@ fn options_of_a_step_are_flags_before_the_prompt() {
         "--max-budget-usd=1.5",
         "/fix",
     ];
-    assert_eq!(words("/fix", &options, None)[5..], expected);
+    assert_eq!(words(prompt("/fix"), &options, None)[5..], expected);
 }

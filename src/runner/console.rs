@@ -10,6 +10,7 @@ use super::exec::Signals;
 use super::exec::Stream;
 use super::report::RunReport;
 use crate::model::ClaudeWork;
+use crate::model::Context;
 use crate::model::Timestamp;
 
 /// What an event is about: a step, or a step for an item of a `foreach`.
@@ -36,6 +37,9 @@ pub(crate) trait Console: Sync {
 
     /// Asks a person and returns the answer; `None` without a terminal, at the end of input, and when `signals` say to stop.
     fn ask(&self, question: &str, signals: Option<&Signals>) -> Option<String>;
+
+    /// Returns a brief as the text that an agent is given.
+    fn brief(&self, context: &Context) -> String;
 }
 
 /// An event of a run, as `--events` writes it: one JSON object per line.

@@ -21,7 +21,7 @@ pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<
     files.retain(|file| script::is_inside(file.name().trim_end_matches(".log"), step));
     let failed = failed_items(state, step);
     let is_of_item = |file: &RelPath| failed.iter().any(|log| file.name().trim_end_matches(".log") == log);
-    if files.iter().any(is_of_item) {
+    if !failed.is_empty() {
         files.retain(is_of_item);
     }
     let stamps = store::stamps(&files.iter().map(|file| file.under(&context.session)).collect::<Vec<_>>());

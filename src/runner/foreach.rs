@@ -30,6 +30,7 @@ use crate::model::Outcome;
 use crate::model::Status;
 use crate::model::first_names;
 use crate::model::plural;
+use crate::model::short_summary;
 use crate::workflow::Foreach;
 use crate::workflow::Items;
 use crate::workflow::JsonPath;
@@ -112,7 +113,10 @@ impl StepExecutor<'_> {
                 StepOutcome::Failed(Failure { message, ..failure.clone() })
             }
             (Some(done), None) => done,
-            (None, None) => StepOutcome::Completed(Box::default()),
+            (None, None) => {
+                let summary = self.said_of_items(step, &names);
+                StepOutcome::Completed(Box::new(StepOutput { summary, ..StepOutput::default() }))
+            }
         };
         if foreach.in_worktrees
             && matches!(done, StepOutcome::Completed(_))
@@ -121,6 +125,14 @@ impl StepExecutor<'_> {
             return Ok(end);
         }
         Ok(done)
+    }
+
+    /// Returns what agents said about the items, for the steps that build on the loop.
+    fn said_of_items(&self, step: &Step, names: &[String]) -> Option<String> {
+        let is_recorded = step.has_agent() && self.workflow_step.as_ref() == Some(&step.id);
+        let said = is_recorded.then(|| self.context.ledger().item_reports(&step.id))?;
+        let lines: Vec<String> = names.iter().filter_map(|name| Some(format!("{name}: {}", said.get(name)?))).collect();
+        (!lines.is_empty()).then(|| short_summary(&lines.join("\n")))
     }
 
     /// Returns the items. Once the loop has begun, they are the recorded ones, also where their source has changed.
@@ -266,6 +278,7 @@ impl StepExecutor<'_> {
                         (executor.locals, executor.head, executor.deadline, executor.workflow_step) =
                             (locals, head, deadline, top);
                         (executor.folder, executor.item, executor.label) = (folder, item, label);
+                        executor.brief.clone_from(&self.brief);
                         executor.in_turn(foreach_loop, results)
                     })
                 })
@@ -374,14 +387,20 @@ impl StepExecutor<'_> {
         }
         if foreach_loop.is_recorded {
             let part = Some(item.name.to_owned());
-            let outcome = Outcome { part, status, error, ..Outcome::completed(step.id.clone()) };
+            let said = std::mem::take(&mut self.said).join("\n");
+            let summary = Some(said).filter(|said| !said.is_empty());
+            let outcome = Outcome { part, status, error, summary, ..Outcome::completed(step.id.clone()) };
             let variables = match self.take_outputs() {
                 Ok(variables) => variables,
                 Err(message) => return Ok(StepOutcome::Failed(refused(message))),
             };
             let claude = std::mem::take(&mut self.work);
             let facts = Facts { variables, claude, ..Facts::default() };
-            self.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+            let mut ledger = self.context.ledger();
+            match step.has_agent() {
+                true => ledger.record_report(outcome, facts)?,
+                false => ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, false)?,
+            }
         }
         Ok(done)
     }

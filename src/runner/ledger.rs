@@ -26,6 +26,7 @@ use crate::dialect::script::snapshot;
 use crate::dialect::script::state::Phase;
 use crate::dialect::script::state::State;
 use crate::dialect::script::state::StepState;
+use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::ChangeLimits;
 use crate::engine::EffectiveStatus;
@@ -38,6 +39,7 @@ use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::Options;
+use crate::model::Outcome;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Proof;
@@ -54,7 +56,9 @@ use crate::store;
 use crate::store::Caller;
 use crate::store::CheckpointMeta;
 use crate::store::RunLock;
+use crate::store::StoreError;
 use crate::store::Ticker;
+use crate::store::briefs::BriefFile;
 use crate::workflow::Workflow;
 
 /// The number of records between two snapshots: two for each of a hundred steps.
@@ -167,11 +171,26 @@ impl Ledger {
 
     /// Admits a change and makes it durable. `force`: a person chose to repeat a finished step.
     pub(super) fn record(&mut self, kind: ChangeKind, facts: Facts, force: bool) -> Result<(), RunError> {
+        self.admit(kind, facts, (force, false))
+    }
+
+    /// Records how work of an agent ended, with what it said: that reaches the steps that build on it, as with `piton finish`.
+    pub(super) fn record_report(&mut self, outcome: Outcome, facts: Facts) -> Result<(), RunError> {
+        self.admit(ChangeKind::Finish(Box::new(outcome)), facts, (false, true))
+    }
+
+    fn admit(&mut self, kind: ChangeKind, facts: Facts, (force, is_said): (bool, bool)) -> Result<(), RunError> {
         let at = self.ticker.now().now;
         // The `retry` of a step limits its tries, not the engine.
         let guard = ChangeLimits { force, ..ChangeLimits::of(u32::MAX) };
         match self.run.admit(Change { at, kind }, guard)? {
             Admitted::Change { change, .. } => {
+                let said = if is_said { engine::statement(self.run.run(), &change) } else { None };
+                if let Some(said) = said {
+                    let lock = self.paths.lock()?;
+                    store::reports::append(&self.paths.home, &self.paths.data_dir, &[said])?;
+                    drop(lock);
+                }
                 let reopens = change.kind.reopens().to_vec();
                 if let ChangeKind::Begin { step, .. } = &change.kind {
                     std::iter::once(step).chain(&reopens).for_each(|step| self.forget_proof(step));
@@ -243,6 +262,30 @@ impl Ledger {
                 step.detail.parts = parts.collect();
                 copy(&self.state, step);
             });
+        }
+    }
+
+    /// Returns what agents said about the items of a step, by item.
+    pub(super) fn item_reports(&self, step: &StepId) -> BTreeMap<String, String> {
+        let run = self.run();
+        let statements = store::reports::read(&self.paths.home, &self.paths.data_dir, &run.id, run.dialect);
+        let said = statements.into_iter().filter_map(|statement| match statement.kind {
+            StatementKind::Report(report) if report.step == *step => Some((report.part?, report.summary?)),
+            StatementKind::Report(_) | StatementKind::Decision(_) | StatementKind::Begun(_) => None,
+        });
+        said.collect()
+    }
+
+    /// Writes the brief of a step for its agent, and returns the path.
+    pub(super) fn write_brief(&self, step: &StepId, brief: &str) -> Result<Utf8PathBuf, StoreError> {
+        let lock = RunLock::acquire(&self.paths.home, &self.paths.data_dir, self.paths.lock_timeout)?;
+        store::briefs::write(&lock, BriefFile::Brief, &self.run().id, step, brief.as_bytes())
+    }
+
+    /// Removes the brief of a step, if nothing else is at the run.
+    pub(super) fn remove_brief(&self, step: &StepId) {
+        if let Ok(lock) = self.paths.lock() {
+            store::briefs::remove(&lock, &self.run().id, step);
         }
     }
 

@@ -63,6 +63,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::mistakes;
 use crate::model::plural;
+use crate::ops;
 use crate::schema;
 use crate::store;
 use crate::store::Caller;
@@ -509,6 +510,7 @@ pub(super) fn claim(
     run_environment: &RunEnvironment,
     asked: &ResumeOptions,
 ) -> Result<(), RunError> {
+    ops::check_not_its_child(&run_environment.environment, paths.data_dir.name()).map_err(RunError::Refused)?;
     let lock = paths.lock()?;
     let command = if asked.is_new { "run" } else { "resume" };
     let (now, caller) = (run_environment.ticker.now(), run_environment.caller());

@@ -1,7 +1,7 @@
 //! Children that outlived their runner: processes that a SIGKILL left running are ended before a new run begins.
 //!
-//! Every child has an environment variable with its session and step, which its own children inherit. Unlike a file written after
-//! the start, it exists from the first moment.
+//! Every child has environment variables with its run and its step, which its own children inherit. Unlike a file written after
+//! the start, they exist from the first moment.
 
 use std::time::Duration;
 
@@ -10,16 +10,17 @@ use super::ledger::Ledger;
 use crate::model::Status;
 use crate::store;
 
-/// The variable that marks a child.
-const MARK: &str = "PITON_STEP";
+/// The variables that mark a child: its run and its step.
+const RUN: &str = "PITON_RUN";
+const STEP: &str = "PITON_STEP";
 /// How long a process has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
 /// Marks the `merge` steps, which are not steps of the workflow.
 const MERGE: &str = "merge";
 
-/// Returns the variable that marks the children of a step; `top` is its top-level step.
-pub(super) fn mark(session: &str, top: Option<&str>) -> (String, String) {
-    (MARK.to_owned(), format!("{session}:{}", top.unwrap_or(MERGE)))
+/// Returns the variables that mark the children of a step; `top` is its top-level step.
+pub(super) fn marks(session: &str, top: Option<&str>) -> [(String, String); 2] {
+    [(RUN, session), (STEP, top.unwrap_or(MERGE))].map(|(name, value)| (name.to_owned(), value.to_owned()))
 }
 
 /// Ends the processes of an earlier runner that still work on an unfinished step, and returns their ids. Background processes of
@@ -30,11 +31,11 @@ pub(super) fn end_all(ledger: &Ledger) -> Vec<u32> {
         run.steps.iter().filter(|step| step.status == Status::InProgress).map(|step| step.id.as_str()).collect();
     let is_over = run.steps.iter().all(|step| step.status.satisfies());
     let merge = is_over.then_some(MERGE);
-    let marks: Vec<String> = open.into_iter().chain(merge).map(|step| format!("{MARK}={}:{step}", run.id)).collect();
-    if marks.is_empty() {
+    let steps: Vec<String> = open.into_iter().chain(merge).map(|step| format!("{STEP}={step}")).collect();
+    if steps.is_empty() {
         return Vec::new();
     }
-    let found = store::processes_with_variable(&marks);
+    let found = store::processes_with_variables(&format!("{RUN}={}", run.id), &steps);
     exec::end_processes(&found.iter().map(|process| process.pid).collect::<Vec<_>>(), GRACE, &|at| {
         found[at].is_running()
     });

@@ -231,10 +231,7 @@ fn preview(step: &Step, known: &dyn Scope) -> StepPreview {
         attempts: tries(step),
         idempotent: step.idempotent,
         probe: step.probe.as_ref().map(filled),
-        claude: match &step.command {
-            Command::Claude(claude) => options(&claude.options),
-            _ => Vec::new(),
-        },
+        claude: step.claude_options().map(options).unwrap_or_default(),
         inside: inside(step, known),
     }
 }
@@ -325,7 +322,7 @@ fn cost<'a>(workflow: &Workflow, steps: impl Iterator<Item = &'a Step>, known: &
 fn at_most(step: &Step, known: &dyn Scope) -> Option<f64> {
     let all = |steps: &[Step]| -> Option<f64> { steps.iter().map(|step| at_most(step, known)).sum() };
     let once = match &step.command {
-        Command::Agent(_) => return None,
+        Command::Agent(work) => work.options.max_budget_usd?,
         Command::Gate(_) | Command::Shell(_) | Command::WriteFile(_) => 0.0,
         Command::Claude(claude) => claude.options.max_budget_usd?,
         Command::Foreach(foreach) => match all(&foreach.steps)? {

@@ -77,11 +77,11 @@ impl Probe<'_> {
                 super::files::below(self.folder, &path)?
             }
         };
-        let mark = orphan::mark(&self.header.session, Some(step.id.as_str()));
+        let marks = orphan::marks(&self.header.session, Some(step.id.as_str()));
         let job = Job {
             words: step.interpreter.unwrap_or_default().words(shell.text),
             folder,
-            env: merged_env(self.env, own.into_iter().chain(shell.env).chain([mark])),
+            env: merged_env(self.env, own.into_iter().chain(shell.env).chain(marks)),
             timeout: Some(LIMIT),
             grace: GRACE,
             keep: 0,

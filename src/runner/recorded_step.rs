@@ -2,6 +2,7 @@
 
 use super::console::Event;
 use super::context::RunContext;
+use super::error::ProblemKind;
 use super::error::RunError;
 use super::exec;
 use super::exec::Stop;
@@ -21,6 +22,7 @@ use crate::model::ReviewVerdict;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::human_duration;
+use crate::ops;
 use crate::store;
 use crate::workflow::Command;
 use crate::workflow::Step;
@@ -144,9 +146,7 @@ pub(super) fn one(
     executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
     match executor.skipped_with_others(step).or_else(|| executor.skipped_by_condition(step)) {
         Some(StepOutcome::Skipped(why)) => {
-            let kind = ChangeKind::Skip { step: step.id.clone(), part: None, by: None, reason: why.to_owned() };
-            let facts = Facts { is_unmet: true, ..Facts::default() };
-            executor.context.ledger().record(kind, facts, due.is_forced)?;
+            unmet(executor, step, why, due.is_forced)?;
             return Ok(StepOutcome::Skipped(why));
         }
         Some(StepOutcome::Failed(failure)) => {
@@ -208,6 +208,30 @@ pub(super) fn one(
     }
 }
 
+/// Skips the steps that depend on one that was skipped by its condition: an agent that drives the run would begin them.
+pub(super) fn skip_dependents(executor: &StepExecutor<'_>) -> Result<(), RunError> {
+    loop {
+        let is_open = |step: &&Step| {
+            let ledger = executor.context.ledger();
+            ledger.step(&step.id).is_none_or(|state| state.status == Status::Pending)
+        };
+        let mut open = executor.context.workflow.steps.iter().filter(is_open);
+        let Some((step, why)) = open.find_map(|step| match executor.skipped_with_others(step) {
+            Some(StepOutcome::Skipped(why)) => Some((step, why)),
+            Some(StepOutcome::Completed(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) | None => None,
+        }) else {
+            return Ok(());
+        };
+        unmet(executor, step, why, false)?;
+    }
+}
+
+/// Records that a step is skipped by its condition, or with one that it depends on.
+fn unmet(executor: &StepExecutor<'_>, step: &Step, why: &str, is_forced: bool) -> Result<(), RunError> {
+    let kind = ChangeKind::Skip { step: step.id.clone(), part: None, by: None, reason: why.to_owned() };
+    executor.context.ledger().record(kind, Facts { is_unmet: true, ..Facts::default() }, is_forced)
+}
+
 fn announce(executor: &StepExecutor<'_>, step: &Step, due: ScheduledStep) {
     let (number, total) = (due.at + 1, executor.context.workflow.steps.len());
     let title = executor.context.masks.hide(&step.title);
@@ -220,6 +244,19 @@ fn announce(executor: &StepExecutor<'_>, step: &Step, due: ScheduledStep) {
 fn begin(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<(), RunError> {
     let context = executor.context;
     context.check_limits(&context.workflow.limits)?;
+    if step.has_agent() {
+        // As the plan has it before the step begins.
+        let brief = ops::brief_of(&context.session, &step.id, context.ticker.now().now);
+        let brief = brief.map_err(|error| {
+            let message = format!("the brief of step {} cannot be made: {error}", step.id);
+            RunError::new(
+                ProblemKind::Unreadable,
+                message,
+                [format!("piton context {} --step {}", context.header.session, step.id)],
+            )
+        })?;
+        executor.brief = Some(Box::new(brief));
+    }
     let head = store::git::head(&context.folder).and_then(|head| head.sha);
     let facts = Facts { head, keeps_items: due.keeps_items, ..Facts::default() };
     let kind = ChangeKind::Begin { step: step.id.clone(), part: None, agent: None, attempt: 0, reopens: Vec::new() };
@@ -256,6 +293,7 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
     let findings: Vec<String> = findings.collect();
     let mut outcome = Outcome {
         summary: produced.summary.as_deref().map(|text| masks.hide(text)),
+        agent: agent_of(step),
         verdict,
         status,
         ..Outcome::completed(step.id.clone())
@@ -265,9 +303,10 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
         outcome.conditions = if findings.is_empty() { vec![unnamed()] } else { findings };
     } else if status == Status::Failed && !findings.is_empty() {
         outcome.error = Some(findings.join("\n"));
+        outcome.findings = findings;
     }
     let has_passed = facts.tolerated.is_none();
-    executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+    ended(executor, step, outcome, facts)?;
     let before = executor.before.take().filter(|_| has_passed);
     executor.keep_pass(step, before);
     Ok(StepOutcome::Completed(produced))
@@ -284,6 +323,28 @@ fn failed(
     let claude = std::mem::take(&mut executor.work);
     let facts = Facts { retryable, exit_code, retry, claude, ..Facts::default() };
     let error = Some(executor.context.masks.hide(&failure.message));
-    let outcome = Outcome { status: Status::Failed, error, ..Outcome::completed(step.id.clone()) };
-    executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)
+    let outcome =
+        Outcome { status: Status::Failed, error, agent: agent_of(step), ..Outcome::completed(step.id.clone()) };
+    ended(executor, step, outcome, facts)
+}
+
+/// Records the end of a step. What agents said about it is kept.
+fn ended(executor: &StepExecutor<'_>, step: &Step, outcome: Outcome, facts: Facts) -> Result<(), RunError> {
+    let mut ledger = executor.context.ledger();
+    if step.has_agent() {
+        return ledger.record_report(outcome, facts);
+    }
+    ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, false)
+}
+
+fn agent_of(step: &Step) -> Option<String> {
+    match &step.command {
+        Command::Agent(work) => work.agent.clone(),
+        Command::Gate(_)
+        | Command::Shell(_)
+        | Command::Claude(_)
+        | Command::Foreach(_)
+        | Command::WriteFile(_)
+        | Command::Validate(_) => None,
+    }
 }

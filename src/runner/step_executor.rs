@@ -29,6 +29,7 @@ use super::retry::decide;
 use super::scoped_variables::ScopedVariables;
 use crate::model::AgentReport;
 use crate::model::ClaudeWork;
+use crate::model::Context;
 use crate::model::StepId;
 use crate::store;
 use crate::workflow::Command;
@@ -73,6 +74,10 @@ pub(super) struct StepExecutor<'a> {
     pub(super) conversations: BTreeMap<StepId, String>,
     /// What the current top-level step began with.
     pub(super) before: Option<Before>,
+    /// The brief of the current top-level step, if it has work for an agent.
+    pub(super) brief: Option<Box<Context>>,
+    /// What agents said about the current item.
+    pub(super) said: Vec<String>,
 }
 
 /// The digests of what a step begins with.
@@ -143,6 +148,8 @@ impl<'a> StepExecutor<'a> {
             work: ClaudeWork::default(),
             conversations: BTreeMap::new(),
             before: None,
+            brief: None,
+            said: Vec::new(),
         })
     }
 
@@ -376,11 +383,11 @@ impl<'a> StepExecutor<'a> {
         let now = exec::now();
         let timeout = self.deadline.map(|deadline| deadline.saturating_duration_since(now));
         let keep = if is_kept && !is_claude { CAPTURE_LIMIT } else { 0 };
-        let mark = orphan::mark(&self.context.header.session, self.workflow_step.as_ref().map(StepId::as_str));
+        let marks = orphan::marks(&self.context.header.session, self.workflow_step.as_ref().map(StepId::as_str));
         let job = Job {
             words,
             folder,
-            env: merged_env(&self.context.env, own.into_iter().chain(env).chain([mark])),
+            env: merged_env(&self.context.env, own.into_iter().chain(env).chain(marks)),
             timeout,
             grace: GRACE,
             keep,

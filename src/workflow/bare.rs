@@ -59,8 +59,8 @@ pub(super) fn complete(mut step: Step, inherited: &Inherited) -> Step {
         step.has_default_timeout = step.timeout.is_none();
         step.timeout = step.timeout.or(inherited.timeout);
     }
-    if step.retry.is_none() && !matches!(step.command, Command::Agent(_) | Command::Gate(_)) {
-        let is_claude = matches!(step.command, Command::Claude(_));
+    if step.retry.is_none() && !matches!(step.command, Command::Gate(_)) {
+        let is_claude = step.claude_options().is_some();
         step.retry = inherited.retry.clone().or_else(|| is_claude.then(Retry::of_claude));
     }
     step.canonical = super::canonical::of(&step);

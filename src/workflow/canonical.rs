@@ -99,7 +99,8 @@ fn command(command: &Command) -> Vec<(&'static str, Value)> {
     match command {
         Command::Agent(work) => {
             let told = work.instructions.as_ref().map(|told| json!(told.text));
-            vec![("agent", json!(work.agent)), ("instructions", told.unwrap_or_default())]
+            let own = [("agent", json!(work.agent)), ("instructions", told.unwrap_or_default())];
+            own.into_iter().chain(options(&work.options).map(|all| ("options", all))).collect()
         }
         Command::Gate(gate) => {
             let told = gate.instructions.as_ref().map(|told| json!(told.text));

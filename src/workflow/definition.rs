@@ -241,6 +241,8 @@ pub(crate) struct AgentWork {
     /// Without one, the agent that drives the run does it.
     pub(crate) agent: Option<String>,
     pub(crate) instructions: Option<Instructions>,
+    /// Of the call of `claude` that does it unattended.
+    pub(crate) options: ClaudeOptions,
 }
 
 /// What an agent or a person is told.
@@ -544,47 +546,5 @@ impl Workflow {
     /// Tells whether the steps that are no steps of the run call `claude`.
     pub(crate) fn needs_claude_around(&self) -> bool {
         self.around().any(Step::needs_claude)
-    }
-}
-
-impl Step {
-    /// Tells whether it, or a step inside of it, calls `claude`.
-    pub(crate) fn needs_claude(&self) -> bool {
-        matches!(self.command, Command::Claude(_) | Command::Agent(_))
-            || self.inside().into_iter().flatten().any(Self::needs_claude)
-    }
-
-    /// Returns the lists of its nested steps, to change them.
-    pub(super) fn inside_mut(&mut self) -> Vec<&mut [Self]> {
-        let mut inside: Vec<&mut [Self]> = match &mut self.command {
-            Command::Agent(_) | Command::Gate(_) | Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => {
-                Vec::new()
-            }
-            Command::Foreach(foreach) => vec![&mut foreach.steps],
-            Command::Validate(validate) => {
-                let gap = validate.on_incomplete.as_mut().map_or(&mut [][..], |gap| &mut gap.steps);
-                vec![&mut validate.steps, gap]
-            }
-        };
-        inside.push(self.on_failure.as_mut().map_or(&mut [][..], |handler| &mut handler.steps));
-        inside.push(&mut self.on_success);
-        inside
-    }
-
-    /// Returns the lists of its nested steps, in the order of the file.
-    pub(super) fn inside(&self) -> Vec<&[Self]> {
-        let mut inside: Vec<&[Self]> = match &self.command {
-            Command::Agent(_) | Command::Gate(_) | Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => {
-                Vec::new()
-            }
-            Command::Foreach(foreach) => vec![&foreach.steps],
-            Command::Validate(validate) => {
-                let gap = validate.on_incomplete.as_ref().map_or(&[][..], |gap| &gap.steps);
-                vec![&validate.steps, gap]
-            }
-        };
-        inside.push(self.on_failure.as_ref().map_or(&[][..], |handler| &handler.steps));
-        inside.push(&self.on_success);
-        inside
     }
 }

@@ -98,6 +98,8 @@ pub(super) const GATE_KEYS: [&str; 2] = ["options", "on_timeout"];
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Top,
+    /// In a group that runs for each item.
+    Item,
     /// Inside another step.
     Nested,
 }
@@ -132,7 +134,7 @@ pub(super) fn kind(
             problems.add(node.place, "a step needs an `id`", "add `id:`");
             None
         }
-        (["agent" | "gate"], Level::Nested) => {
+        (["gate"], Level::Item) | (["agent" | "gate"], Level::Nested) => {
             let message = format!("`{}` is for a step of the workflow, and this one is inside another", given[0]);
             problems.add(node.place, message, "make it a step of the workflow");
             None
@@ -154,8 +156,10 @@ pub(super) fn kind(
 }
 
 /// Refuses keys that mean nothing for a step inside another one.
-pub(super) fn only_at_the_top(map: &Fields<'_>, problems: &mut Problems<'_>) {
-    for member in map.members.iter().filter(|member| TOP_KEYS.contains(&member.key.as_str())) {
+pub(super) fn only_at_the_top(map: &Fields<'_>, level: Level, problems: &mut Problems<'_>) {
+    // Those of an agent, where there can be one.
+    let is_top = |key: &str| TOP_KEYS.contains(&key) && !(level == Level::Item && key == "instructions");
+    for member in map.members.iter().filter(|member| is_top(&member.key)) {
         let message = format!("`{}` is for a step of the workflow, and this one is inside another", member.key);
         problems.add(member.place, message, "remove it, or make the step one of the workflow");
     }

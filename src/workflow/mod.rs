@@ -12,7 +12,7 @@
 //!   the place of a list in a document, `pattern` names of files, `interpreter` the shells of commands, `inner` variables in code of
 //!   another interpreter.
 //! - `inputs` are the values that a run is begun with, `variables` renders texts.
-//! - `canonical` is the form of a step that digests are computed from.
+//! - `canonical` is the form of a step that digests are computed from, `nested` looks at the steps inside it.
 
 mod artifacts;
 mod bare;
@@ -31,6 +31,7 @@ mod json_path;
 mod keys;
 mod kinds;
 mod names;
+mod nested;
 mod order;
 mod parse;
 pub(crate) mod pattern;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::Claude;
 use super::ClaudeOptions;
 use super::Command;
 use super::Conversation;
@@ -112,9 +111,7 @@ impl Step {
     /// Returns the steps whose conversations it continues, with those of the steps inside it.
     pub(crate) fn continued(&self) -> Vec<&StepId> {
         let mut found: Vec<&StepId> = self.inside().into_iter().flatten().flat_map(Self::continued).collect();
-        if let Command::Claude(Claude { options: ClaudeOptions { conversation: Conversation::Of(step), .. }, .. }) =
-            &self.command
-        {
+        if let Some(ClaudeOptions { conversation: Conversation::Of(step), .. }) = self.claude_options() {
             found.push(&step.id);
         }
         found
@@ -232,7 +229,7 @@ pub(super) fn set_by(step: &Step, set: &mut Vec<String>) {
     if matches!(&step.command, Command::Gate(gate) if !gate.options.is_empty()) {
         set.push(format!("{}.choice", step.id));
     }
-    if matches!(step.command, Command::Claude(_)) {
+    if step.claude_options().is_some() {
         for of in OF_CLAUDE {
             set.extend([format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)]);
         }
@@ -280,7 +277,10 @@ impl<'a> Checker<'a, '_, '_> {
             self.text(text, &known);
         }
         match &step.command {
-            Command::Agent(work) => self.text_of(work.instructions.as_ref().map(|told| &told.template), &known),
+            Command::Agent(work) => {
+                self.text_of(work.instructions.as_ref().map(|told| &told.template), &known);
+                self.conversation(&work.options.conversation, &known);
+            }
             Command::Gate(gate) => self.text_of(gate.instructions.as_ref().map(|told| &told.template), &known),
             Command::Shell(text) => {
                 self.text(text, &known);

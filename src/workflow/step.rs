@@ -112,12 +112,20 @@ pub(super) fn nested(
     inherited: &Inherited,
     problems: &mut Problems<'_>,
 ) -> Vec<Step> {
+    inside(node, (prefix, what, Level::Nested), inherited, problems)
+}
+
+fn inside(
+    node: &Node,
+    (prefix, what, level): (&str, &str, Level),
+    inherited: &Inherited,
+    problems: &mut Problems<'_>,
+) -> Vec<Step> {
     if matches!(node.kind, Kind::Map(_)) {
-        return step(node, &format!("{prefix}1"), inherited, Level::Nested, problems).into_iter().collect();
+        return step(node, &format!("{prefix}1"), inherited, level, problems).into_iter().collect();
     }
     let list = items(node, what, problems).iter().zip(1..);
-    list.filter_map(|(node, number)| step(node, &format!("{prefix}{number}"), inherited, Level::Nested, problems))
-        .collect()
+    list.filter_map(|(node, number)| step(node, &format!("{prefix}{number}"), inherited, level, problems)).collect()
 }
 
 /// Reads the steps that run when a run ends.
@@ -148,8 +156,8 @@ fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &m
     let id_place = given.as_ref().map_or(node.place, |id| id.place);
     let id = given.map_or_else(|| id.to_owned(), |id| id.text);
     let kind = keys::kind(node, &map, (level, has_id), problems)?;
-    if level == Level::Nested {
-        only_at_the_top(&map, problems);
+    if level != Level::Top {
+        only_at_the_top(&map, level, problems);
     }
     let given_title = map.text("title", problems);
     let each = map.take("foreach");
@@ -158,7 +166,8 @@ fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &m
     let command = match (kind, each) {
         ("steps", Some(each)) => {
             let list = map.take("steps");
-            let steps = list.map(|list| nested(list, &format!("{id}."), "`steps`", &Inherited::default(), problems));
+            let (prefix, none) = (format!("{id}."), Inherited::default());
+            let steps = list.map(|list| inside(list, (&prefix, "`steps`", Level::Item), &none, problems));
             kinds::foreach(each, steps.unwrap_or_default(), problems).map(Command::Foreach)
         }
         (_, _) => command(kind, node, &mut map, (&inner_id, &mut timeout), problems),
@@ -270,9 +279,9 @@ fn command(
     (id, timeout): (&str, &mut Option<Duration>),
     problems: &mut Problems<'_>,
 ) -> Option<Command> {
-    if kind != "claude" {
+    if kind != "claude" && kind != "agent" {
         for member in map.members.iter().filter(|member| CLAUDE_KEYS.contains(&member.key.as_str())) {
-            let message = format!("`{}` is for a `claude` step, and this is a `{kind}` step", member.key);
+            let message = format!("`{}` is for a `claude` or an `agent` step, and this is a `{kind}` step", member.key);
             problems.add(member.place, message, "remove it");
         }
     }
@@ -286,7 +295,10 @@ fn command(
         let instructions = map.text("instructions", problems).and_then(|text| kinds::told(text, problems));
         let agent = map.text("agent", problems);
         return match kind {
-            "agent" => Some(Command::Agent(AgentWork { agent: agent.map(|agent| agent.text), instructions })),
+            "agent" => {
+                let options = kinds::claude_options(map, problems);
+                Some(Command::Agent(AgentWork { agent: agent.map(|agent| agent.text), instructions, options }))
+            }
             _ => {
                 let options = map.take("options").map(|node| gate::options(node, problems)).unwrap_or_default();
                 if let Some(text) = map.text("on_timeout", problems) {
@@ -324,9 +336,9 @@ fn each_item(
     inherited: &Inherited,
     problems: &mut Problems<'_>,
 ) -> Option<Step> {
-    if matches!(inner.command, Command::Agent(_) | Command::Gate(_)) {
+    if matches!(inner.command, Command::Gate(_)) {
         let message = format!("`foreach` does not go around `{}`", inner.kind_name());
-        problems.add(node.place, message, "use it with shell, claude, write_file, validate or steps");
+        problems.add(node.place, message, "use it with agent, shell, claude, write_file, validate or steps");
         return None;
     }
     let place = inner.place;

@@ -165,12 +165,15 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
     assert_eq!(kinds, ["agent", "gate", "shell", "claude", "write_file", "foreach", "foreach", "validate", "agent"]);
     for (text, expected) in [
         ("steps:\n- {id: a, shell: x, agent: y}\n", "2:3 a step has one command, and this one has agent and shell"),
-        ("steps:\n- {shell: x, model: y}\n", "2:14 `model` is for a `claude` step, and this is a `shell` step"),
+        (
+            "steps:\n- {shell: x, model: y}\n",
+            "2:14 `model` is for a `claude` or an `agent` step, and this is a `shell` step",
+        ),
         (
             "steps:\n- {shell: x, instructions: y}\n",
             "2:14 `instructions` are for an agent or a person, and this is a `shell` step",
         ),
-        ("steps:\n- {foreach: [a], id: b, agent: x}\n", "2:13 `foreach` does not go around `agent`"),
+        ("steps:\n- {foreach: [a], id: b, gate: x}\n", "2:13 `foreach` does not go around `gate`"),
         ("steps:\n- {shell: x, parts: [y]}\n", "2:3 parts are for an agent, and this is a `shell` step"),
         ("steps:\n- {id: a}\n- {shell: x, reviews: a}\n", "3:23 `2` reviews `a`, and a `shell` step gives no verdict"),
         (

@@ -29,6 +29,7 @@ pub(crate) use adopt::own_definition;
 pub(crate) use brief::filled_in;
 pub(crate) use brief::wanted_result;
 pub(crate) use brief::written;
+pub(crate) use facts::is_for_an_agent;
 pub(crate) use items::ItemWorktree;
 pub(crate) use items::is_inside;
 pub(crate) use items::item_id;
@@ -42,6 +43,7 @@ pub(crate) use paths::logs;
 pub(crate) use paths::merges;
 pub(crate) use read::copy_record;
 pub(crate) use read::load_to_run;
+pub(crate) use read::unattended_key;
 pub(crate) use read::uses_of;
 pub(crate) use session::Session;
 pub(crate) use session::start;
@@ -130,7 +132,7 @@ impl Dialect for Script {
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
-        let is_for_an_agent = run.step(&next.step).is_some_and(|step| facts::is_for_an_agent(&step.definition));
+        let is_for_an_agent = run.step(&next.step).is_some_and(|step| is_for_an_agent(&step.definition));
         if prodigy::is_state(&files.state) {
             prodigy::brief(files, run, next)
         } else if is_for_an_agent {

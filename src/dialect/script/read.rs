@@ -489,6 +489,23 @@ fn outputs_of(definition: &Value) -> Vec<RelPath> {
     outputs.filter_map(|output| RelPath::parse(path_of(output)?).ok()).collect()
 }
 
+/// Returns a key of a step for an agent that only the runner carries out: what it does besides the agent's work.
+pub(crate) fn unattended_key(definition: &Value) -> Option<&'static str> {
+    const KEYS: [&str; 10] = [
+        "when",
+        "capture",
+        "output_file",
+        "finds",
+        "interpreter",
+        "env",
+        "working_dir",
+        "on_failure",
+        "on_success",
+        "commit_required",
+    ];
+    KEYS.into_iter().find(|key| definition.get(key).is_some())
+}
+
 /// Returns the files and folders that a step of this definition reads.
 pub(crate) fn uses_of(definition: &Value) -> Vec<RelPath> {
     let uses = definition.get("uses").and_then(Value::as_array).into_iter().flatten();

@@ -56,6 +56,11 @@ pub(crate) fn report(root: &Utf8Path, data_dir: &RelPath, run: &RunId, step: &St
     platform::read_data_file(folder.join(name(BriefFile::Report, run, step)).as_std_path(), READ_LIMIT).ok()?
 }
 
+/// Reads a brief by its path, if it is there and no larger than a brief is.
+pub(crate) fn text(path: &Utf8Path) -> Option<String> {
+    String::from_utf8(platform::read_data_file(path.as_std_path(), READ_LIMIT).ok()??).ok()
+}
+
 /// Removes both files of a step; what cannot be removed stays.
 pub(crate) fn remove(lock: &RunLock, run: &RunId, step: &StepId) {
     let folder = lock.data_path().join(FOLDER);

@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use camino::Utf8Path;
 use camino::Utf8PathBuf;
+
+/// The path of a brief, for the agent of a step that a runner carries out.
+const BRIEF: &str = "PITON_BRIEF";
 
 /// The settings that Piton takes from the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +34,8 @@ pub(crate) struct Environment {
     pub(crate) cache_home: Option<Utf8PathBuf>,
     /// The user's own configuration: `XDG_CONFIG_HOME`, else `~/.config`.
     pub(crate) user_config: Option<Utf8PathBuf>,
+    /// The run and the step that this process is part of, if a runner started it: `PITON_RUN` and `PITON_STEP`.
+    pub(crate) step: Option<(String, String)>,
     /// How long to wait for a lock (`PITON_LOCK_TIMEOUT_MS`).
     pub(crate) lock_timeout: Duration,
     /// All variables that begin with `PITON_`, for the configuration.
@@ -50,6 +56,7 @@ impl Default for Environment {
             client_home: None,
             cache_home: None,
             user_config: None,
+            step: None,
             lock_timeout: Duration::from_secs(5),
             overrides: BTreeMap::new(),
         }
@@ -69,6 +76,7 @@ impl Environment {
         let (mut piton_session, mut xdg_state, mut xdg_cache, mut home, mut piton_home) =
             (None, None, None, None, None);
         let (mut prodigy_home, mut xdg_config) = (None, None);
+        let (mut run, mut step, mut is_told_the_end) = (None, None, false);
         for (name, value) in variables {
             match name.as_str() {
                 "PITON_SESSION" => piton_session = Some(value),
@@ -82,8 +90,12 @@ impl Environment {
                     let version = value.strip_prefix("claude-code_").and_then(|rest| rest.split('_').next());
                     environment.client_version = version.map(|version| version.replace('-', "."));
                 }
-                // The output format is read separately, before anything else.
-                "PITON_FORMAT" => {}
+                "PITON_RUN" => run = Some(value),
+                "PITON_STEP" => step = Some(value),
+                // `on_end` hears of a run that ended or stopped.
+                "PITON_STATUS" => is_told_the_end = true,
+                // Read where they are needed.
+                "PITON_FORMAT" | BRIEF => {}
                 "PITON_NOW" => environment.now = Some(value),
                 "PITON_HOME" => piton_home = Some(Utf8PathBuf::from(value)),
                 "PITON_LOCK_TIMEOUT_MS" => {
@@ -108,6 +120,7 @@ impl Environment {
             }
         }
         environment.session = piton_session.or(environment.session);
+        environment.step = run.zip(step).filter(|_| !is_told_the_end);
         let home: Option<Utf8PathBuf> = home.filter(|path: &Utf8PathBuf| path.is_absolute());
         let in_home = |folder: &str| home.as_ref().map(|home| home.join(folder));
         // A relative path in these variables is to be ignored (XDG base directory specification).
@@ -123,6 +136,16 @@ impl Environment {
         environment.prodigy_home = prodigy_home.or_else(|| in_home(".prodigy"));
         environment
     }
+}
+
+/// Returns the variable that tells the agent of a step where its brief is.
+pub(crate) fn brief_variable(path: &Utf8Path) -> (String, String) {
+    (BRIEF.to_owned(), path.as_str().to_owned())
+}
+
+/// Returns the brief of the step that this process carries out as its agent.
+pub(crate) fn brief_of_step() -> Option<Utf8PathBuf> {
+    variable(BRIEF).map(Utf8PathBuf::from)
 }
 
 /// Returns one variable of the environment.
@@ -152,6 +175,15 @@ mod tests {
         assert!(both.is_agent);
         assert_eq!(read(&[("CLAUDE_CODE_SESSION_ID", "theirs")]).session.as_deref(), Some("theirs"));
         assert_eq!(read(&[]), Environment::default());
+    }
+
+    #[test]
+    fn a_child_of_a_step_knows_it() {
+        let step = |pairs| read(pairs).step;
+        let both = [("PITON_RUN", "r"), ("PITON_STEP", "a"), ("PITON_STATUS", "failed")];
+        assert_eq!(step(&both[..2]), Some(("r".to_owned(), "a".to_owned())));
+        assert_eq!([step(&both[..1]), step(&both[1..2]), step(&both)], [None, None, None]);
+        assert!(read(&both).overrides.is_empty());
     }
 
     #[test]

@@ -18,22 +18,22 @@ impl Process {
     }
 }
 
-/// Finds processes with one of these environment variables, each as `NAME=value`, except this process. Empty if the system does
-/// not tell.
+/// Finds processes with an environment variable and one of several others, each as `NAME=value`, except this process. Empty if the system
+/// does not tell.
 #[cfg(target_os = "linux")]
-pub(crate) fn processes_with_variable(variables: &[String]) -> Vec<Process> {
+pub(crate) fn processes_with_variables(variable: &str, others: &[String]) -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let is_marked = |pid: &u32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        let mut given = environment.split(|byte| *byte == 0);
-        given.any(|variable| variables.iter().any(|wanted| wanted.as_bytes() == variable))
+        let has = |wanted: &str| environment.split(|byte| *byte == 0).any(|given| given == wanted.as_bytes());
+        has(variable) && others.iter().any(|other| has(other))
     };
     pids.filter(|pid| *pid != std::process::id()).filter(is_marked).map(identify).collect()
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn processes_with_variable(_variables: &[String]) -> Vec<Process> {
+pub(crate) fn processes_with_variables(_variable: &str, _others: &[String]) -> Vec<Process> {
     Vec::new()
 }
 

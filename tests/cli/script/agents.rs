@@ -49,7 +49,7 @@ fn agents_review_and_return_and_a_gate_waits_for_its_approval() {
     assert!(output.to_string().contains(&approve), "{output}");
     let prompts = std::fs::read_to_string(stage.sandbox.top().join("tmp/prompts")).unwrap();
     assert!(prompts.contains("Write the notes of 1.4.") && prompts.contains("Write draft.md: "), "{prompts}");
-    assert_eq!(prompts.matches("Address what the last attempt left open:\nadd dates").count(), 1, "{prompts}");
+    assert_eq!(prompts.matches("Open findings:\n  - add dates").count(), 1, "{prompts}");
 
     let plan = stage.piton(["--format", "json", "plan", &id]).run().expect_code(9);
     assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/next/0/action")), (json!("approval"), json!("approve")));

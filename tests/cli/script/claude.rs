@@ -148,7 +148,10 @@ fn a_conversation_of_no_earlier_claude_step_is_a_mistake_of_the_file() {
             "`continue` names a, which is no `claude` step before this one",
         ),
         ("- claude: /go\n  on_denied: never\n", "`on_denied` is fail or warn, not `never`"),
-        ("- shell: echo\n  continue: true\n", "`continue` is for a `claude` step, and this is a `shell` step"),
+        (
+            "- shell: echo\n  continue: true\n",
+            "`continue` is for a `claude` or an `agent` step, and this is a `shell` step",
+        ),
     ] {
         let stage = Stage::new(workflow);
         let output = stage.piton(["validate", "w.yml"]).run().expect_code(1);

@@ -185,11 +185,14 @@ fn a_file_of_another_form_is_printed_in_the_current_one() {
 
 #[test]
 fn a_key_that_start_does_not_carry_out_is_named() {
-    let stage = Stage::new("steps: [{id: b, agent: writer, timeout: 3}]\n");
+    let stage = Stage::new("steps: [{id: b, agent: writer, capture: text}]\n");
     let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
-    assert!(output.to_string().contains("`timeout` of step b, which is for an agent, is for `piton run`"), "{output}");
+    assert!(output.to_string().contains("`capture` of step b, which is for an agent, is for `piton run`"), "{output}");
     assert!(output.to_string().contains("piton run w.yml"), "{output}");
-    stage.workflow("timeout: 3\nsteps: [{id: b, agent: writer}]\n");
+    // How `run` calls its agent is for `run`, and stops no one else.
+    stage.workflow(
+        "timeout: 3\nsteps: [{id: b, agent: writer, timeout: 3, retry: 2, model: opus, permission_mode: acceptEdits}]\n",
+    );
     stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
 }
 

@@ -3,6 +3,7 @@
 mod acceptance;
 mod agents;
 mod behaviour;
+mod briefs;
 mod claude;
 mod conformance;
 mod dialect;

@@ -155,7 +155,7 @@ fn a_person_can_record_what_became_of_a_step() {
 }
 
 #[test]
-fn only_the_runner_begins_a_step_of_a_session() {
+fn only_the_runner_begins_a_command_of_a_session() {
     let (stage, id) = failed();
     let journal = stage.folder(&id).join("journal.jsonl");
     let before = std::fs::read(&journal).unwrap();

@@ -1,0 +1,65 @@
+//! What a step and those inside it do. Pure.
+
+use super::ClaudeOptions;
+use super::Command;
+use super::Step;
+
+impl Step {
+    /// Tells whether it, or a step inside of it, calls `claude`.
+    pub(crate) fn needs_claude(&self) -> bool {
+        matches!(self.command, Command::Claude(_) | Command::Agent(_))
+            || self.inside().into_iter().flatten().any(Self::needs_claude)
+    }
+
+    /// Tells whether it, or a step inside of it, is work for an agent.
+    pub(crate) fn has_agent(&self) -> bool {
+        matches!(self.command, Command::Agent(_)) || self.inside().into_iter().flatten().any(Self::has_agent)
+    }
+
+    /// Returns the options of its call of `claude`, if it is one.
+    pub(crate) const fn claude_options(&self) -> Option<&ClaudeOptions> {
+        match &self.command {
+            Command::Claude(claude) => Some(&claude.options),
+            Command::Agent(work) => Some(&work.options),
+            Command::Gate(_)
+            | Command::Shell(_)
+            | Command::Foreach(_)
+            | Command::WriteFile(_)
+            | Command::Validate(_) => None,
+        }
+    }
+
+    /// Returns the lists of its nested steps, to change them.
+    pub(super) fn inside_mut(&mut self) -> Vec<&mut [Self]> {
+        let mut inside: Vec<&mut [Self]> = match &mut self.command {
+            Command::Agent(_) | Command::Gate(_) | Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => {
+                Vec::new()
+            }
+            Command::Foreach(foreach) => vec![&mut foreach.steps],
+            Command::Validate(validate) => {
+                let gap = validate.on_incomplete.as_mut().map_or(&mut [][..], |gap| &mut gap.steps);
+                vec![&mut validate.steps, gap]
+            }
+        };
+        inside.push(self.on_failure.as_mut().map_or(&mut [][..], |handler| &mut handler.steps));
+        inside.push(&mut self.on_success);
+        inside
+    }
+
+    /// Returns the lists of its nested steps, in the order of the file.
+    pub(super) fn inside(&self) -> Vec<&[Self]> {
+        let mut inside: Vec<&[Self]> = match &self.command {
+            Command::Agent(_) | Command::Gate(_) | Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => {
+                Vec::new()
+            }
+            Command::Foreach(foreach) => vec![&foreach.steps],
+            Command::Validate(validate) => {
+                let gap = validate.on_incomplete.as_ref().map_or(&[][..], |gap| &gap.steps);
+                vec![&validate.steps, gap]
+            }
+        };
+        inside.push(self.on_failure.as_ref().map_or(&[][..], |handler| &handler.steps));
+        inside.push(&self.on_success);
+        inside
+    }
+}
