@@ -97,6 +97,7 @@ pub(super) fn end_worktree(
             }
             (_, _) => WorktreeOutcome::InPlace,
         },
+        Some(finished) if is_gone(context, &finished) => WorktreeOutcome::Removed,
         Some(finished) if strayed(context, &finished) => WorktreeOutcome::Kept,
         Some(finished) => {
             // A merge that was cut off was agreed to.
@@ -125,6 +126,12 @@ pub(super) fn end_worktree(
             }
         }
     }))
+}
+
+/// Tells whether neither the worktree nor its branch is there any more: a kill came between their removal and its record.
+fn is_gone(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> bool {
+    !store::is_folder(finished.folder)
+        && store::git::branch_exists(&context.header.root, finished.branch) == Some(false)
 }
 
 /// Tells, and says, whether the worktree has commits on another branch than the one that is merged: they would be left out.

@@ -43,6 +43,10 @@ pub(super) fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) ->
     if files::is_folder(folder) {
         return Ok((folder.clone(), false));
     }
+    if ledger.run().steps.iter().all(|step| step.status.satisfies()) && !asked.force {
+        // A kill came between the removal of the worktree and its record.
+        return Ok((folder.clone(), false));
+    }
     // Piton merged its work and removed it, and the run goes on after that.
     let is_merged = ledger.state().run.worktree.as_deref() == Some(WorktreeOutcome::Removed.as_str());
     let is_untouched = ledger.run().steps.iter().all(|step| step.attempts == 0);

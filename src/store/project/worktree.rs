@@ -69,8 +69,7 @@ pub(crate) fn add(repository: &Utf8Path, folder: &Utf8Path, branch: &str, start:
 ///
 /// If git refuses. What it did not remove still exists.
 pub(crate) fn remove(repository: &Utf8Path, folder: &Utf8Path, branch: &str) -> Result<(), GitRefusal> {
-    git(repository, "worktree", &["remove", folder.as_str()])?;
-    git(repository, "branch", &["--quiet", "--delete", branch]).map(drop)
+    take_away(repository, (folder, branch), &[])
 }
 
 /// Removes a worktree and its branch, with the commits that are on no other branch and what is uncommitted. The caller has made sure
@@ -80,14 +79,19 @@ pub(crate) fn remove(repository: &Utf8Path, folder: &Utf8Path, branch: &str) -> 
 ///
 /// If git refuses. What it did not remove still exists.
 pub(crate) fn discard(repository: &Utf8Path, folder: &Utf8Path, branch: &str) -> Result<(), GitRefusal> {
+    take_away(repository, (folder, branch), &["--force"])
+}
+
+/// Removes what there still is of a worktree and its branch: a kill may have come in between.
+fn take_away(repository: &Utf8Path, (folder, branch): (&Utf8Path, &str), force: &[&str]) -> Result<(), GitRefusal> {
     let listed = git(repository, "worktree", &["list", "--porcelain"])?;
     if listed.lines().any(|line| line.strip_prefix("worktree ") == Some(folder.as_str())) {
-        git(repository, "worktree", &["remove", "--force", folder.as_str()])?;
+        git(repository, "worktree", &[&["remove"], force, &[folder.as_str()]].concat())?;
     }
     if super::git::branch_exists(repository, branch) == Some(false) {
         return Ok(());
     }
-    git(repository, "branch", &["--quiet", "--delete", "--force", branch]).map(drop)
+    git(repository, "branch", &[&["--quiet", "--delete"], force, &[branch]].concat()).map(drop)
 }
 
 /// Creates one commit on top of `base` with everything that `branch` changed; no branch and no file is touched.

@@ -164,3 +164,30 @@ fn after_an_abort_the_hint_is_drop_and_a_clean_up_takes_what_has_no_work() {
     assert_eq!(cleaned.at("/data/cleaned/0/id"), json!(id));
     assert_eq!(branches(&stage), "");
 }
+
+/// A kill between the removal of a merged worktree, that of its branch, and the record of both.
+#[test]
+fn a_worktree_that_is_gone_when_every_step_is_done_needs_no_new_one() {
+    for with_branch in [true, false] {
+        let stage =
+            Stage::new("steps:\n- {id: a, shell: 'echo a > a.txt; git add a.txt; git commit -qm a; echo a >> LOG'}\n");
+        let (_, id) = stage.run(&[]);
+        let journal = stage.folder(&id).join("journal.jsonl");
+        let text = std::fs::read_to_string(&journal).unwrap();
+        let kept: Vec<&str> = text.lines().take_while(|line| !line.contains("\"complete\"")).collect();
+        assert!(kept.len() < text.lines().count(), "the end is recorded\n{text}");
+        std::fs::write(&journal, kept.join("\n") + "\n").unwrap();
+        std::fs::remove_file(stage.folder(&id).join("checkpoint.json")).unwrap();
+        stage.sandbox.git(["merge", "--quiet", &format!("piton/{id}")]);
+        stage.sandbox.git(["worktree", "remove", stage.worktree(&id).as_str()]);
+        if !with_branch {
+            stage.sandbox.git(["branch", "-d", &format!("piton/{id}")]);
+        }
+        let resumed = stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
+        assert_eq!(stage.executions(), ["a"], "{resumed}");
+        assert!(!stage.worktree(&id).exists() && stage.sandbox.root().join("a.txt").exists());
+        assert_eq!(branches(&stage), "");
+        let row = json_of(&stage, &["sessions"]).expect_code(0).at("/data/sessions/0/status");
+        assert!(["completed", "merged"].contains(&row.as_str().unwrap_or_default()), "{row}");
+    }
+}
