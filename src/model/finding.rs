@@ -120,6 +120,7 @@ finding_codes! {
     LiveOwner "live-owner" Blocking true "Another process is driving this run.", CheckedByChange;
     SessionMayLive "session-may-live" Warning true "It cannot be known whether a session of the client is alive.";
     OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
+    CopiedRun "copied-run" Blocking true "The run was copied with its project, and the place that it was copied from has it too: it does not go on in both.", NeedsPerson;
     // Rule 3: reconcile.
     StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.", Invalid, UnknownWord;
     StatusAlias "status-alias" Info false "A status is not in the vocabulary, but its meaning is unambiguous.";

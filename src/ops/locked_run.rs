@@ -2,6 +2,7 @@
 
 use super::OpError;
 use super::client_sessions;
+use super::copied_run;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
 use super::lifecycle::gone;
@@ -108,7 +109,8 @@ impl<'a> LockedRun<'a> {
             store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }
-        let opened = OpenedRun::new(location.candidate.clone(), files);
+        let mut opened = OpenedRun::new(location.candidate.clone(), files);
+        opened.loaded.findings.extend(copied_run::finding(&ctx.index, &location.root, &location.candidate));
         Ok(Self { ctx, lock, opened: versions::offer_what_works(&ctx.project, opened) })
     }
 

@@ -10,6 +10,7 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::OpError;
+use super::copied_run;
 use super::error::permission_fix;
 use super::opened_run::OpenedRun;
 use super::run_location::RunLocation;
@@ -290,6 +291,7 @@ impl ProjectContext {
         let ignored = self.project.ignored_settings.iter();
         opened.loaded.findings.extend(ignored.map(|what| Finding::new(FindingCode::SettingIgnored, what.as_str())));
         opened.loaded.findings.extend(unfinished::change(&opened));
+        opened.loaded.findings.extend(copied_run::finding(&self.index, &location.root, &location.candidate));
         let opened = if opened.loaded.run.is_none() { versions::shown_from_history(opened) } else { opened };
         Ok(versions::offer_what_works(&self.project, opened))
     }

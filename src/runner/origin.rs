@@ -26,12 +26,22 @@ pub(super) fn check(
     let id = &header.session;
     let file = script::candidate(id, None).and_then(|candidate| candidate.data_dir.join(HEADER).ok());
     let Some(Content::Bytes(bytes)) = file.map(|file| store::read_file(home, &file)) else { return Ok(()) };
-    if index.knows(id, &bytes, home) {
+    let original = index.original_of(id, &bytes, home);
+    if original.is_none() && index.knows(id, &bytes, home) {
         return Ok(());
     }
-    let source = header.workflow.file.under(&header.workflow.root);
-    let message =
-        format!("this user did not begin the run {id} on this machine; its steps run the commands of {source}");
+    let message = match &original {
+        None => {
+            let source = header.workflow.file.under(&header.workflow.root);
+            format!("this user did not begin the run {id} on this machine; its steps run the commands of {source}")
+        }
+        Some(original) => format!("the run {id} was copied with its project, and {original} has it too"),
+    };
+    if let (Some(original), Some(worktree)) = (&original, header.worktree.as_ref()) {
+        let message = format!("{message}; its worktree, {worktree}, is that of {original}");
+        let hint = format!("go on there, or begin another run: `piton run {}`", quoted(header.workflow.file.as_str()));
+        return Err(RunError::new(ProblemKind::Person, message, [hint]));
+    }
     let question = format!("{message}. Run them? [y/N]");
     if !trust && !says_yes(console.ask(&question, None)) {
         let hints = [format!("piton show {}", quoted(id)), format!("to run them: `{} --trust`", header.resume())];

@@ -73,8 +73,13 @@ impl Command for Resume {
             return Ok(self.run_on(home, session, call));
         }
         let jobs = self.jobs.map(|_| "--jobs");
-        if let Some(flag) = self.events.then_some("--events").or(jobs).or_else(|| self.allowed.given()) {
+        let trusts = self.allowed.trust && location.own_run().is_some();
+        let allowed = self.allowed.given().filter(|flag| !(trusts && *flag == "--trust"));
+        if let Some(flag) = self.events.then_some("--events").or(jobs).or(allowed) {
             return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
+        }
+        if trusts && !self.dry_run {
+            ops::trust(&ctx, &location)?;
         }
         if self.dry_run {
             return call.answer(ops::plan(&ctx, &self.flags.request(), self.detail.shown()));

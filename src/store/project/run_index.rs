@@ -1,5 +1,5 @@
 //! The index of the runs that this user began, in the user's state folder: a file for each, named `{id}-{digest of its header}`, with the home
-//! of its records.
+//! of its records, and on further lines those of its copies that a person continued.
 //!
 //! A folder of runs can come with a copy of a project. A run that is not in the index was begun elsewhere: its commands are run only after a
 //! person agreed. The index also leads to a run from any folder.
@@ -52,10 +52,14 @@ impl RunIndex {
         let Some(folder) = path.parent() else { return Ok(()) };
         stage::create_private_dirs(folder)?;
         // In place: a write that is cut off leaves no second file, and a part of a path leads nowhere.
-        let bytes = home.as_str().as_bytes();
+        let home = resolve_links(home);
+        let known = homes_in(&path);
+        let others = known.iter().filter(|known| **known != home && has_run(known, id, header));
+        let lines: Vec<&str> = others.map(|known| known.as_str()).chain([home.as_str()]).collect();
+        let bytes = lines.join("\n").into_bytes();
         data_file::open(&path, OpenMode::Overwrite, platform::DATA_FILE_MODE)
             .and_then(|mut file| {
-                calls::write(&mut file, bytes)?;
+                calls::write(&mut file, &bytes)?;
                 calls::set_len(&file, bytes.len() as u64)?;
                 calls::sync_all(&file)
             })
@@ -79,6 +83,14 @@ impl RunIndex {
             || self.path(id, header).is_some_and(|path| path.is_file())
     }
 
+    /// Returns the home of the run that the one in this home is a copy of; `None` for the run itself, also where it was moved, and for a copy
+    /// that a person continued.
+    pub(crate) fn original_of(&self, id: &str, header: &[u8], home: &Utf8Path) -> Option<Utf8PathBuf> {
+        let (homes, home) = (homes_in(&self.path(id, header)?), resolve_links(home));
+        let is_known = homes.contains(&home);
+        homes.into_iter().find(|other| !is_known && has_run(other, id, header))
+    }
+
     /// Returns the folder of the records of a run with a generated id, of any repository. The names of others are not unique.
     pub(crate) fn place_of(&self, id: &str) -> Option<Utf8PathBuf> {
         if !id.starts_with(GENERATED) {
@@ -97,14 +109,26 @@ impl RunIndex {
         };
         let mut named = platform::names(&folder).ok()?.into_iter().filter(|entry| !entry.is_dir && is_of(&entry.name));
         let (one, None) = (named.next()?, named.next()) else { return None };
-        let bytes = platform::read_data_file(folder.join(one.name).as_std_path(), ENTRY_LIMIT).ok()??;
-        Some(Utf8PathBuf::from(String::from_utf8(bytes).ok()?)).filter(|home| home.is_absolute())
+        homes_in(&folder.join(one.name)).into_iter().next_back()
     }
 
     fn path(&self, id: &str, header: &[u8]) -> Option<Utf8PathBuf> {
         let state_home = self.state_home.as_ref().filter(|_| is_session_id(id))?;
         Some(state_home.join(FOLDER).join(format!("{id}-{}", &sha256_hex(header)[..DIGEST])))
     }
+}
+
+/// Returns the homes that an entry names.
+fn homes_in(entry: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let bytes = platform::read_data_file(entry.as_std_path(), ENTRY_LIMIT).ok().flatten().unwrap_or_default();
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    text.lines().map(Utf8PathBuf::from).filter(|home| home.is_absolute()).collect()
+}
+
+/// Tells whether the records of this run are in a home.
+fn has_run(home: &Utf8Path, id: &str, header: &[u8]) -> bool {
+    let path = home.join(RUNS).join(id).join(HEADER);
+    platform::read_data_file(path.as_std_path(), ENTRY_LIMIT).is_ok_and(|bytes| bytes.as_deref() == Some(header))
 }
 
 /// Tells whether a name is valid as a session id: no path, and no command line option.

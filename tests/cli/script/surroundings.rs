@@ -1,7 +1,10 @@
 //! What a run has around its steps: the shell, the files of a new worktree, and the runs that do not run beside it.
 
+use serde_json::json;
+
 use super::support::Stage;
 use super::support::until;
+use crate::support::run_tool;
 
 #[test]
 fn the_interpreter_of_the_file_holds_for_all_commands_and_that_of_a_step_for_it() {
@@ -67,7 +70,7 @@ fn a_path_that_is_missing_tracked_shown_or_elsewhere_is_refused_before_the_first
         ("rm .env; ln -s /etc/hostname .env", "outside the folder"),
     ] {
         let stage = project();
-        crate::support::run_tool(
+        run_tool(
             "/bin/sh".as_ref(),
             &["-c", &format!("cd {} && PATH=/usr/bin:/bin && {change}", stage.sandbox.root())],
             &[],
@@ -133,4 +136,39 @@ fn a_group_without_a_name_and_a_start_for_agents_are_refused() {
     let stage = grouped("");
     let said = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
     assert!(said.to_string().contains("`concurrency` is for `piton run`"), "{said}");
+}
+
+/// A copied project brings its runs along: one run does not go on in two places before a person said so, and a moved project keeps its runs.
+#[test]
+fn a_copied_run_waits_for_a_word_and_a_moved_one_does_not() {
+    let sandbox = crate::support::Sandbox::with_git();
+    sandbox.file("w.yml", "steps:\n- {id: a, agent: x}\n- {id: b, shell: echo > ran}\n- {id: c, agent: x}\n");
+    sandbox.piton(["start", "w.yml", "--feature", "v1"]).run().expect_code(0);
+    let (original, copy) = (sandbox.root(), sandbox.top().join("copy"));
+    run_tool("/bin/cp".as_ref(), &["-r", original.as_str(), copy.as_str()], &[]);
+    let in_copy = |words: &[&str]| sandbox.piton(words.iter().copied()).folder(&copy).run();
+    let plan = in_copy(&["--format", "json", "plan", "v1"]).expect_code(9);
+    assert_eq!(
+        (plan.at("/data/verdict"), plan.findings()),
+        (json!("blocked"), vec!["copied-run".to_owned()]),
+        "{plan}"
+    );
+    for words in [&["begin", "a"][..], &["exec", "b"], &["run", "v1"], &["finish", "a"]] {
+        let refused = in_copy(words).expect_code(9);
+        assert!(refused.to_string().contains("copied with its project"), "{words:?}\n{refused}");
+    }
+    let fix = plan.at("/findings/0/fix");
+    assert_eq!(fix, json!("piton resume v1 --trust"));
+    in_copy(&["resume", "v1", "--trust", "--yes"]).expect_code(0);
+    in_copy(&["begin", "a"]).expect_code(0);
+    in_copy(&["finish", "a"]).expect_code(0);
+    sandbox.piton(["begin", "a"]).run().expect_code(0);
+
+    std::fs::remove_dir_all(&copy).unwrap();
+    let moved = sandbox.top().join("moved");
+    std::fs::rename(&original, &moved).unwrap();
+    std::fs::create_dir(&original).unwrap();
+    let plan = sandbox.piton(["--format", "json", "plan", "v1"]).folder(&moved).run().expect_code(0);
+    assert!(!plan.findings().contains(&"copied-run".to_owned()), "{plan}");
+    sandbox.piton(["finish", "a"]).folder(&moved).run().expect_code(0);
 }

@@ -1,0 +1,42 @@
+//! Runs that came along when their project was copied: the project that they were copied from has them too.
+
+use camino::Utf8Path;
+
+use super::OpError;
+use super::project_context::ProjectContext;
+use super::run_location::RunLocation;
+use crate::dialect::script;
+use crate::dialect::script::record::HEADER;
+use crate::engine;
+use crate::model::Candidate;
+use crate::model::Content;
+use crate::model::DialectId;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::store;
+use crate::store::RunIndex;
+
+/// Returns the finding about a run of a workflow file in this home that is a copy which no person continued yet.
+pub(super) fn finding(index: &RunIndex, home: &Utf8Path, candidate: &Candidate) -> Option<Finding> {
+    let id = candidate.name.as_str();
+    let bytes = header(home, candidate)?;
+    let original = index.original_of(id, &bytes, home)?;
+    let message =
+        format!("this run was copied with its project: {original} has it too, and it does not go on in both places");
+    let fix = format!("piton resume {} --trust", engine::quoted(id));
+    Some(Finding::new(FindingCode::CopiedRun, message).fix(fix))
+}
+
+/// Records that a person continues a run here that came with a copy of its project.
+pub(crate) fn trust(ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
+    let Some(bytes) = header(&location.root, &location.candidate) else { return Ok(()) };
+    Ok(ctx.index.enter(&location.candidate.name, &bytes, &location.root)?)
+}
+
+fn header(home: &Utf8Path, candidate: &Candidate) -> Option<Vec<u8>> {
+    let own = script::candidate(&candidate.name, None).filter(|_| candidate.dialect == DialectId::Script)?;
+    match store::read_file(home, &own.data_dir.join(HEADER).ok()?) {
+        Content::Bytes(bytes) => Some(bytes.to_vec()),
+        Content::NameOnly | Content::Problem(_) => None,
+    }
+}
