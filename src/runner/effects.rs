@@ -1,5 +1,7 @@
 //! The steps that are not a command: `write_file`, and `validate` with its `on_incomplete` steps.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::error::RunError;
@@ -10,10 +12,14 @@ use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use super::step_executor::rejected;
+use crate::dialect::script::facts::Facts;
 use crate::document::parse_definition;
+use crate::model::ClaudeWork;
+use crate::model::StepId;
 use crate::model::clean_line;
 use crate::schema;
 use crate::store;
+use crate::workflow::Command;
 use crate::workflow::FileFormat;
 use crate::workflow::OnIncomplete;
 use crate::workflow::Step;
@@ -43,8 +49,42 @@ impl StepExecutor<'_> {
         files::write(&path, &content, file.mode, file.create_dirs).map_err(refused)
     }
 
-    pub(super) fn validate(&mut self, validate: &Validate) -> Result<StepOutcome, RunError> {
-        let mut attempts = validate.on_incomplete.as_ref().map_or(0, |gap| gap.max_attempts);
+    /// Tells whether a step of the workflow has a `validate` beside its command.
+    pub(super) fn is_measured(&self, step: &Step) -> bool {
+        let measurement = step.on_success.first().filter(|inner| matches!(inner.command, Command::Validate(_)));
+        self.workflow_step.as_ref() == Some(&step.id) && measurement.is_some_and(|inner| self.is_recorded(inner))
+    }
+
+    /// Tells whether each round of a measurement is recorded: that of a step of the workflow.
+    fn is_recorded(&self, step: &Step) -> bool {
+        let own = |top: &StepId| step.id == *top || step.id.as_str() == format!("{top}.validate");
+        self.item.is_none() && self.workflow_step.as_ref().is_some_and(own)
+    }
+
+    /// Records that the work of a step (`round` 0), or its `on_incomplete` for the `round`th time, begins or is done. Returns how the step ends
+    /// where that cannot be kept.
+    pub(super) fn record_measured(&mut self, round: u32, is_done: bool) -> Result<Option<StepOutcome>, RunError> {
+        let Some(step) = self.workflow_step.clone() else { return Ok(None) };
+        let parts: Vec<String> = std::iter::once("work".to_owned())
+            .chain((1..=round).map(|round| format!("on_incomplete {round}")))
+            .collect();
+        // What it set belongs to the record; a resume does not run it again.
+        let variables = match is_done.then(|| self.take_outputs()) {
+            Some(Ok(variables)) => variables,
+            Some(Err(message)) => return Ok(Some(StepOutcome::Failed(refused(message)))),
+            None => BTreeMap::new(),
+        };
+        let claude = if is_done { std::mem::take(&mut self.work) } else { ClaudeWork::default() };
+        let measured = Some(round + u32::from(is_done)).filter(|_| is_done || round == 0);
+        let facts = Facts { variables, claude, measured, ..Facts::default() };
+        self.context.ledger().record_part(&step, &parts, is_done, facts)?;
+        Ok(None)
+    }
+
+    pub(super) fn validate(&mut self, step: &Step, validate: &Validate) -> Result<StepOutcome, RunError> {
+        let is_recorded = self.is_recorded(step);
+        let attempts = validate.on_incomplete.as_ref().map_or(0, |gap| gap.max_attempts);
+        let mut round = if is_recorded { std::mem::take(&mut self.measured).saturating_sub(1) } else { 0 };
         loop {
             let (percent, result) = match self.measure(validate)? {
                 Measurement::Percent(percent, result) => (percent, result),
@@ -54,7 +94,7 @@ impl StepExecutor<'_> {
                 return Ok(StepOutcome::Completed(Box::default()));
             }
             let message = format!("{percent} % is complete, and {} % is needed", validate.threshold);
-            let Some(gap) = validate.on_incomplete.as_ref().filter(|_| attempts > 0) else {
+            let Some(gap) = validate.on_incomplete.as_ref().filter(|_| round < attempts) else {
                 let may_go_on = validate.on_incomplete.as_ref().is_some_and(|gap| !gap.fail_workflow);
                 return Ok(if may_go_on {
                     let summary = Some(format!("{message}; its `on_incomplete` lets the workflow continue"));
@@ -63,9 +103,15 @@ impl StepExecutor<'_> {
                     StepOutcome::Failed(rejected(message))
                 });
             };
-            attempts -= 1;
-            if let Some(done) = self.close_gap(gap, percent, result)? {
+            round += 1;
+            if is_recorded {
+                self.record_measured(round, false)?;
+            }
+            if let Some(done) = self.close_gap(gap, (percent, round), result)? {
                 return Ok(done);
+            }
+            if is_recorded && let Some(end) = self.record_measured(round, true)? {
+                return Ok(end);
             }
         }
     }
@@ -74,11 +120,12 @@ impl StepExecutor<'_> {
     fn close_gap(
         &mut self,
         gap: &OnIncomplete,
-        percent: f64,
+        (percent, round): (f64, u32),
         mut result: Value,
     ) -> Result<Option<StepOutcome>, RunError> {
         if let Some(object) = result.as_object_mut() {
             object.insert("completion".to_owned(), Value::from(percent));
+            object.insert("attempt_number".to_owned(), Value::from(round));
         }
         let head = store::git::head(&self.folder).and_then(|head| head.sha);
         let outer = self.locals.insert("validation".to_owned(), result);

@@ -318,6 +318,23 @@ impl Ledger {
         self.record(kind, facts, false)
     }
 
+    /// Records that a part of a step begins or is done: the last of its parts so far.
+    pub(super) fn record_part(
+        &mut self,
+        step: &StepId,
+        parts: &[String],
+        is_done: bool,
+        facts: Facts,
+    ) -> Result<(), RunError> {
+        self.set_parts(step, parts);
+        let part = parts.last().cloned();
+        let kind = match is_done {
+            true => ChangeKind::Finish(Box::new(Outcome { part, ..Outcome::completed(step.clone()) })),
+            false => ChangeKind::Begin { step: step.clone(), part, agent: None, attempt: 0, reopens: Vec::new() },
+        };
+        self.record(kind, facts, false)
+    }
+
     /// Tells whether a step of the merge is done by its current definition.
     pub(super) fn is_merged_by(&self, step: &StepId, digest: &str) -> bool {
         let done = self.state.run.merge.as_ref().and_then(|done| done.get(step.as_str()));

@@ -263,6 +263,7 @@ fn begin(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Re
     let mut ledger = context.ledger();
     ledger.record(kind, facts, due.is_forced)?;
     executor.head = ledger.step(&step.id).and_then(|state| state.head.clone());
+    executor.measured = ledger.step(&step.id).map_or(0, |state| state.measured);
     executor.workflow_step = Some(step.id.clone());
     executor.outputs.clear();
     Ok(())

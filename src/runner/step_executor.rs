@@ -68,6 +68,8 @@ pub(super) struct StepExecutor<'a> {
     pub(super) workflow_step: Option<StepId>,
     /// Whether the output of the next commands is needed.
     pub(super) keeps_stdout: bool,
+    /// How far an earlier runner came with the step, if it has `validate`: 1 is its command, and 1 more each `on_incomplete` that ran.
+    pub(super) measured: u32,
     /// What calls of `claude` did since the last record.
     pub(super) work: ClaudeWork,
     /// The conversations of `claude` steps whose last try failed.
@@ -145,6 +147,7 @@ impl<'a> StepExecutor<'a> {
             deadline: None,
             workflow_step: None,
             keeps_stdout: false,
+            measured: 0,
             work: ClaudeWork::default(),
             conversations: BTreeMap::new(),
             before: None,
@@ -280,6 +283,8 @@ impl<'a> StepExecutor<'a> {
         if handler.fail_workflow {
             return Ok(StepOutcome::Failed(failure));
         }
+        // What it printed is known to the steps after it, also after a resume.
+        self.outputs.append(&mut self.last);
         let summary = format!("failed ({}); its `on_failure` lets the workflow continue", failure.message);
         Ok(StepOutcome::Completed(Box::new(StepOutput {
             code: failure.exit_code,
@@ -308,9 +313,34 @@ impl<'a> StepExecutor<'a> {
 
     /// Tries a step once: its command, its checks and its `on_success` steps.
     pub(super) fn try_once(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
+        let produced = match self.work(step)? {
+            StepOutcome::Completed(produced) => produced,
+            done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
+        };
+        match self.run_all(&step.on_success)? {
+            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(StepOutcome::Completed(produced)),
+            StepOutcome::Failed(failure) => {
+                // A measurement says itself what it is.
+                let is_measured = failure.message.starts_with("validate");
+                let message = if is_measured { failure.message } else { format!("on_success: {}", failure.message) };
+                Ok(StepOutcome::Failed(Failure { message, ..failure }))
+            }
+            stopped @ StepOutcome::Stopped(_) => Ok(stopped),
+        }
+    }
+
+    /// Runs the command of a step and its checks, unless it is done and only its measurement was cut off.
+    fn work(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
+        let is_measured = self.is_measured(step);
+        if is_measured && self.measured > 0 {
+            return Ok(StepOutcome::Completed(Box::default()));
+        }
         let missing = step.uses.iter().find(|path| !files::exists(&path.under(&self.context.folder)));
         if let Some(missing) = missing {
             return Ok(StepOutcome::Failed(refused(format!("it uses {missing}, which does not exist"))));
+        }
+        if is_measured {
+            self.record_measured(0, false)?;
         }
         let outer = self.deadline;
         let own = step.timeout.and_then(exec::moment_in);
@@ -324,14 +354,8 @@ impl<'a> StepExecutor<'a> {
         if let Some(failure) = self.collect_outputs(step, &produced) {
             return Ok(StepOutcome::Failed(failure));
         }
-        match self.run_all(&step.on_success)? {
-            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(StepOutcome::Completed(produced)),
-            StepOutcome::Failed(failure) => {
-                let message = format!("on_success: {}", failure.message);
-                Ok(StepOutcome::Failed(Failure { message, ..failure }))
-            }
-            stopped @ StepOutcome::Stopped(_) => Ok(stopped),
-        }
+        let end = if is_measured { self.record_measured(0, true)? } else { None };
+        Ok(end.unwrap_or(StepOutcome::Completed(produced)))
     }
 
     fn command(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
@@ -342,7 +366,7 @@ impl<'a> StepExecutor<'a> {
                 Ok(()) => StepOutcome::Completed(Box::default()),
                 Err(failure) => StepOutcome::Failed(failure),
             }),
-            Command::Validate(validate) => self.validate(validate),
+            Command::Validate(validate) => self.validate(step, validate),
             Command::Foreach(foreach) => self.foreach(step, foreach),
             Command::Agent(work) => Ok(self.agent(step, work).unwrap_or_else(StepOutcome::Failed)),
             // `drive` stops there.
@@ -438,8 +462,10 @@ impl<'a> StepExecutor<'a> {
         let both = [printed(stdout), stderr.trim_end_matches(['\n', '\r']).to_owned()];
         let text: Vec<&str> = both.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
         let text = self.context.masks.hide(&text.join("\n"));
-        if step.capture.is_some() {
-            self.last.insert("CAPTURED_OUTPUT".to_owned(), Value::String(text.clone()));
+        if let Some(capture) = &step.capture {
+            for name in ["CAPTURED_OUTPUT", &capture.name] {
+                self.last.insert(name.to_owned(), Value::String(text.clone()));
+            }
         }
         self.last.insert(kind.to_owned(), Value::String(text));
     }

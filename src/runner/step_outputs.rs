@@ -61,10 +61,7 @@ impl StepExecutor<'_> {
             return Some(failure);
         }
         let output = Value::String(printed(&produced.stdout));
-        named.into_iter().find_map(|name| {
-            self.last.remove(&name);
-            self.set_output(name, output.clone()).err()
-        })
+        named.into_iter().find_map(|name| self.set_output(name, output.clone()).err())
     }
 
     /// Sets the variables of `finds`: the files that the step added and that match.
@@ -121,6 +118,7 @@ impl StepExecutor<'_> {
             let message = format!("`{name}` captures the secret `{secret}`, and secrets are never stored");
             return Err(refused(format!("{message}: let the step that needs it read it from its environment")));
         }
+        self.last.remove(&name);
         self.outputs.insert(name, value);
         Ok(())
     }

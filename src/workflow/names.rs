@@ -14,6 +14,7 @@ use super::condition::Condition;
 use super::condition::Operand;
 use super::inner;
 use super::order::ancestors;
+use super::shell::assigned;
 use super::template::Reference;
 use super::template::Template;
 use crate::document::TextPosition;
@@ -289,6 +290,7 @@ impl<'a> Checker<'a, '_, '_> {
                         format!("`${{{path}}}` becomes code of `{interpreter}`, which executes what is in it");
                     self.problems.note(text.place, message, "hand it over: `sh -c 'echo \"$1\"' _ ${NAME}`");
                 }
+                self.own_names(text, &known);
             }
             Command::Claude(claude) => {
                 self.text(&claude.prompt, &known);
@@ -320,11 +322,26 @@ impl<'a> Checker<'a, '_, '_> {
             }
         }
         if let Some(handler) = &step.on_failure {
+            // What the failed step printed is known as well.
             let mut inner = known.and(&["error"]);
+            inner.names.extend(step.capture.iter().map(|capture| capture.name.clone()));
             self.list(&handler.steps, &mut inner);
         }
         known.add(step);
         self.list(&step.on_success, &mut known);
+    }
+
+    /// Warns of a default that takes the place of what a command sets itself.
+    fn own_names(&mut self, program: &Template, known: &Known) {
+        let text = program.to_string();
+        let own = assigned(&text);
+        for reference in program.references().into_iter().filter(|reference| reference.fallback.is_some()) {
+            let path = reference.path.as_str();
+            if own.contains(path) && !known.names.contains(path) {
+                let message = format!("`{reference}` is the default, also where the command sets `{path}` itself");
+                self.problems.note(program.place, message, format!("write `${reference}`, which the shell fills in"));
+            }
+        }
     }
 
     /// Checks that a conversation that is continued is one of an earlier step.

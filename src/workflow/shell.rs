@@ -2,6 +2,8 @@
 //!
 //! A value never becomes part of the program: a context that is determined wrongly may split a value, but never executes it.
 
+use std::collections::BTreeSet;
+
 use super::template::Piece;
 use super::template::Template;
 use super::template::end_of_braces;
@@ -301,6 +303,25 @@ impl Scanner {
         }
         c.len_utf8()
     }
+}
+
+/// Returns the names that a shell program sets: `name=...`, `for name in`, `read name`.
+pub(super) fn assigned(program: &str) -> BTreeSet<&str> {
+    let words = program.split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '{' | '`'));
+    let mut before = "";
+    let mut names = BTreeSet::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        let is_set = matches!(before, "for" | "read" | "export" | "local") || before == "-r";
+        let name = word.split_once('=').map(|(name, _)| name).or(is_set.then_some(word));
+        let is_name = |name: &&str| {
+            !name.is_empty()
+                && !name.starts_with(|c: char| c.is_ascii_digit())
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        names.extend(name.filter(is_name));
+        before = word;
+    }
+    names
 }
 
 /// Returns the length of a backslash with the character after it.

@@ -52,3 +52,17 @@ fn places_where_nothing_can_stand_are_refused() {
         assert!(error.starts_with("`${v}` stands ") && error.contains(expected), "{text}: {error}");
     }
 }
+
+#[test]
+fn the_names_that_a_program_sets_are_found() {
+    for (program, expected) in [
+        ("n=$(a); echo $n", "n"),
+        ("for f in a b; do x=1; done; read -r line", "f line x"),
+        ("export A=b; local c", "A c"),
+        ("if [ a = b ]; then echo c=d --e=f; fi", "c"),
+        ("echo \"$(v=1)\" 1a=b", "v"),
+    ] {
+        let found: Vec<&str> = super::assigned(program).into_iter().collect();
+        assert_eq!(found.join(" "), expected, "{program}");
+    }
+}

@@ -35,6 +35,9 @@ pub(crate) struct Facts {
     /// Of a `foreach` that begins again: the items that are done stay done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) keeps_items: bool,
+    /// Of a part of a step with `validate`: 0 when its command begins, 1 when it passed, and 1 more for each `on_incomplete` that ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) measured: Option<u32>,
     /// Of a failure: whether it is transient.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retryable: Option<bool>,

@@ -152,6 +152,9 @@ pub(crate) struct StepState {
     pub(crate) claude: ClaudeWork,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) parts: BTreeMap<String, Status>,
+    /// How far the current attempt at a step with `validate` is ([`Facts::measured`]).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) measured: u32,
     /// Why items of a `foreach` failed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) part_errors: BTreeMap<String, String>,
@@ -197,6 +200,11 @@ pub(crate) enum ExecutionState {
     },
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 /// How many errors of one step are kept, the newest.
 const ERRORS: usize = 10;
 
@@ -222,6 +230,7 @@ impl Default for StepState {
             items: None,
             claude: ClaudeWork::default(),
             parts: BTreeMap::new(),
+            measured: 0,
             part_errors: BTreeMap::new(),
             part_outputs: BTreeMap::new(),
             agent: None,
@@ -362,6 +371,7 @@ impl State {
                 state.parts.clear();
                 state.part_errors.clear();
                 state.items = None;
+                state.measured = 0;
             }
         }
     }
@@ -462,6 +472,9 @@ impl State {
                 step.part_outputs.clear();
                 step.items = None;
             }
+            if step.status != Status::InProgress {
+                step.measured = 0;
+            }
             if !matches!(step.status, Status::InProgress | Status::Failed) || step.head.is_none() {
                 step.head.clone_from(&facts.head);
             }
@@ -478,6 +491,7 @@ impl State {
         if facts.items.is_some() {
             step.items.clone_from(&facts.items);
         }
+        step.measured = facts.measured.unwrap_or(step.measured);
         if let Some(part) = part {
             step.parts.insert(part.clone(), Status::InProgress);
             step.part_errors.remove(part);
@@ -498,6 +512,7 @@ impl State {
         step.child = None;
         step.claude.add(&facts.claude);
         if let Some(part) = &outcome.part {
+            step.measured = facts.measured.unwrap_or(step.measured);
             step.parts.insert(part.clone(), outcome.status);
             if let Some(error) = outcome.error.as_ref().filter(|_| outcome.status == Status::Failed) {
                 step.part_errors.insert(part.clone(), error.clone());

@@ -102,6 +102,31 @@ fn the_parts_of_a_step_have_records_of_their_own() {
 }
 
 #[test]
+fn how_far_the_measurement_of_a_step_came_outlives_a_cut_and_no_failure() {
+    let part = |change: &str, part: &str, measured: Option<u32>| {
+        let mut line = json!({"change": {"change": change, "step": "1", "part": part}});
+        if let Some(measured) = measured {
+            line["measured"] = json!(measured);
+        }
+        line
+    };
+    let work = [start(), begin("1", 1), part("begin", "work", Some(0)), part("finish", "work", Some(1))];
+    let round = [part("begin", "on_incomplete 1", None), part("finish", "on_incomplete 1", Some(2))];
+    for (more, expected) in [
+        (vec![], 1),
+        (vec![pause(), begin("1", 2)], 1),
+        (vec![round[0].clone(), begin("1", 2)], 1),
+        (vec![round[0].clone(), round[1].clone(), begin("1", 2)], 2),
+        (vec![begin("1", 2), part("begin", "work", Some(0))], 0),
+        (vec![failed("1", 1), begin("1", 2)], 0),
+        (vec![done("1"), begin("1", 2)], 0),
+    ] {
+        let lines: Vec<Value> = work.iter().cloned().chain(more).collect();
+        assert_eq!(play(&lines).steps["1"].measured, expected, "{lines:?}");
+    }
+}
+
+#[test]
 fn the_newer_of_journal_and_snapshot_counts() {
     let lines = [start(), begin("1", 1), done("1")];
     let (older, newer) = (play(&lines[..2]), play(&lines));
