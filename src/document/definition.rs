@@ -10,6 +10,18 @@ use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::model::nearest;
 
+/// What other programs call a key, and what it is called here.
+const SYNONYMS: [(&str, &str); 6] = [
+    ("name", "title"),
+    ("run", "shell"),
+    ("command", "shell"),
+    ("needs", "depends_on"),
+    ("if", "when"),
+    ("environment", "env"),
+];
+/// How many keys a message lists.
+const LISTED: usize = 20;
+
 /// A text with its position in the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Text {
@@ -74,8 +86,11 @@ impl<'a> Fields<'a> {
         };
         for member in members.iter().filter(|member| !keys.contains(&member.key.as_str())) {
             let message = format!("{what} has no key `{}`", clean_line(&member.key, 60));
-            let fix = match nearest(&member.key, keys.iter().copied()) {
+            let meant = SYNONYMS.iter().find(|(word, key)| *word == member.key && keys.contains(key));
+            let meant = meant.map(|(_, key)| *key).or_else(|| nearest(&member.key, keys.iter().copied()));
+            let fix = match meant {
                 Some(key) => format!("did you mean `{key}`?"),
+                None if keys.len() > LISTED => "`piton schema workflow` lists its keys".to_owned(),
                 None => format!("its keys are {}", keys.join(", ")),
             };
             problems.add(member.place, format!("{message}; {fix}"), fix);

@@ -45,6 +45,16 @@ pub(crate) enum Comparison {
     Contains,
 }
 
+impl Comparison {
+    /// Tells whether it asks which of two numbers is larger.
+    pub(crate) const fn is_order(self) -> bool {
+        match self {
+            Self::Less | Self::LessOrEqual | Self::Greater | Self::GreaterOrEqual => true,
+            Self::Equal | Self::NotEqual | Self::Contains => false,
+        }
+    }
+}
+
 /// How a step that is over ended, as a condition asks for it and `${step.ID.status}` says it.
 const ENDS: [&str; 3] = ["succeeded", "failed", "skipped"];
 

@@ -138,7 +138,8 @@ pub(crate) fn parse_with(file: &RelPath, bytes: &[u8], read_file: ReadFile<'_>) 
         Ok(root) => parse_tree((file, bytes), &root, read_file),
         Err(error) => {
             let mut problems = Problems::of(file);
-            problems.add(error.place, error.message, "correct the syntax");
+            let fix = syntax_fix(&error.message);
+            problems.add(error.place, error.message, fix);
             Parsed {
                 workflow: None,
                 findings: problems.in_order(),
@@ -149,6 +150,16 @@ pub(crate) fn parse_with(file: &RelPath, bytes: &[u8], read_file: ReadFile<'_>) 
                 rewritten: None,
             }
         }
+    }
+}
+
+/// Returns what to do about a mistake of YAML.
+fn syntax_fix(message: &str) -> &'static str {
+    match message {
+        _ if message.contains("mapping values") => "put a text with `: ` in quotes, or below `|`",
+        _ if message.contains("'-' indicator") => "write the list below a key, `steps:`, where other keys follow it",
+        _ if message.contains("simple key") => "write `key: value`, or indent the text below `|` deeper than its key",
+        _ => "correct the syntax",
     }
 }
 

@@ -290,8 +290,9 @@ fn secrets(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Secret>
     let mut found = BTreeMap::new();
     for (name, node) in named(node, "`secrets`", problems) {
         if !matches!(node.kind, Kind::Map(_)) {
-            if let Some(variable) = text_of(node, "a secret", problems) {
-                found.insert(name, Secret::Env(variable.text));
+            let variable = text_of(node, "a secret", problems);
+            if let Some(variable) = variable.and_then(|variable| variable_name(&variable, problems)) {
+                found.insert(name, Secret::Env(variable));
             }
             continue;
         }

@@ -20,7 +20,11 @@ pub(super) fn env(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, 
             // An empty value is a value here.
             Kind::Null => Some(Text { text: String::new(), place: node.place }),
             Kind::Text(text) | Kind::Number(text) => Some(Text { text: text.clone(), place: node.place }),
-            Kind::List(_) | Kind::Map(_) => text_of(node, "a value of `env`", problems),
+            Kind::List(_) | Kind::Map(_) => {
+                let fix = format!("write a text; let a step print a value that is computed, with `capture: {name}`");
+                problems.add(node.place, format!("`{name}` of `env` is text, not {}", node.what()), fix);
+                None
+            }
         };
         if let Some(template) = text.and_then(|text| template(&text, Reader::Plain, problems)) {
             found.insert(name, template);

@@ -148,7 +148,17 @@ pub(crate) fn holds(condition: &Condition, scope: &dyn Scope) -> Result<bool, Re
         Condition::Not(inner) => Ok(!holds(inner, scope)?),
         Condition::And(left, right) => Ok(holds(left, scope)? && holds(right, scope)?),
         Condition::Or(left, right) => Ok(holds(left, scope)? || holds(right, scope)?),
-        Condition::Compare(left, comparison, right) => compare(&side(left, scope)?, *comparison, &side(right, scope)?),
+        Condition::Compare(left, comparison, right) => {
+            let sides = (side(left, scope)?, side(right, scope)?);
+            let is_missing = |operand: &Operand, value: &Value| {
+                matches!(operand, Operand::Variable(reference) if reference.fallback.is_some())
+                    && as_text(value).is_empty()
+            };
+            if comparison.is_order() && (is_missing(left, &sides.0) || is_missing(right, &sides.1)) {
+                return Ok(false);
+            }
+            compare(&sides.0, *comparison, &sides.1)
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Translation;
 use super::mapping;
 use super::member;
+use super::text::ITEM_ID;
 use super::text_node;
 use crate::document::Kind;
 use crate::document::Member;
@@ -33,7 +34,8 @@ pub(super) fn is_one(root: &Node) -> bool {
 
 impl Translation<'_, '_> {
     pub(super) fn mapreduce(&mut self, root: &Node) -> Node {
-        self.names.extend(["item", "map"].map(str::to_owned));
+        self.names.extend(["item", "map", ITEM_ID].map(str::to_owned));
+        self.set_by_steps.extend(["item", ITEM_ID].map(str::to_owned));
         let mut members = Vec::new();
         let mut steps = Vec::new();
         for found in root.members() {
@@ -70,11 +72,23 @@ impl Translation<'_, '_> {
                 return Vec::new();
             }
         };
-        for found in node.members().iter().filter(|found| found.key != "commands") {
+        let timeout =
+            node.member("timeout").map(|found| Member { value: self.filled_in(&found.value), ..found.clone() });
+        for found in node.members().iter().filter(|found| !["commands", "timeout"].contains(&found.key.as_str())) {
             let message = format!("`{}` of `{what}` is not translated", found.key);
             self.problems.add(found.place, message, "write it on the steps that it is for");
         }
-        self.steps(list, false).items().to_vec()
+        let mut steps = self.steps(list, false).items().to_vec();
+        if let Some(timeout) = timeout {
+            let message = format!("the `timeout` of `{what}` counts for each of its steps");
+            self.problems.note(timeout.place, message, "write `timeout:` on the steps that it is for");
+            for step in steps.iter_mut().filter(|step| step.get("timeout").is_none()) {
+                if let Kind::Map(members) = &mut step.kind {
+                    members.push(timeout.clone());
+                }
+            }
+        }
+        steps
     }
 
     fn map(&mut self, root: &Node, map: &Node) -> Node {
@@ -107,20 +121,24 @@ impl Translation<'_, '_> {
                 self.problems.add(map.place, "`map` needs an `input`", "add `input:` with a JSON file or a command")
             }
             Some(input) if map.get("json_path").is_some() || input.as_str().is_some_and(is_json_file) => {
-                let file = member("file", input.place, input.clone());
+                let file = member("file", input.place, self.plain(input));
                 let at = map.member("json_path").map(|path| Member { key: "at".to_owned(), ..path.clone() });
                 let items = mapping(input.place, std::iter::once(file).chain(at).collect());
                 members.push(member("items", input.place, items));
             }
             Some(input) => members.push(member("items", input.place, self.program(input))),
         }
-        members.extend(map.member("max_items").cloned());
         self.selection(map, &mut members);
-        if let Some(most) = map.member("max_parallel") {
-            members.push(Member { key: "parallel".to_owned(), ..most.clone() });
-        }
-        if let Some(limit) = ["timeout_per_agent", "agent_timeout_secs"].iter().find_map(|key| map.member(key)) {
-            members.push(Member { key: "timeout".to_owned(), ..limit.clone() });
+        for (key, of) in [
+            ("max_items", "max_items"),
+            ("max_parallel", "parallel"),
+            ("timeout_per_agent", "timeout"),
+            ("agent_timeout_secs", "timeout"),
+        ] {
+            if let Some(found) = map.member(key).filter(|_| members.iter().all(|other| other.key != of)) {
+                let value = self.filled_in(&found.value);
+                members.push(Member { key: of.to_owned(), value, ..found.clone() });
+            }
         }
         members.push(member("worktree", map.place, text_node(map.place, "each")));
         let policy = root.get("error_policy");
@@ -128,6 +146,10 @@ impl Translation<'_, '_> {
             let key = found.key.as_str();
             if RECORDED.contains(&key) {
                 self.item_failure(found);
+                if key == "error_collection" {
+                    let message = "`error_collection` has no effect here: each item that fails is recorded";
+                    self.problems.note(found.place, message, "remove `error_collection`");
+                }
             } else if !ERROR_KEYS.contains(&key) {
                 let message = format!("`{key}` of `error_policy` is not translated");
                 self.problems.add(found.place, message, format!("its keys are {}", ERROR_KEYS.join(", ")));
@@ -144,9 +166,31 @@ impl Translation<'_, '_> {
         mapping(map.place, members)
     }
 
+    /// Returns a number or a length of time, which may be a variable of `env`.
+    fn filled_in(&mut self, node: &Node) -> Node {
+        let Some(text) = node.as_str().and_then(|text| text.trim().strip_prefix('$')) else { return node.clone() };
+        let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
+        match self.env.iter().find(|(known, _)| known == name) {
+            Some((_, value)) => text_node(node.place, value),
+            None => {
+                let message = format!("`${{{name}}}` is not a variable of `env`, which alone can stand here");
+                self.problems.add(node.place, message, format!("add `{name}` to `env`, or write the number"));
+                // The parser would name a key that the file does not have.
+                text_node(node.place, "1")
+            }
+        }
+    }
+
     /// Translates which items are taken, and their order.
     fn selection(&mut self, map: &Node, members: &mut Vec<Member>) {
-        members.extend(map.member("sort_by").cloned());
+        members.extend(map.member("sort_by").map(|found| {
+            // Items without the value come last in any case.
+            let value = found.value.as_str().map(|text| text.replace(" NULLS LAST", "").replace(" nulls last", ""));
+            Member {
+                value: value.map_or_else(|| found.value.clone(), |text| text_node(found.value.place, text)),
+                ..found.clone()
+            }
+        }));
         let Some(found) = map.member("filter") else { return };
         let text = found.value.as_str().unwrap_or_default();
         let condition = condition(text);
@@ -169,7 +213,7 @@ impl Translation<'_, '_> {
     }
 }
 
-/// Translates an expression about an item: its fields are named with or without `item.` there.
+/// Translates an expression about an item: its fields are named with or without `item.` there, and behind a comparison a word is a text.
 fn condition(text: &str) -> Result<String, String> {
     let mut translated = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -182,11 +226,15 @@ fn condition(text: &str) -> Result<String, String> {
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
             let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
             let (word, after) = rest.split_at(end);
+            let is_value = translated.trim_end().ends_with(['=', '<', '>']);
             match word {
                 "true" | "false" | "null" | "contains" => translated.push_str(word),
-                _ if after.trim_start().starts_with(['(', '[']) || word == "in" => {
+                "OR" | "or" => translated.push_str("||"),
+                "AND" | "and" => translated.push_str("&&"),
+                _ if after.trim_start().starts_with(['(', '[']) || matches!(word, "in" | "matches") => {
                     return Err(format!("`{word}` is not known here"));
                 }
+                _ if is_value => translated.push_str(&format!("'{word}'")),
                 _ => {
                     let path = word.strip_prefix("item.").unwrap_or(word);
                     // A field that an item does not have is empty.

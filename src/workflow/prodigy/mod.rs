@@ -30,17 +30,27 @@ struct Translation<'a, 'b> {
     problems: &'a mut Problems<'b>,
     /// The variables that the file defines anywhere.
     names: BTreeSet<String>,
+    /// Those of them that steps set, which are not in the environment of a command.
+    set_by_steps: BTreeSet<String>,
+    /// The values of its `env`.
+    env: Vec<(String, String)>,
 }
 
 /// Translates a file; `None` if it has no steps.
 pub(super) fn translate(root: &Node, problems: &mut Problems<'_>) -> Option<Node> {
-    let mut names: BTreeSet<String> =
-        ["ARG", "ITERATION", "CAPTURED_OUTPUT", "PROJECT_ROOT", "WORKTREE"].map(str::to_owned).into();
+    let mut set_by_steps: BTreeSet<String> = ["ITERATION", "CAPTURED_OUTPUT"].map(str::to_owned).into();
+    captures(root, &mut set_by_steps);
+    let mut names: BTreeSet<String> = ["ARG", "PROJECT_ROOT", "WORKTREE"].map(str::to_owned).into();
+    names.extend(set_by_steps.iter().cloned());
     for key in ["env", "secrets"] {
         names.extend(root.get(key).map(Node::members).unwrap_or_default().iter().map(|member| member.key.clone()));
     }
-    captures(root, &mut names);
-    let mut translation = Translation { problems, names };
+    let value = |found: &Member| match &found.value.kind {
+        Kind::Text(text) | Kind::Number(text) => Some((found.key.clone(), text.clone())),
+        Kind::Null | Kind::Bool(_) | Kind::List(_) | Kind::Map(_) => None,
+    };
+    let env = root.get("env").map(Node::members).unwrap_or_default().iter().filter_map(value).collect();
+    let mut translation = Translation { problems, names, set_by_steps, env };
     if root.is_list() {
         let steps = translation.listed(root, "a workflow")?;
         return Some(mapping(root.place, vec![member("steps", root.place, steps)]));

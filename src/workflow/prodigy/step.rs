@@ -15,6 +15,20 @@ const COMMANDS: [&str; 7] = ["shell", "claude", "test", "foreach", "write_file",
 const KINDS: [&str; 5] = ["shell", "claude", "foreach", "write_file", "validate"];
 /// Keys of a step that its documents have and its program ignores.
 const NO_EFFECT: [&str; 5] = ["analysis", "options", "metadata", "context", "args"];
+const TOLERATED: &str = "write `on_failure: {fail_workflow: false}` with what to do";
+/// Keys of a step that its documents or files have and its program ignores, with what to write. They would change what a step does.
+const IGNORED: [(&str, &str); 5] = [
+    ("on_exit_code", TOLERATED),
+    ("allow_failure", TOLERATED),
+    ("fail_workflow", TOLERATED),
+    ("temporary", "remove it: `env` of a step is only for that step"),
+    ("clear_env", "write `env -i NAME=VALUE` in front of the command"),
+];
+/// Commands that its program has no longer, with what to do.
+const GONE: [(&str, &str); 2] = [
+    ("analyze", "remove the step"),
+    ("goal_seek", "write the command with `validate` and `on_incomplete`, which repeat until the threshold is reached"),
+];
 
 impl Translation<'_, '_> {
     /// Translates a list of steps. After a skipped one the others run, which a current file says.
@@ -68,8 +82,12 @@ impl Translation<'_, '_> {
         if given.is_empty() {
             let keys: Vec<&str> = members.iter().map(|member| member.key.as_str()).collect();
             let has = if keys.is_empty() { String::new() } else { format!("; it has {}", keys.join(", ")) };
-            let fix = "give it one of shell, claude, test, foreach, write_file or validate";
-            self.problems.add(node.place, format!("the step has no command{has}"), fix);
+            let gone = GONE.iter().find(|(key, _)| keys.contains(key));
+            let (why, fix) = match gone {
+                Some((_, fix)) => (", which Prodigy does not run either", *fix),
+                None => ("", "give it one of shell, claude, test, foreach, write_file or validate"),
+            };
+            self.problems.add(node.place, format!("the step has no command{has}{why}"), fix);
             return None;
         }
         let mut translated = Vec::new();
@@ -103,10 +121,13 @@ impl Translation<'_, '_> {
             "name" => {}
             "args" if node.get("name").is_some() && !is_named => {}
             key if NO_EFFECT.contains(&key) => self.no_effect(place, key),
-            key @ ("on_exit_code" | "allow_failure") => {
-                let fix = "write `on_failure: {fail_workflow: false}` with what to do";
-                self.problems.add(place, format!("a step has no key `{key}`, which Prodigy ignores; {fix}"), fix);
+            key if let Some((_, fix)) = IGNORED.iter().find(|(ignored, _)| *ignored == key) => {
+                self.problems.add(place, format!("a step has no key `{key}`, which Prodigy ignores; {fix}"), *fix);
             }
+            "write_file" | "env" => put(&found.key, self.values(value)),
+            "output_file" | "working_dir" | "when" => put(&found.key, self.plain(value)),
+            // It is set in any case.
+            "capture" | "capture_output" if is_output(node, value) => {}
             "capture_output" => match (&value.kind, node.get("capture")) {
                 (Kind::Bool(true), None) => put("capture", text_node(value.place, "CAPTURED_OUTPUT")),
                 (Kind::Bool(false), _) => {}
@@ -234,6 +255,7 @@ impl Translation<'_, '_> {
                 "claude" => members.push(member("claude", found.place, self.prompt(&found.value))),
                 "commands" => members.push(member("steps", found.place, self.one_or_more(&found.value))),
                 "on_incomplete" => members.push(member("on_incomplete", found.place, self.handler(&found.value))),
+                "result_file" => members.push(member("result_file", found.place, self.plain(&found.value))),
                 _ => members.push(found.clone()),
             }
         }
@@ -309,6 +331,12 @@ impl Translation<'_, '_> {
         }
         with(value, members)
     }
+}
+
+/// Tells whether a step captures its output as `shell.output` or `claude.output`, which it sets in any case.
+fn is_output(step: &Node, name: &Node) -> bool {
+    let of = name.as_str().and_then(|name| name.strip_suffix(".output"));
+    of.is_some_and(|of| ["shell", "claude"].contains(&of) && step.get(of).is_some())
 }
 
 fn other_name(key: &str) -> &'static str {

@@ -268,6 +268,10 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
         ),
         ("- shell: 'echo $ARG'", r#"{"steps":[{"shell":"echo $ARG"}]}"#),
         (
+            "- {shell: a, capture: v}\n- shell: 'echo $v $vv $$v \\$v \"$v\"'\n- shell: 'v=1; echo $v'",
+            r#"{"steps":[{"shell":"a","capture":"v"},{"shell":"echo ${v} $vv $$v \\$v \"${v}\""},{"shell":"v=1; echo $v"}]}"#,
+        ),
+        (
             "- {shell: a, capture_output: number}\n- claude: '/spec ${shell.number}'",
             r#"{"steps":[{"shell":"a","capture":"number"},{"claude":"/spec ${number}"}]}"#,
         ),
@@ -281,11 +285,15 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
         ),
         (
             "- claude: /a\n  validate: {shell: b, claude: /c, result_file: r.json, on_incomplete: {claude: '/d ${validation.gaps}'}}",
-            r#"{"steps":[{"claude":"/a","validate":{"steps":[{"shell":"b"},{"claude":"/c"}],"result_file":"r.json","on_incomplete":{"claude":"/d ${validation.gaps}"}}}]}"#,
+            r#"{"steps":[{"claude":"/a","validate":{"steps":[{"shell":"b"},{"claude":"/c"}],"result_file":"r.json","on_incomplete":{"claude":"/d ${validation.gaps:-}"}}}]}"#,
         ),
         (
             "- {shell: a, when: 'true'}\n- {shell: b}",
             r#"{"steps":[{"shell":"a","when":"true","if_skipped":"run"},{"shell":"b","if_skipped":"run"}]}"#,
+        ),
+        (
+            "- {shell: b, capture: v}\n- shell: 'n=$(a); for f in x; do echo ${n}% ${n:-0} ${f} ${v} $${HOME}; done'\n  env: {A: '${shell.v}'}\n- {shell: c, capture: shell.output}",
+            r#"{"steps":[{"shell":"b","capture":"v"},{"shell":"n=$(a); for f in x; do echo $${n}% $${n:-0} $${f} ${v} $${HOME}; done","env":{"A":"${v}"}},{"shell":"c"}]}"#,
         ),
         (
             "- {shell: a, retry: {max_attempts: 2, initial_delay_secs: 1, jitter_factor: 0.5, jitter: true, retry_on: network, exit_codes: [7]}}",
@@ -305,8 +313,27 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
 fn what_cannot_be_translated_is_refused_for_what_it_is() {
     for (file, expected) in [
         ("- claude: /x $SPEC_ID", "1:11 `$SPEC_ID` is not a variable of the workflow"),
-        ("- goal_seek: {goal: x}", "1:3 the step has no command; it has goal_seek"),
-        ("- analyze: {a: b}", "1:3 the step has no command; it has analyze"),
+        ("- goal_seek: {goal: x}", "1:3 the step has no command; it has goal_seek, which Prodigy does not run either"),
+        ("- analyze: {a: b}", "1:3 the step has no command; it has analyze, which Prodigy does not run either"),
+        ("- {shell: a, clear_env: true}", "1:14 a step has no key `clear_env`, which Prodigy ignores; write `env -i"),
+        (
+            "- {shell: a, fail_workflow: false}",
+            "1:14 a step has no key `fail_workflow`, which Prodigy ignores; write `on_fai",
+        ),
+        (
+            "- {shell: a, nothing_near_it: b}",
+            "1:14 a step has no key `nothing_near_it`; `piton schema workflow` lists its",
+        ),
+        ("env: {A: {command: b}}\ncommands: [{shell: c}]", "1:10 `A` of `env` is text, not a mapping"),
+        ("secrets: {A: '${env:B}'}\ncommands: [{shell: c}]", "1:14 `${env:B}` is not a valid variable name"),
+        (
+            "mode: mapreduce\nmap: {input: a.json, agent_template: [{shell: b}], max_parallel: '${N}'}\nreduce: [{shell: c}]",
+            "2:66 `${N}` is not a variable of `env`",
+        ),
+        (
+            "mode: mapreduce\nmap: {input: a.json, agent_template: [{shell: b}], filter: \"x matches 'y'\"}\nreduce: [{shell: c}]",
+            "2:52 `filter` of `map` is not translated: `matches` is not known here",
+        ),
         ("- {shell: a, on_incomplete: {shell: b}}", "1:14 a step has no key `on_incomplete`"),
         ("- shell: a\n  on_exit_code: {1: b}", "2:3 a step has no key `on_exit_code`"),
         ("- {shell: 'echo ${x|length:100}', capture: x}", "1:11 `${x|length:100}` is not a variable"),
@@ -343,4 +370,26 @@ fn a_mapreduce_file_is_a_loop_between_steps() {
         crate::workflow::condition::Condition::parse("${item.score:-} >= 5 && ${item.kind:-} == 'bug'").unwrap();
     assert_eq!(foreach.only.as_ref().map(|only| &only.condition), Some(&expected));
     assert!(foreach.continue_on_error && foreach.steps[0].commit_required);
+}
+
+#[test]
+fn what_a_mapreduce_file_takes_from_its_env_and_in_its_own_notation_is_filled_in() {
+    let text = "name: m\nmode: mapreduce\nenv: {MAX: '3', DIR: out, LIMIT: 10m}\nsetup:\n  timeout: 900\n  commands: [{shell: a}, {shell: b, timeout: 5}]\nmap:\n  input: '${DIR}/items.json'\n  json_path: $[*]\n  max_parallel: ${MAX}\n  agent_timeout_secs: $LIMIT\n  filter: File.score >= 10 OR kind == bug AND tag == new\n  sort_by: File.score DESC NULLS LAST, name\n  agent_template:\n    - claude: '/plan --output p-${item_id}.md $item_id'\n      validate: {result_file: 'v-${item_id}.json'}\nreduce: [{shell: c}]\n";
+    let parsed = parse(&file(), text.as_bytes());
+    assert!(parsed.findings.is_empty(), "{:?}", parsed.findings);
+    let notes: Vec<&str> = parsed.notes.iter().map(|note| note.message.as_str()).collect();
+    assert_eq!(notes, ["the `timeout` of `setup` counts for each of its steps"]);
+    let steps = parsed.workflow.unwrap().steps;
+    let seconds: Vec<_> = steps.iter().map(|step| step.timeout.map(|timeout| timeout.as_secs())).collect();
+    assert_eq!(seconds, [Some(900), Some(5), None, None]);
+    let Command::Foreach(foreach) = &steps[2].command else { panic!("a loop") };
+    assert_eq!((foreach.parallel, foreach.item_timeout), (3, Some(Duration::from_secs(600))));
+    let expected = "${item.File.score:-} >= 10 || ${item.kind:-} == 'bug' && ${item.tag:-} == 'new'";
+    let expected = crate::workflow::condition::Condition::parse(expected).unwrap();
+    assert_eq!(foreach.only.as_ref().map(|only| &only.condition), Some(&expected));
+    let keys: Vec<_> = foreach.sort_by.iter().map(|key| (key.path.as_str(), key.is_descending)).collect();
+    assert_eq!(keys, [("File.score", true), ("name", false)]);
+    let rewritten = parsed.rewritten.unwrap().to_string();
+    assert!(rewritten.contains("/plan --output p-item_${index}.md item_${index}"), "{rewritten}");
+    assert!(rewritten.contains("v-item_${index}.json"), "{rewritten}");
 }

@@ -1,8 +1,16 @@
 //! The notation of variables in texts of Prodigy: `$name` beside `${name}`, and `${shell.name}` for a captured name. Pure.
 
+use std::collections::BTreeSet;
+
 use super::Translation;
+use super::with;
 use crate::document::Kind;
+use crate::document::Member;
 use crate::document::Node;
+use crate::workflow::shell::assigned;
+
+/// The number of an item, in texts of `map`.
+pub(super) const ITEM_ID: &str = "item_id";
 
 impl Translation<'_, '_> {
     /// Translates a prompt: no shell fills in its variables, so a `$name` that is not known is refused.
@@ -16,10 +24,50 @@ impl Translation<'_, '_> {
         Node { kind: Kind::Text(self.captured(&text)), ..node.clone() }
     }
 
-    /// Translates a shell program, whose `$name` a shell fills in.
+    /// Translates a shell program, whose `$name` a shell fills in from the environment. So it does `${name}` where the program sets the name.
     pub(super) fn program(&self, node: &Node) -> Node {
         let Kind::Text(text) = &node.kind else { return node.clone() };
+        let own = assigned(text);
+        let mut written = self.braced(text, &own);
+        for name in own.into_iter().filter(|name| !self.names.contains(*name)) {
+            for end in ["}", ":"] {
+                let (braced, literal) = (format!("${{{name}{end}"), format!("$${{{name}{end}"));
+                written = written.replace(&literal, &braced).replace(&braced, &literal);
+            }
+        }
+        Node { kind: Kind::Text(self.captured(&written)), ..node.clone() }
+    }
+
+    /// Writes `$name` as `${name}` where a step sets the name: no command has it in its environment.
+    fn braced(&self, text: &str, own: &BTreeSet<&str>) -> String {
+        let mut written = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('$') {
+            written.push_str(before);
+            let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
+            let name = &after[..end];
+            let is_literal = written.ends_with(['$', '\\']);
+            if !is_literal && self.set_by_steps.contains(name) && !own.contains(name) {
+                written.push_str(&format!("${{{name}}}"));
+            } else {
+                written.push('$');
+                written.push_str(name);
+            }
+            rest = &after[end..];
+        }
+        written + rest
+    }
+
+    /// Translates a text that no shell reads.
+    pub(super) fn plain(&self, node: &Node) -> Node {
+        let Kind::Text(text) = &node.kind else { return node.clone() };
         Node { kind: Kind::Text(self.captured(text)), ..node.clone() }
+    }
+
+    /// Translates the values of a mapping.
+    pub(super) fn values(&self, node: &Node) -> Node {
+        let members = node.members().iter().map(|found| Member { value: self.plain(&found.value), ..found.clone() });
+        with(node, members.collect())
     }
 
     /// Writes known `$name` as `${name}` and `$$name` as `$name`; returns the unknown names too.
@@ -46,7 +94,9 @@ impl Translation<'_, '_> {
                 (false, true) => filled.push_str(&format!("${{{name}}}")),
                 (false, false) => {
                     filled.push_str(&format!("${name}"));
-                    unknown.push(name.to_owned());
+                    if !unknown.iter().any(|known| known == name) {
+                        unknown.push(name.to_owned());
+                    }
                 }
             }
             rest = &after[end..];
@@ -55,9 +105,16 @@ impl Translation<'_, '_> {
         (filled, unknown)
     }
 
-    /// Writes `${shell.name}` as `${name}` where a step captures the name.
+    /// Writes `${shell.name}` as `${name}` where a step captures the name, and what an item or a measurement sets as it is called here.
     fn captured(&self, text: &str) -> String {
         let mut written = text.to_owned();
+        for name in ["gaps", "missing", "implemented"] {
+            // What a result does not have is empty.
+            written = written.replace(&format!("${{validation.{name}}}"), &format!("${{validation.{name}:-}}"));
+        }
+        if self.names.contains(ITEM_ID) {
+            written = written.replace("${item_id}", "item_${index}");
+        }
         for name in &self.names {
             for of in ["shell", "claude"] {
                 for end in ["}", ".", ":"] {
