@@ -93,7 +93,7 @@ fn a_runner_that_is_killed_anywhere_loses_and_repeats_nothing() {
 }
 
 /// Returns the sessions that there are.
-fn sessions(stage: &Stage) -> Vec<String> {
+pub(super) fn sessions(stage: &Stage) -> Vec<String> {
     let Ok(homes) = stage.state().read_dir_utf8() else { return Vec::new() };
     let folders = homes.filter_map(|home| home.ok()?.path().join("runs").read_dir_utf8().ok());
     let entries = folders.flatten().filter_map(|entry| Some(entry.ok()?.path().to_owned()));

@@ -22,6 +22,7 @@ mod merge;
 mod parallel;
 mod probe;
 mod prodigy;
+mod prodigy_files;
 mod results;
 mod review;
 mod sessions;
