@@ -81,13 +81,14 @@ impl Translation<'_, '_> {
         }
         if given.is_empty() {
             let keys: Vec<&str> = members.iter().map(|member| member.key.as_str()).collect();
+            if let Some((key, fix)) = GONE.iter().find(|(key, _)| keys.contains(key)) {
+                let message = format!("the step has no command; Prodigy does not run `{key}` either");
+                self.problems.add(node.place, message, *fix);
+                return None;
+            }
             let has = if keys.is_empty() { String::new() } else { format!("; it has {}", keys.join(", ")) };
-            let gone = GONE.iter().find(|(key, _)| keys.contains(key));
-            let (why, fix) = match gone {
-                Some((_, fix)) => (", which Prodigy does not run either", *fix),
-                None => ("", "give it one of shell, claude, test, foreach, write_file or validate"),
-            };
-            self.problems.add(node.place, format!("the step has no command{has}{why}"), fix);
+            let fix = "give it one of shell, claude, test, foreach, write_file or validate";
+            self.problems.add(node.place, format!("the step has no command{has}"), fix);
             return None;
         }
         let mut translated = Vec::new();

@@ -313,8 +313,8 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
 fn what_cannot_be_translated_is_refused_for_what_it_is() {
     for (file, expected) in [
         ("- claude: /x $SPEC_ID", "1:11 `$SPEC_ID` is not a variable of the workflow"),
-        ("- goal_seek: {goal: x}", "1:3 the step has no command; it has goal_seek, which Prodigy does not run either"),
-        ("- analyze: {a: b}", "1:3 the step has no command; it has analyze, which Prodigy does not run either"),
+        ("- goal_seek: {goal: x}", "1:3 the step has no command; Prodigy does not run `goal_seek` either"),
+        ("- analyze: {a: b}", "1:3 the step has no command; Prodigy does not run `analyze` either"),
         ("- {shell: a, clear_env: true}", "1:14 a step has no key `clear_env`, which Prodigy ignores; write `env -i"),
         (
             "- {shell: a, fail_workflow: false}",

@@ -209,8 +209,8 @@ const SHAPES: &[Shape] = &[
         GONE,
         "- claude: /a\n- analyze:\n    max_cache_age: 300\n    save: true\n- goal_seek: {goal: x}\n",
         Refused(&[
-            "2:3 the step has no command; it has analyze, which Prodigy does not run either",
-            "5:3 the step has no command; it has goal_seek, which Prodigy does not run either",
+            "2:3 the step has no command; Prodigy does not run `analyze` either",
+            "5:3 the step has no command; Prodigy does not run `goal_seek` either",
         ]),
     ),
     (
