@@ -3,8 +3,6 @@
 use camino::Utf8Path;
 
 use super::OpError;
-use super::project_context::ProjectContext;
-use super::run_location::RunLocation;
 use crate::dialect::script;
 use crate::dialect::script::record::HEADER;
 use crate::engine;
@@ -28,9 +26,9 @@ pub(super) fn finding(index: &RunIndex, home: &Utf8Path, candidate: &Candidate) 
 }
 
 /// Records that a person continues a run here that came with a copy of its project.
-pub(crate) fn trust(ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
-    let Some(bytes) = header(&location.root, &location.candidate) else { return Ok(()) };
-    Ok(ctx.index.enter(&location.candidate.name, &bytes, &location.root)?)
+pub(crate) fn trust(index: &RunIndex, home: &Utf8Path, candidate: &Candidate) -> Result<(), OpError> {
+    let Some(bytes) = header(home, candidate) else { return Ok(()) };
+    Ok(index.enter(&candidate.name, &bytes, home)?)
 }
 
 fn header(home: &Utf8Path, candidate: &Candidate) -> Option<Vec<u8>> {

@@ -8,6 +8,7 @@ use super::files;
 use super::ledger::Ledger;
 use super::report::WorktreeOutcome;
 use super::resume::ResumeOptions;
+use super::resume::ScheduledStep;
 use crate::dialect::script::record::Header;
 use crate::store;
 use crate::store::worktree;
@@ -35,15 +36,20 @@ pub(super) fn check_interpreters<'a>(steps: impl Iterator<Item = &'a Step>) -> R
     Err(RunError::new(ProblemKind::No, message, [format!("install {}, or remove the key", missing.as_str())]))
 }
 
-/// Returns the working folder of the steps, and whether it is a worktree that was made for it now.
-pub(super) fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<(Utf8PathBuf, bool), RunError> {
+/// Returns the working folder of the steps that are due, and whether it is a worktree that was made for it now.
+pub(super) fn folder(
+    header: &Header,
+    ledger: &Ledger,
+    due: &[ScheduledStep],
+    asked: &ResumeOptions,
+) -> Result<(Utf8PathBuf, bool), RunError> {
     let (Some(folder), Some(branch)) = (&header.worktree, &header.branch) else {
         return Ok((header.root.clone(), false));
     };
     if files::is_folder(folder) {
         return Ok((folder.clone(), false));
     }
-    if ledger.run().steps.iter().all(|step| step.status.satisfies()) && !asked.force {
+    if due.is_empty() {
         // A kill came between the removal of the worktree and its record.
         return Ok((folder.clone(), false));
     }

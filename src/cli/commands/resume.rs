@@ -79,7 +79,7 @@ impl Command for Resume {
             return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
         }
         if trusts && !self.dry_run {
-            ops::trust(&ctx, &location)?;
+            ops::trust(&ctx.index, &location.root, &location.candidate)?;
         }
         if self.dry_run {
             return call.answer(ops::plan(&ctx, &self.flags.request(), self.detail.shown()));
