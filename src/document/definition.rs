@@ -110,6 +110,11 @@ impl<'a> Fields<'a> {
         text_of(node, &format!("`{key}` of {}", self.what), problems)
     }
 
+    /// Returns the position of a key, if it is given.
+    pub(crate) fn place(&self, key: &str) -> Option<TextPosition> {
+        self.members.iter().find(|member| member.key == key).map(|member| member.place)
+    }
+
     pub(crate) fn flag(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
         let node = self.take(key)?;
         match &node.kind {

@@ -27,6 +27,7 @@ use crate::model::ChangeKind;
 use crate::model::StepId;
 use crate::store;
 use crate::store::Ticker;
+use crate::workflow::Secret;
 use crate::workflow::Step;
 use crate::workflow::Workflow;
 use crate::workflow::template::Template;
@@ -44,6 +45,8 @@ pub(super) struct RunContext<'a> {
     /// From the workflow: `env`, `env_files` and `secrets`.
     pub(super) env: Vec<(String, String)>,
     pub(super) masks: Masks,
+    /// The values of all secrets; a step gets those that it names.
+    pub(super) secrets: BTreeMap<String, String>,
     pub(super) ticker: Ticker,
     pub(super) used: UsedVariables,
     pub(super) ledger: Mutex<Ledger>,
@@ -136,8 +139,16 @@ pub(super) fn environment(
             variables::render(value, &given).map_err(|error| wrong(format!("`env`, {name}: {}", error.message)))?;
         env.push((name.clone(), value));
     }
-    env.extend(declared.iter().map(|(name, value)| (name.clone(), value.clone())));
+    env.extend(named_secrets(&workflow.secrets, declared));
     Ok(env)
+}
+
+/// Returns the values of secrets that a workflow or a step names.
+pub(super) fn named_secrets(
+    named: &BTreeMap<String, Secret>,
+    declared: &BTreeMap<String, String>,
+) -> Vec<(String, String)> {
+    named.keys().filter_map(|name| Some((name.clone(), declared.get(name)?.clone()))).collect()
 }
 
 /// Renders a text that has only variables that exist before the first step.

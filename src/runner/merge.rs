@@ -65,7 +65,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
         };
         let workflow = workflow(&header)?;
         let declared = match &workflow.merge {
-            Some(_) => secrets::fetch(&workflow.secrets, &header.root)?,
+            Some(_) => secrets::fetch(&workflow.all_secrets(), &header.root)?,
             None => std::collections::BTreeMap::new(),
         };
         let folder = header.worktree.clone().unwrap_or_else(|| header.root.clone());
@@ -80,6 +80,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
             masks: Masks::of(&declared, store::variables()),
             used: UsedVariables::of(&workflow),
             env: self::environment(&workflow, &declared, &header, &folder)?,
+            secrets: declared,
             header: header.clone(),
             session: paths.folder(),
             ticker: environment.ticker,

@@ -178,7 +178,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     check_interpreters(workflow.steps.iter().chain(workflow.around()))?;
     inputs::values(&workflow.inputs, &start.inputs)?;
     // Before a session and a worktree are made, which would stay.
-    secrets::fetch(&workflow.secrets, &run_environment.project.root)?;
+    secrets::fetch(&workflow.all_secrets(), &run_environment.project.root)?;
     check_worktree(&run_environment.project, start)?;
     if start.dry_run {
         let root = &run_environment.project.root;
@@ -340,7 +340,7 @@ fn drive_claimed(
     if asked.gives_up || asked.only.is_some() {
         workflow.limits = Limits::default();
     }
-    let declared = secrets::fetch(&workflow.secrets, &header.root)?;
+    let declared = secrets::fetch(&workflow.all_secrets(), &header.root)?;
     let evidence = if asked.is_new {
         Evidence::default()
     } else {
@@ -381,6 +381,7 @@ fn drive_claimed(
     let env = environment(&workflow, &declared, header, &folder)?;
     let context = RunContext {
         masks: Masks::of(&declared, store::variables()),
+        secrets: declared,
         used: UsedVariables::of(&workflow),
         header: header.clone(),
         session: paths.folder(),

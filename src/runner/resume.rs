@@ -7,6 +7,7 @@ use super::console::Console;
 use super::console::Event;
 use super::console::says_yes;
 use super::context::environment;
+use super::context::named_secrets;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::ledger::Ledger;
@@ -433,7 +434,8 @@ impl StepSelection<'_> {
             return Ok(None);
         }
         let folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
-        let env = environment(self.workflow, self.declared, self.header, folder)?;
+        let mut env = environment(self.workflow, self.declared, self.header, folder)?;
+        env.extend(named_secrets(&defined.secrets, self.declared));
         let probe = Probe { ledger: self.ledger, workflow: self.workflow, header: self.header, folder, env: &env };
         Ok(Some(probe.run(defined, self.console)))
     }

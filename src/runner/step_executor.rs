@@ -11,6 +11,7 @@ use super::console::Event;
 use super::console::Source;
 use super::context::RunContext;
 use super::context::merged_env;
+use super::context::named_secrets;
 use super::error::RunError;
 use super::exec;
 use super::exec::ChildExit;
@@ -391,6 +392,7 @@ impl<'a> StepExecutor<'a> {
         let folder = self.folder(step)?;
         let own = step.env.iter().map(|(name, value)| Ok((name.clone(), self.render(value)?)));
         let own: Vec<(String, String)> = own.collect::<Result<_, Failure>>()?;
+        let secrets = named_secrets(&step.secrets, &self.context.secrets);
         let output = match &step.output_file {
             Some(path) => {
                 let path = files::below(&folder, &self.render(path)?).map_err(refused)?;
@@ -411,7 +413,7 @@ impl<'a> StepExecutor<'a> {
         let job = Job {
             words,
             folder,
-            env: merged_env(&self.context.env, own.into_iter().chain(env).chain(marks)),
+            env: merged_env(&self.context.env, secrets.into_iter().chain(own).chain(env).chain(marks)),
             timeout,
             grace: GRACE,
             keep,

@@ -41,6 +41,7 @@ pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
         output_file: None,
         interpreter: None,
         env: BTreeMap::new(),
+        secrets: BTreeMap::new(),
         working_dir: None,
         on_failure: None,
         on_success: Vec::new(),

@@ -1,5 +1,6 @@
 //! The canonical form of a step, so that equivalent definitions have the same digest. Pure.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Map;
@@ -59,6 +60,7 @@ pub(super) fn of(step: &Step) -> Value {
         "env",
         (!step.env.is_empty()).then(|| step.env.iter().map(|(name, value)| (name.clone(), text(value))).collect()),
     );
+    add("secrets", (!step.secrets.is_empty()).then(|| secrets(&step.secrets)));
     add("working_dir", step.working_dir.as_ref().map(text));
     add("on_failure", step.on_failure.as_ref().map(on_failure));
     add("on_success", (!step.on_success.is_empty()).then(|| steps(&step.on_success)));
@@ -72,15 +74,19 @@ pub(super) fn of(step: &Step) -> Value {
 /// Returns everything outside the steps that affects all of them.
 pub(super) fn head(workflow: &Workflow) -> Value {
     let env: Map<String, Value> = workflow.env.iter().map(|(name, value)| (name.clone(), text(value))).collect();
-    let secrets = workflow.secrets.iter().map(|(name, secret)| {
+    let files: Vec<Value> = workflow.env_files.iter().map(text).collect();
+    json!({"env": env, "secrets": secrets(&workflow.secrets), "env_files": files})
+}
+
+fn secrets(secrets: &BTreeMap<String, Secret>) -> Value {
+    let sources = secrets.iter().map(|(name, secret)| {
         let from = match secret {
             Secret::Env(variable) => json!({"env": variable}),
             Secret::File(path) => json!({"file": path}),
         };
         (name.clone(), from)
     });
-    let files: Vec<Value> = workflow.env_files.iter().map(text).collect();
-    json!({"env": env, "secrets": secrets.collect::<Map<String, Value>>(), "env_files": files})
+    Value::Object(sources.collect())
 }
 
 fn millis(time: Duration) -> u64 {

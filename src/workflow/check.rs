@@ -37,6 +37,20 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     gates(steps, problems);
     outputs(steps, problems);
     pools(workflow, problems);
+    secrets(workflow, problems);
+}
+
+/// Refuses a secret of a step that has the name of another one with another source: a value is known by its name.
+fn secrets(workflow: &Workflow, problems: &mut Problems<'_>) {
+    let mut known = workflow.secrets.clone();
+    workflow.each_step(&mut |step| {
+        for (name, secret) in &step.secrets {
+            if known.entry(name.clone()).or_insert_with(|| secret.clone()) != secret {
+                let message = format!("the secret `{name}` of this step has another source elsewhere in the file");
+                problems.add(step.place, message, "give it another name");
+            }
+        }
+    });
 }
 
 fn unique_ids(workflow: &Workflow, problems: &mut Problems<'_>) {

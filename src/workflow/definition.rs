@@ -157,6 +157,8 @@ pub(crate) struct Step {
     /// The shell of its commands, its own or that of what is around it.
     pub(crate) interpreter: Option<Interpreter>,
     pub(crate) env: BTreeMap<String, Template>,
+    /// Secrets that only its own command gets.
+    pub(crate) secrets: BTreeMap<String, Secret>,
     /// Relative to the worktree.
     pub(crate) working_dir: Option<Template>,
     pub(crate) on_failure: Option<OnFailure>,

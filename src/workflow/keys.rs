@@ -35,7 +35,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 18] = [
 
 /// The keys that say what a step does.
 pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 38] = [
+pub(super) const STEP_KEYS: [&str; 39] = [
     "id",
     "title",
     "agent",
@@ -68,6 +68,7 @@ pub(super) const STEP_KEYS: [&str; 38] = [
     "output_file",
     "interpreter",
     "env",
+    "secrets",
     "working_dir",
     "on_failure",
     "on_success",

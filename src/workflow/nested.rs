@@ -1,10 +1,33 @@
 //! What a step and those inside it do. Pure.
 
+use std::collections::BTreeMap;
+
 use super::ClaudeOptions;
 use super::Command;
+use super::Secret;
 use super::Step;
+use super::Workflow;
+
+impl Workflow {
+    /// Returns the secrets of the workflow and of its steps, at any depth.
+    pub(crate) fn all_secrets(&self) -> BTreeMap<String, Secret> {
+        let mut all = self.secrets.clone();
+        self.each_step(&mut |step| all.extend(step.secrets.clone()));
+        all
+    }
+
+    /// Calls `look` with every step, at any depth.
+    pub(super) fn each_step(&self, look: &mut dyn FnMut(&Step)) {
+        self.steps.iter().chain(self.around()).for_each(|step| step.each(look));
+    }
+}
 
 impl Step {
+    fn each(&self, look: &mut dyn FnMut(&Self)) {
+        look(self);
+        self.inside().into_iter().flatten().for_each(|step| step.each(look));
+    }
+
     /// Tells whether it, or a step inside of it, calls `claude`.
     pub(crate) fn needs_claude(&self) -> bool {
         matches!(self.command, Command::Claude(_) | Command::Agent(_))

@@ -10,7 +10,6 @@ use super::InputKind;
 use super::Interpreter;
 use super::Limits;
 use super::Merge;
-use super::Secret;
 use super::Workflow;
 use super::WorktreeFiles;
 use super::artifacts;
@@ -25,6 +24,7 @@ use super::template::Reader;
 use super::values::env;
 use super::values::named;
 use super::values::one_or_more;
+use super::values::secrets;
 use super::values::template;
 use super::values::variable_name;
 use crate::document::Kind;
@@ -42,7 +42,6 @@ const WORKTREE_KEYS: [&str; 2] = ["copy", "link"];
 const LIMIT_KEYS: [&str; 3] = ["time", "cost_usd", "attempts"];
 const INPUT_KEYS: [&str; 5] = ["type", "description", "default", "choices", "pattern"];
 const MERGE_KEYS: [&str; 2] = ["steps", "timeout"];
-const SECRET_KEYS: [&str; 2] = ["provider", "key"];
 
 /// Reads a workflow. `stem` is its name where the file has none.
 pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, problems: &mut Problems<'_>) -> Workflow {
@@ -282,36 +281,6 @@ fn pools(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, usize> {
         if let Some(count) = policy::count(node, "the size of a pool", (1, 64), problems) {
             found.insert(name, count as usize);
         }
-    }
-    found
-}
-
-fn secrets(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Secret> {
-    let mut found = BTreeMap::new();
-    for (name, node) in named(node, "`secrets`", problems) {
-        if !matches!(node.kind, Kind::Map(_)) {
-            let variable = text_of(node, "a secret", problems);
-            if let Some(variable) = variable.and_then(|variable| variable_name(&variable, problems)) {
-                found.insert(name, Secret::Env(variable));
-            }
-            continue;
-        }
-        let Some(mut map) = Fields::of(node, "a secret", &SECRET_KEYS, problems) else { continue };
-        let provider = map.text("provider", problems);
-        let Some(key) = map.text("key", problems) else {
-            problems.add(node.place, "a secret needs a `key`", "add `key:` with the environment variable or the file");
-            continue;
-        };
-        match provider.as_ref().map_or("env", |provider| provider.text.as_str()) {
-            "env" => found.insert(name, Secret::Env(key.text)),
-            "file" => found.insert(name, Secret::File(key.text)),
-            other => {
-                let message = format!("`{}` is not a provider of secrets", clean_line(other, 60));
-                let fix = "use env or file; let another tool put the secret into the environment";
-                problems.add(provider.map_or(node.place, |text| text.place), message, fix);
-                None
-            }
-        };
     }
     found
 }

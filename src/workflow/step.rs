@@ -37,6 +37,7 @@ use super::policy;
 use super::policy::Inherited;
 use super::template::Reader;
 use super::values::env;
+use super::values::secrets;
 use super::values::template;
 use super::values::template_of;
 use crate::document::Kind;
@@ -195,11 +196,10 @@ fn common(
     let reviews = map.text("reviews", problems).map(reference);
     let outputs = map.take("outputs").map(|node| artifacts::outputs(node, problems)).unwrap_or_default();
     let uses = map.take("uses").map(|node| artifacts::uses(node, problems)).unwrap_or_default();
-    let unchanged_place =
-        map.members.iter().find(|member| member.key == "skip_if_unchanged").map(|member| member.place);
+    let unchanged_place = map.place("skip_if_unchanged");
     let skips_if_unchanged = map.flag("skip_if_unchanged", problems).unwrap_or(false);
     let parts = map.take("parts").map(|node| artifacts::parts(node, problems)).unwrap_or_default();
-    let result_place = map.members.iter().find(|member| member.key == "result").map(|member| member.place);
+    let result_place = map.place("result");
     let result = map.take("result").and_then(|node| artifacts::schema(node, problems));
     if let (Some(place), Some(command)) = (result_place, &command)
         && !matches!(command, Command::Agent(_) | Command::Shell(_) | Command::Claude(_))
@@ -212,7 +212,7 @@ fn common(
     let runs_if_skipped = map.text("if_skipped", problems).is_some_and(|text| if_skipped(&text, problems));
     let retry = map.take("retry").and_then(|node| policy::retry(node, problems));
     let capture = policy::capture(&mut map, problems);
-    let probe_place = map.members.iter().find(|member| member.key == "probe").map(|member| member.place);
+    let probe_place = map.place("probe");
     let interpreter = map.text("interpreter", problems).and_then(|text| Interpreter::parse(&text, problems));
     let mut text = |key, reader, problems: &mut Problems<'_>| {
         map.text(key, problems).and_then(|text| template(&text, reader, problems))
@@ -222,6 +222,7 @@ fn common(
     let probe = text("probe", Reader::Shell, problems);
     working_folder(working_dir.as_ref(), problems);
     let env = map.take("env").map(|node| env(node, problems)).unwrap_or_default();
+    let secrets = map.take("secrets").map(|node| secrets(node, problems)).unwrap_or_default();
     let on_failure = map.take("on_failure").and_then(|node| handler(node, id, problems));
     let is_measured = matches!(command, Some(Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)));
     let measure = map.take("validate").filter(|_| is_measured);
@@ -262,6 +263,7 @@ fn common(
         output_file,
         interpreter,
         env,
+        secrets,
         working_dir,
         on_failure,
         on_success,

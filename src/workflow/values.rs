@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use super::Secret;
 use super::template::Reader;
 use super::template::Template;
 use crate::document::Kind;
 use crate::document::Node;
+use crate::document::definition::Fields;
 use crate::document::definition::Problems;
 use crate::document::definition::Text;
 use crate::document::definition::text_of;
 use crate::model::clean_line;
+
+const SECRET_KEYS: [&str; 2] = ["provider", "key"];
 
 /// Reads a mapping from names of environment variables to texts.
 pub(super) fn env(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Template> {
@@ -29,6 +33,37 @@ pub(super) fn env(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, 
         if let Some(template) = text.and_then(|text| template(&text, Reader::Plain, problems)) {
             found.insert(name, template);
         }
+    }
+    found
+}
+
+/// Reads a mapping from names of environment variables to where their secret values come from.
+pub(super) fn secrets(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Secret> {
+    let mut found = BTreeMap::new();
+    for (name, node) in named(node, "`secrets`", problems) {
+        if !matches!(node.kind, Kind::Map(_)) {
+            let variable = text_of(node, "a secret", problems);
+            if let Some(variable) = variable.and_then(|variable| variable_name(&variable, problems)) {
+                found.insert(name, Secret::Env(variable));
+            }
+            continue;
+        }
+        let Some(mut map) = Fields::of(node, "a secret", &SECRET_KEYS, problems) else { continue };
+        let provider = map.text("provider", problems);
+        let Some(key) = map.text("key", problems) else {
+            problems.add(node.place, "a secret needs a `key`", "add `key:` with the environment variable or the file");
+            continue;
+        };
+        match provider.as_ref().map_or("env", |provider| provider.text.as_str()) {
+            "env" => found.insert(name, Secret::Env(key.text)),
+            "file" => found.insert(name, Secret::File(key.text)),
+            other => {
+                let message = format!("`{}` is not a provider of secrets", clean_line(other, 60));
+                let fix = "use env or file; let another tool put the secret into the environment";
+                problems.add(provider.map_or(node.place, |text| text.place), message, fix);
+                None
+            }
+        };
     }
     found
 }

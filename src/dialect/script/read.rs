@@ -491,13 +491,14 @@ fn outputs_of(definition: &Value) -> Vec<RelPath> {
 
 /// Returns a key of a step for an agent that only the runner carries out: what it does besides the agent's work.
 pub(crate) fn unattended_key(definition: &Value) -> Option<&'static str> {
-    const KEYS: [&str; 10] = [
+    const KEYS: [&str; 11] = [
         "when",
         "capture",
         "output_file",
         "finds",
         "interpreter",
         "env",
+        "secrets",
         "working_dir",
         "on_failure",
         "on_success",

@@ -193,3 +193,20 @@ fn a_conflict_is_named_with_its_files() {
     assert_eq!(stage.sandbox.git(["status", "--porcelain"]), "");
     assert_eq!(stage.sandbox.read("a.txt"), "ours");
 }
+
+/// A secret of a step reaches its own command only, and is masked wherever it is printed.
+#[test]
+fn a_secret_of_a_step_reaches_no_other() {
+    let stage = Stage::in_place(
+        "steps:\n- {shell: 'echo \"one $T.\" >> LOG; echo out $T', secrets: {T: MYSEC}}\n- {shell: 'echo \"two $T.\" >> LOG'}\n\
+         - foreach: [a]\n  shell: 'echo \"item $T.\" >> LOG'\n  secrets: {T: MYSEC}\n",
+    );
+    let output = stage.piton(["run", "w.yml"]).env("MYSEC", "hunter2unique").run().expect_code(0);
+    assert_eq!(stage.executions(), ["one hunter2unique.", "two .", "item hunter2unique."]);
+    assert!(output.stdout.contains("out [masked]") && !output.to_string().contains("hunter2unique"), "{output}");
+    let missing = stage.piton(["run", "w.yml"]).run().expect_code(1);
+    assert!(missing.to_string().contains("the secret `T` is not set: the environment has no MYSEC"), "{missing}");
+    let twice = "secrets: {T: A}\nsteps:\n- {shell: x, secrets: {T: B}}\n";
+    let output = stage.workflow(twice).piton(["validate", "w.yml"]).run().expect_code(1);
+    assert!(output.stdout.contains("the secret `T` of this step has another source elsewhere in the file"), "{output}");
+}
