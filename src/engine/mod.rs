@@ -126,3 +126,5 @@ mod reconcile_tests;
 mod reports_tests;
 #[cfg(test)]
 mod shown_tests;
+#[cfg(test)]
+mod statement_tests;

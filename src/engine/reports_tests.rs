@@ -477,12 +477,14 @@ fn every_text_of_a_report_and_a_decision_is_cleaned() {
     if let StatementKind::Decision(decision) = &mut accepted.kind {
         decision.by = Some(hostile("by"));
         decision.note = Some(hostile("note"));
+        decision.choice = Some(hostile("choice"));
         decision.despite = Some(hostile("despite"));
     }
     let statements = vec![report(&run, 5, "B", all), accepted];
     for (reports, decisions) in [handed(&run, statements.clone()), said(&run, &statements)] {
         let texts = serde_json::to_string(&(&reports, &decisions)).unwrap();
-        for word in ["agent", "summary", "error", "condition", "finding", "commit", "by", "note", "despite"] {
+        let words = ["agent", "summary", "error", "condition", "finding", "commit", "by", "note", "choice", "despite"];
+        for word in words {
             assert!(texts.matches(word).count() >= 2, "{word} is a key and a text: {texts}");
         }
         assert!(!texts.contains("\\u001b"), "{texts}");

@@ -125,4 +125,6 @@ pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result
 }
 
 #[cfg(test)]
+mod admission_tests;
+#[cfg(test)]
 mod tests;

@@ -5,13 +5,17 @@ use super::Impact;
 use super::Method;
 use super::TargetMeaning;
 use super::git_plan;
+use super::has_progress;
 use super::impact;
+use super::is_old_merge;
+use super::is_over;
 use super::last;
 use super::meanings;
 use super::obstacles;
 use super::phases;
 use super::reopened_at_commit;
 use super::reopens;
+use crate::engine::EffectiveStatus;
 use crate::engine::effective_statuses;
 use crate::engine::fixtures::at;
 use crate::engine::fixtures::ids;
@@ -24,9 +28,17 @@ use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::GitImpact;
 use crate::model::Run;
+use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepId;
+use crate::model::StepKind;
 
+use EffectiveStatus::Done;
+use EffectiveStatus::Interrupted;
+use EffectiveStatus::Invalid;
+use EffectiveStatus::Open;
+use EffectiveStatus::OpenContainer;
+use EffectiveStatus::Waiting;
 use Status::Completed;
 use Status::InProgress;
 use Status::Pending;
@@ -52,6 +64,8 @@ fn groups_are_phases_when_each_is_one_stretch_of_the_run() {
         (&["wave-2", "wave-4", "final"], &[(Some(2), "wave-2"), (Some(4), "wave-4"), (None, "final")]),
         (&["A", "B", "C"], &[(Some(1), "A"), (Some(2), "B"), (Some(3), "C")]),
         (&["x9", "x3", "x4"], &[(Some(1), "x9"), (Some(2), "x3"), (Some(3), "x4")]),
+        (&["x7", "y7", "z8"], &[(Some(1), "x7"), (Some(2), "y7"), (Some(3), "z8")]),
+        (&["wave-9", "wave-10", "11"], &[(Some(9), "wave-9"), (Some(10), "wave-10"), (Some(11), "11")]),
         (&["A", "B", "A"], &[]),
         (&["A", "", "B"], &[]),
     ] {
@@ -62,6 +76,14 @@ fn groups_are_phases_when_each_is_one_stretch_of_the_run() {
         let found = phases(&run);
         let found: Vec<_> = found.iter().map(|phase| (phase.number, phase.name.as_str())).collect();
         assert_eq!(found, expected, "{groups:?}");
+        for place in 0..=expected.len() {
+            let meaning = TargetMeaning::Phase(place);
+            assert_eq!(meanings(&run, &meaning.exact(&run), &[]), std::slice::from_ref(&meaning), "{groups:?}");
+            let name = place
+                .checked_sub(1)
+                .map_or("the beginning of the run".to_owned(), |before| format!("the end of {}", expected[before].1));
+            assert_eq!(meaning.describe(&run), name);
+        }
     }
 }
 
@@ -138,6 +160,32 @@ fn the_last_point_is_before_the_newest_phase_that_was_begun() {
     assert_eq!(of(&with_statuses(phased(), &[Completed, InProgress, Pending, Pending])), Some(TargetMeaning::Phase(0)));
     assert_eq!(of(&with_statuses(phased(), &[Pending, Pending, Pending, Pending])), None);
     assert_eq!(of(&line_of(&[("a", Completed)])), None);
+    // A gate that waits was not begun, unless it was asked before.
+    let mut gated = phased();
+    (step(&mut gated, "c").status, step(&mut gated, "c").kind) = (Pending, StepKind::Gate);
+    let waiting = |run: &Run| last(run, &[Done, Done, Waiting, Open]);
+    assert_eq!(waiting(&gated), Some(TargetMeaning::Phase(0)));
+    step(&mut gated, "c").attempts = 1;
+    assert_eq!(waiting(&gated), Some(TargetMeaning::Phase(1)));
+}
+
+#[test]
+fn a_step_has_progress_or_is_over_by_its_status_or_the_evidence() {
+    for (kind, status, evidence, begun, over) in [
+        (StepKind::Work, Pending, Open, false, false),
+        (StepKind::Work, Pending, Interrupted, true, false),
+        (StepKind::Work, Pending, Done, true, true),
+        (StepKind::Work, InProgress, Open, true, false),
+        (StepKind::Work, Completed, Invalid, true, true),
+        (StepKind::Container, Pending, OpenContainer, false, false),
+        (StepKind::Container, Pending, Done, false, true),
+        (StepKind::Container, Completed, Done, true, true),
+    ] {
+        let mut run = line_of(&[("a", status)]);
+        step(&mut run, "a").kind = kind;
+        let row = (has_progress(&run, &[evidence], 0), is_over(&run, &[evidence], 0));
+        assert_eq!(row, (begun, over), "{kind:?} {status:?} {evidence:?}");
+    }
 }
 
 fn record(step: &str, seconds: i64, head: &str) -> EvidenceRecord {
@@ -162,11 +210,53 @@ fn the_commit_to_go_back_to_is_the_newest_that_is_known_of_what_stays() {
     (step(&mut run, "a").commit, step(&mut run, "a").finished_at) = (Some("1111111".to_owned()), Some(at(1)));
     assert_eq!(base(&run, &[]).as_deref(), Some("1111111"));
     assert_eq!(base(&run, &records).as_deref(), Some("bbbbbbb"), "what was seen later counts");
+    step(&mut run, "a").finished_at = Some(at(2));
+    assert_eq!(base(&run, &records).as_deref(), Some("1111111"), "what was seen at its end is its own");
     step(&mut run, "a").finished_at = Some(at(9));
     assert_eq!(base(&run, &records).as_deref(), Some("1111111"));
     let told = impact(&run, &records, &ids(&["b", "c"]));
     assert_eq!((told.since, told.lost_seconds), (Some(at(2)), Some(1)));
     assert_eq!(told.phases.len(), 2);
+}
+
+#[test]
+fn the_impact_counts_what_was_done_and_approved() {
+    let mut run = with_statuses(phased(), &[Completed, Completed, InProgress, Pending]);
+    for id in ["b", "c"] {
+        step(&mut run, id).kind = StepKind::Gate;
+    }
+    step(&mut run, "a").commit = Some("aaaaaaa".to_owned());
+    let told = impact(&run, &[], &ids(&["a", "b", "c"]));
+    assert_eq!(told.approvals, ids(&["b"]));
+    let phases: Vec<_> = told.phases.iter().map(|one| (one.reopened.len(), one.done, one.commit.as_deref())).collect();
+    assert_eq!(phases, [(2, 2, Some("aaaaaaa")), (1, 0, None)]);
+}
+
+#[test]
+fn the_commit_of_a_step_that_stays_is_unknown_unless_head_moved_after_it() {
+    let closing = |status, is_commit, commit: Option<&str>| {
+        let mut run = with_statuses(phased(), &[Completed, status, InProgress, Pending]);
+        let step = step(&mut run, "b");
+        (step.proof.is_commit, step.commit) = (is_commit, commit.map(str::to_owned));
+        run
+    };
+    let done = || closing(Completed, true, None);
+    let (before, after) = (record("b", 2, "bbbbbbb"), record("a", 3, "aaaaaaa"));
+    let blind = EvidenceRecord { head: None, ..record("b", 2, "") };
+    for (what, run, records, expected) in [
+        ("nothing was seen", done(), vec![], Some("b")),
+        ("its end was not seen", done(), vec![after.clone()], Some("b")),
+        ("HEAD is as at its end", done(), vec![before.clone()], Some("b")),
+        ("its end was seen without HEAD", done(), vec![after.clone(), blind], Some("b")),
+        ("HEAD moved after its end", done(), vec![before.clone(), after], None),
+        ("it moved with the work that opens", done(), vec![before, record("c", 4, "ccccccc")], Some("b")),
+        ("its commit is recorded", closing(Completed, true, Some("bbbbbbb")), vec![], None),
+        ("its result is not a commit", closing(Completed, false, None), vec![], None),
+        ("it is not done", closing(InProgress, true, None), vec![], None),
+    ] {
+        let found = impact(&run, &records, &ids(&["c"])).unrecorded;
+        assert_eq!(found, expected.map(StepId::new), "{what}");
+    }
 }
 
 #[test]
@@ -187,6 +277,13 @@ fn a_commit_keeps_the_steps_whose_work_it_has() {
     }
     assert_eq!(kept(&run, &records, &["1111111000"]), ids(&["c", "d"]));
     assert_eq!(kept(&run, &records, &["ccccccc0"]), ids(&["a", "b", "c", "d"]));
+    // A step whose own commit is not among them opens, whenever it ended.
+    let mut apart = with_statuses(run_of(&[("a", &[]), ("b", &[])]), &[Completed, Completed]);
+    for (id, commit, seconds) in [("a", "2222222", 1), ("b", "1111111", 2)] {
+        let step = step(&mut apart, id);
+        (step.commit, step.finished_at) = (Some(commit.to_owned()), Some(at(seconds)));
+    }
+    assert_eq!(kept(&apart, &[], &["1111111000"]), ids(&["a"]));
 }
 
 fn undoing() -> GitImpact {
@@ -237,6 +334,45 @@ fn the_branch_is_reset_only_if_no_one_else_has_the_commits() {
         assert_eq!(plan(&nothing).method, Method::None);
         assert!(plan(&nothing).commands.is_empty());
     }
+    // What is discarded is looked at before that, whichever way it goes.
+    let checks = [
+        "git -C 'w t' status --short    # prints nothing",
+        "git -C 'w t' log --first-parent --oneline 0000000..HEAD    # prints 4 commits",
+    ];
+    for plan in [own, pushed, merged] {
+        assert_eq!(plan.checks, checks, "{:?}", plan.method);
+    }
+}
+
+#[test]
+fn without_the_commit_of_what_stays_nothing_is_discarded() {
+    let unrecorded = Impact { unrecorded: Some(StepId::new("b")), ..Impact::default() };
+    let plan = git_plan(&phased(), &undoing(), &unrecorded, at(0));
+    assert_eq!((plan.method, plan.commands.len(), plan.instead.len()), (Method::None, 0, 0));
+    assert_eq!(plan.checks, ["piton finish b --run R --commit SHA"]);
+    // Without later commits there is nothing to tell apart.
+    let plan = git_plan(&phased(), &GitImpact { commits: Vec::new(), ..undoing() }, &unrecorded, at(0));
+    assert_eq!(plan.because, "no commit was made since: only the state is rolled back");
+}
+
+#[test]
+fn the_branch_that_keeps_the_work_has_a_safe_name() {
+    for (id, name) in
+        [("wf_1/x y", "wf_1-x-y"), ("--force", "force"), ("Ä; rm", "rm"), (&"x".repeat(80), &"x".repeat(60))]
+    {
+        let run = Run { id: RunId::new(id), ..phased() };
+        let commands = git_plan(&run, &undoing(), &Impact::default(), at(0)).commands;
+        assert_eq!(commands[0], format!("git -C 'w t' branch rollback/{name}-{} HEAD", at(0).compact()), "{id}");
+    }
+}
+
+#[test]
+fn a_merge_is_old_after_a_week() {
+    const WEEK: i64 = 604_800;
+    for (merged, expected) in [(None, false), (Some(0), false), (Some(WEEK), false), (Some(WEEK + 1), true)] {
+        let git = GitImpact { merged_at: merged.map(|age| at(-age)), ..undoing() };
+        assert_eq!(is_old_merge(&git, at(0)), expected, "{merged:?}");
+    }
 }
 
 #[test]
@@ -260,4 +396,30 @@ fn uncommitted_work_and_the_main_branch_stand_in_the_way_of_a_run_with_a_branch(
     assert_eq!(codes(&phased(), &dirty, 0), ["uncommitted"]);
     assert_eq!(codes(&phased(), &idle, 0), [] as [&str; 0]);
     assert_eq!(codes(&phased(), &on_main, 0), [] as [&str; 0]);
+}
+
+#[test]
+fn the_main_branch_is_left_for_the_branch_of_the_work_if_that_has_a_usable_name() {
+    for (branch, has_branch, expected) in [
+        ("work", true, "git -C 'w t' switch work"),
+        ("work", false, "git -C 'w t' switch --create work"),
+        ("main", true, "git -C 'w t' branch --all    # find the branch of the work, then switch to it"),
+        ("-work", true, "git -C 'w t' branch --all    # find the branch of the work, then switch to it"),
+    ] {
+        let mut run = phased();
+        run.workspace.branch = Some(branch.to_owned());
+        let git = GitImpact { branch: Some("main".to_owned()), has_branch, ..undoing() };
+        assert_eq!(obstacles(&run, Some(&git), 0, "")[0].command, expected);
+    }
+}
+
+#[test]
+fn five_files_are_named_and_more_are_hinted_at() {
+    for (count, shown) in
+        [(1, "1 file in 'w t' with uncommitted changes: f0"), (5, "f0, f1, f2, f3, f4"), (6, "f4, ...")]
+    {
+        let dirty = (0..count).map(|at| format!("f{at}")).collect();
+        let message = &obstacles(&phased(), Some(&GitImpact { dirty: Some(dirty), ..undoing() }), 0, "")[0].message;
+        assert!(message.ends_with(shown), "{message}");
+    }
 }

@@ -1,0 +1,228 @@
+//! What a change leaves in the log, and what the log hands to a step.
+
+use super::fixtures::at;
+use super::fixtures::ids;
+use super::fixtures::line_of;
+use super::fixtures::path;
+use super::fixtures::review;
+use super::fixtures::run_of;
+use super::fixtures::step;
+use super::graph::Graph;
+use super::reports::begun_by;
+use super::reports::handed;
+use super::reports::is_wordless;
+use super::reports::said;
+use super::reports::statement;
+use super::reports_tests::begun;
+use super::reports_tests::decided;
+use super::reports_tests::report;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Decision;
+use crate::model::DecisionKind;
+use crate::model::Outcome;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Statement;
+use crate::model::StatementKind;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+fn of(run: &Run, kind: ChangeKind) -> Option<StatementKind> {
+    statement(run, &Change { at: at(1), kind }).map(|statement| statement.kind)
+}
+
+fn decision_of(run: &Run, kind: ChangeKind) -> Option<Decision> {
+    match of(run, kind)? {
+        StatementKind::Decision(decision) => Some(decision),
+        StatementKind::Report(_) | StatementKind::Begun(_) => None,
+    }
+}
+
+fn finish(run: &Run, change: impl FnOnce(&mut Outcome)) -> Option<StatementKind> {
+    let mut outcome = Outcome::completed(StepId::new("A"));
+    change(&mut outcome);
+    of(run, ChangeKind::Finish(Box::new(outcome)))
+}
+
+#[test]
+fn a_stop_is_kept_if_a_reason_was_given_or_the_format_has_no_field_for_it() {
+    let mut run = line_of(&[("A", Status::Pending)]);
+    let resume = || ChangeKind::Resume { steps: Vec::new(), interruption: None, strategy: None, settled: Vec::new() };
+    for stops_unrecorded in [false, true] {
+        run.stops_unrecorded = stops_unrecorded;
+        for reason in [None, Some("lunch".to_owned())] {
+            let kept = decision_of(&run, ChangeKind::Pause { reason: reason.clone() });
+            let expected = (stops_unrecorded || reason.is_some()).then_some((DecisionKind::Pause, reason.clone()));
+            assert_eq!(kept.map(|kept| (kept.decision, kept.note)), expected, "{stops_unrecorded} {reason:?}");
+        }
+        for status in [RunStatus::Active, RunStatus::Paused, RunStatus::Aborted] {
+            run.status = status;
+            let kept = decision_of(&run, resume()).map(|kept| kept.decision);
+            let was_stopped = status != RunStatus::Active;
+            let expected = (stops_unrecorded && was_stopped).then_some(DecisionKind::Resume);
+            assert_eq!(kept, expected, "{stops_unrecorded} {status:?}");
+        }
+    }
+}
+
+#[test]
+fn work_that_a_person_accepts_is_a_decision_with_who_why_and_against_what() {
+    let run = line_of(&[("A", Status::Failed)]);
+    let accepted = finish(&run, |outcome| {
+        outcome.accepts = true;
+        outcome.agent = Some("Ada".to_owned());
+        outcome.summary = Some("good enough".to_owned());
+        outcome.despite = Some("REJECTED".to_owned());
+    });
+    let expected = Decision {
+        step: Some(StepId::new("A")),
+        decision: DecisionKind::Accept,
+        at: at(1),
+        by: Some("Ada".to_owned()),
+        note: Some("good enough".to_owned()),
+        choice: None,
+        despite: Some("REJECTED".to_owned()),
+    };
+    assert_eq!(accepted, Some(StatementKind::Decision(expected)));
+}
+
+#[test]
+fn a_yes_is_an_approval_unless_a_no_stands() {
+    for (status, verdict, expected) in [
+        (Status::WaitingApproval, None, (DecisionKind::Approve, None)),
+        (Status::Pending, Some(ReviewVerdict::Approved), (DecisionKind::Approve, None)),
+        (Status::Failed, None, (DecisionKind::Accept, Some("failed: too slow"))),
+        (Status::Failed, Some(ReviewVerdict::Approved), (DecisionKind::Accept, Some("failed: too slow"))),
+        (Status::Pending, Some(ReviewVerdict::Rejected), (DecisionKind::Accept, Some("REJECTED: too slow"))),
+    ] {
+        let mut run = line_of(&[("A", status)]);
+        step(&mut run, "A").review = verdict.and_then(review);
+        step(&mut run, "A").error = Some("too slow".to_owned());
+        let (by, choice) = (Some("Ada".to_owned()), Some("b".to_owned()));
+        let yes = ChangeKind::Approve { step: StepId::new("A"), by, note: None, phases: None, choice };
+        let kept = decision_of(&run, yes).unwrap();
+        assert_eq!((kept.decision, kept.despite.as_deref()), expected, "{status:?} {verdict:?}");
+        assert_eq!((kept.by.as_deref(), kept.choice.as_deref()), (Some("Ada"), Some("b")));
+    }
+}
+
+#[test]
+fn an_error_that_repeats_what_else_is_said_is_left_out() {
+    let run = line_of(&[("A", Status::InProgress)]);
+    for (error, kept) in [("down", true), ("it broke", false), ("one\ntwo", false), ("one", true)] {
+        let report = finish(&run, |outcome| {
+            outcome.summary = Some("it broke".to_owned());
+            outcome.findings = vec!["one".to_owned(), "two".to_owned()];
+            outcome.error = Some(error.to_owned());
+        });
+        let Some(StatementKind::Report(report)) = report else { panic!("{report:?}") };
+        assert_eq!(report.error.as_deref(), Some(error).filter(|_| kept));
+    }
+}
+
+#[test]
+fn a_report_says_something_with_any_one_of_its_fields() {
+    type Field = fn(&mut Outcome);
+    let mut run = line_of(&[("A", Status::InProgress)]);
+    let fields: [(&str, Field); 7] = [
+        ("verdict", |outcome| outcome.verdict = Some(ReviewVerdict::Approved)),
+        ("summary", |outcome| outcome.summary = Some("s".to_owned())),
+        ("error", |outcome| outcome.error = Some("e".to_owned())),
+        ("commit", |outcome| outcome.commit = Some("0123456".to_owned())),
+        ("condition", |outcome| outcome.conditions = vec!["c".to_owned()]),
+        ("finding", |outcome| outcome.findings = vec!["f".to_owned()]),
+        ("file", |outcome| outcome.outputs = vec![path("a")]),
+    ];
+    let is_heard = |run: &Run, kind: StatementKind| {
+        let statement = Statement { run: run.id.to_string(), dialect: run.dialect, kind };
+        (!said(run, std::slice::from_ref(&statement)).0.is_empty(), is_wordless(run, &statement))
+    };
+    for (name, field) in fields {
+        assert_eq!(is_heard(&run, finish(&run, field).unwrap()), (true, false), "{name}");
+        let of_part = finish(&run, |outcome| {
+            outcome.part = Some("p".to_owned());
+            field(outcome);
+        });
+        assert!(of_part.is_some(), "{name}");
+    }
+    assert_eq!(is_heard(&run, finish(&run, |_| {}).unwrap()), (false, true));
+    // Where the state does not say that a step was begun, the end of an attempt is only in the log.
+    step(&mut run, "A").begins_unrecorded = true;
+    assert_eq!(is_heard(&run, finish(&run, |_| {}).unwrap()), (false, false));
+}
+
+/// Returns which steps report to `B`, and how many decisions reach it.
+fn heard(run: &Run, statements: &[Statement]) -> (Vec<StepId>, usize) {
+    let handed = handed(run, &Graph::of(run), statements, &StepId::new("B"));
+    (handed.reports.into_iter().map(|report| report.step).collect(), handed.decisions.len())
+}
+
+#[test]
+fn a_failure_is_handed_on_until_the_work_was_done_and_the_no_of_a_review_stays() {
+    for (kind, status, expected) in [
+        (StepKind::Work, Status::Failed, true),
+        (StepKind::Work, Status::Completed, false),
+        (StepKind::Review, Status::Completed, true),
+        (StepKind::Gate, Status::Completed, false),
+    ] {
+        let mut run = line_of(&[("A", status), ("B", Status::Pending)]);
+        step(&mut run, "A").kind = kind;
+        let failed = report(&run, 1, "A", |outcome| outcome.status = Status::Failed);
+        assert_eq!(heard(&run, &[failed]).0, ids(if expected { &["A"] } else { &[] }), "{kind:?} {status:?}");
+    }
+}
+
+#[test]
+fn a_review_is_about_what_it_stands_on_or_sends_the_run_back_to_and_speaks_until_it_passes() {
+    let no = review(ReviewVerdict::NeedsRevision);
+    for (what, status, review, on, back, expected) in [
+        ("it stands on the step", Status::Failed, no.clone(), "B", None, true),
+        ("it sends the run back", Status::Failed, no.clone(), "A", Some("B"), true),
+        ("it is about another step", Status::Failed, no.clone(), "A", None, false),
+        ("it is not a review", Status::Failed, None, "B", None, false),
+        ("it did not say no", Status::InProgress, no, "B", None, false),
+    ] {
+        let mut run = run_of(&[("A", &[]), ("B", &[]), ("V", &[on])]);
+        let other = step(&mut run, "V");
+        (other.status, other.review, other.returns_to) = (status, review, back.map(StepId::new));
+        let said = report(&run, 1, "V", |outcome| outcome.status = Status::Failed);
+        assert_eq!(heard(&run, &[said]).0, ids(if expected { &["V"] } else { &[] }), "{what}");
+    }
+}
+
+#[test]
+fn parts_and_stops_do_not_reach_the_next_step() {
+    let run = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
+    let whole = report(&run, 1, "A", |_| {});
+    let part = report(&run, 2, "A", |outcome| {
+        outcome.part = Some("p".to_owned());
+        outcome.findings = vec!["of the part".to_owned()];
+    });
+    let graph = Graph::of(&run);
+    let reports = handed(&run, &graph, &[whole, part], &StepId::new("B")).reports;
+    assert_eq!(reports[0].findings, [""; 0]);
+    for (decision, reaches) in [
+        (DecisionKind::Approve, 1),
+        (DecisionKind::Accept, 1),
+        (DecisionKind::Redo, 1),
+        (DecisionKind::Override, 1),
+        (DecisionKind::Skip, 1),
+        (DecisionKind::Abort, 1),
+        (DecisionKind::Pause, 0),
+        (DecisionKind::Resume, 0),
+    ] {
+        assert_eq!(heard(&run, &[decided(&run, 1, "A", decision)]).1, reaches, "{decision:?}");
+    }
+}
+
+#[test]
+fn who_began_an_attempt_is_a_session_or_a_process() {
+    let run = line_of(&[("A", Status::InProgress)]);
+    let StatementKind::Begun(mut attempt) = begun(&run, 0, "A").kind else { panic!("a begin") };
+    assert_eq!(begun_by(&attempt), "process 7 on h began it at 2027-01-15T08:00:00Z");
+    attempt.driver.session = Some("s-1".to_owned());
+    assert_eq!(begun_by(&attempt), "session s-1 began it at 2027-01-15T08:00:00Z");
+}
