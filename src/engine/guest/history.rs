@@ -112,12 +112,6 @@ impl<'a> History<'a> {
     pub(super) fn has(&self, path: &RelPath) -> bool {
         self.changes(path).first().is_some_and(|(_, change)| *change != FileChange::Deleted)
     }
-
-    /// Tells whether a later commit than the step's own last changed or removed a file.
-    pub(super) fn was_changed_later(&self, path: &RelPath, own: &[usize]) -> bool {
-        let last = own.first().copied().unwrap_or(usize::MAX);
-        self.changes(path).iter().any(|(at, _)| *at < last)
-    }
 }
 
 fn is_below(path: &str, folder: &RelPath) -> bool {

@@ -5,10 +5,16 @@
 
 mod history;
 mod reports;
+#[cfg(test)]
+mod reports_tests;
 mod standing;
+#[cfg(test)]
+mod standing_tests;
 #[cfg(test)]
 mod tests;
 mod unticked;
+#[cfg(test)]
+mod unticked_tests;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

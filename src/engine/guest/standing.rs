@@ -227,7 +227,7 @@ impl<'a> Comparison<'a> {
             Some(DeclaredState::Unread(_)) | None => false,
         };
         let is_explained = |file: &DeclaredFile| {
-            self.history.is_some_and(|history| !own.is_empty() || history.was_changed_later(&file.path, &own))
+            self.history.is_some_and(|history| !own.is_empty() || !history.changes(&file.path).is_empty())
         };
         let all_gone = !proof.results.is_empty() && proof.results.iter().all(is_gone);
         let unexplained = proof.results.iter().any(|file| !is_explained(file));
@@ -418,7 +418,7 @@ impl<'a> Comparison<'a> {
             };
             !files.iter().any(is_touched)
         };
-        let first = proof.part_files.iter().position(is_open).filter(|_| !proof.part_files.is_empty());
+        let first = proof.part_files.iter().position(is_open);
         match first.and_then(|first| Some((first, parts.get(first)?))) {
             Some((first, part)) => {
                 format!("continue with part {} of {}, {}", first + 1, parts.len(), quoted(&part.title))

@@ -13,14 +13,14 @@ use crate::engine::fixtures::step;
 use crate::model::*;
 
 /// The witnesses of step `1`, on which step `2` depends.
-struct Case {
+pub(super) struct Case {
     claim: Status,
     proof: GuestProof,
     follower: Status,
     evidence: GuestEvidence,
 }
 
-fn case(claim: Status) -> Case {
+pub(super) fn case(claim: Status) -> Case {
     let proof = GuestProof {
         document: Some(path("plans/1.md")),
         names: vec![CommitName::Word("1-01".to_owned())],
@@ -39,12 +39,12 @@ fn case(claim: Status) -> Case {
     Case { claim, proof, follower: Status::Pending, evidence }
 }
 
-fn file(name: &str, has_content: bool) -> DeclaredFile {
+pub(super) fn file(name: &str, has_content: bool) -> DeclaredFile {
     let needs = if has_content { vec![Need::Text("fn main".to_owned())] } else { Vec::new() };
     DeclaredFile { path: path(name), needs }
 }
 
-fn commit(subject: &str, files: &[&str]) -> LoggedCommit {
+pub(super) fn commit(subject: &str, files: &[&str]) -> LoggedCommit {
     let touched = |name: &&str| match name.strip_prefix('-') {
         Some(name) => TouchedFile { change: FileChange::Deleted, path: name.to_owned() },
         None => TouchedFile { change: FileChange::Added, path: (*name).to_owned() },
@@ -66,12 +66,12 @@ fn unseen(subject: &str) -> LoggedCommit {
 
 impl Case {
     /// Adds a commit on top.
-    fn commit(self, subject: &str, files: &[&str]) -> Self {
+    pub(super) fn commit(self, subject: &str, files: &[&str]) -> Self {
         self.commits(|commits| commits.insert(0, commit(subject, files)))
     }
 
     /// Puts a commit below all others.
-    fn first(self, subject: &str, files: &[&str]) -> Self {
+    pub(super) fn first(self, subject: &str, files: &[&str]) -> Self {
         self.commits(|commits| commits.push(commit(subject, files)))
     }
 
@@ -83,27 +83,27 @@ impl Case {
         self
     }
 
-    fn there(self, name: &str) -> Self {
+    pub(super) fn there(self, name: &str) -> Self {
         self.state(name, DeclaredState::Present { is_empty: false, lacks: Vec::new() })
     }
 
-    fn state(mut self, name: &str, state: DeclaredState) -> Self {
+    pub(super) fn state(mut self, name: &str, state: DeclaredState) -> Self {
         let declared = self.proof.results.iter().find(|file| file.path == path(name)).unwrap().clone();
         self.evidence.files.insert(declared, state);
         self
     }
 
-    fn word(mut self, done: bool, weight: Weight) -> Self {
+    pub(super) fn word(mut self, done: bool, weight: Weight) -> Self {
         self.proof.words.push(GuestWord { source: "ROADMAP".to_owned(), done, weight });
         self
     }
 
-    fn followed(mut self) -> Self {
+    pub(super) fn followed(mut self) -> Self {
         self.follower = Status::Completed;
         self
     }
 
-    fn without_git(mut self) -> Self {
+    pub(super) fn without_git(mut self) -> Self {
         self.evidence.log = None;
         self
     }
@@ -114,12 +114,12 @@ impl Case {
         self
     }
 
-    fn with(mut self, change: impl FnOnce(&mut GuestProof)) -> Self {
+    pub(super) fn with(mut self, change: impl FnOnce(&mut GuestProof)) -> Self {
         change(&mut self.proof);
         self
     }
 
-    fn run(&self) -> (Run, Evidence) {
+    pub(super) fn run(&self) -> (Run, Evidence) {
         let mut run = run_of(&[("1", &[]), ("2", &["1"])]);
         step(&mut run, "1").status = self.claim;
         step(&mut run, "1").guest = Some(Box::new(self.proof.clone()));
@@ -134,26 +134,26 @@ impl Case {
         (run, Evidence { guest: evidence, ..Evidence::default() })
     }
 
-    fn status(&self) -> EffectiveStatus {
+    pub(super) fn status(&self) -> EffectiveStatus {
         let (run, evidence) = self.run();
         effective_statuses(&run, &evidence, &[])[0]
     }
 
-    fn reason(&self) -> String {
+    pub(super) fn reason(&self) -> String {
         let (run, evidence) = self.run();
         planned(&run, &evidence, &options()).plan.next.first().map(|next| next.reason.clone()).unwrap_or_default()
     }
 
-    fn findings(&self) -> Vec<String> {
+    pub(super) fn findings(&self) -> Vec<String> {
         let (run, evidence) = self.run();
         let findings = planned(&run, &evidence, &options()).findings;
         findings.iter().map(|finding| format!("{}: {}", finding.code, finding.message)).collect()
     }
 }
 
-const WORK: &[&str] = &["src/a.rs", "src/b.rs"];
+pub(super) const WORK: &[&str] = &["src/a.rs", "src/b.rs"];
 
-fn built(claim: Status) -> Case {
+pub(super) fn built(claim: Status) -> Case {
     case(claim).there("src/a.rs").there("src/b.rs")
 }
 
