@@ -471,4 +471,6 @@ mod decide_tests;
 #[cfg(test)]
 mod finish_tests;
 #[cfg(test)]
+mod gate_tests;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,266 @@
+//! Answers at gates, and what a person is told about steps that cannot begin, end or be left out.
+
+use serde_json::json;
+
+use super::ChangeLimits;
+use super::Graph;
+use super::ReconciledRun;
+use super::Refusal;
+use super::admit_reconciled;
+use super::tests::ALREADY;
+use super::tests::FREE;
+use super::tests::NO;
+use super::tests::PERSON;
+use super::tests::USAGE;
+use super::tests::YES;
+use super::tests::admitted;
+use super::tests::approve;
+use super::tests::ask;
+use super::tests::begin;
+use super::tests::one;
+use super::tests::outcome;
+use super::tests::refused;
+use super::tests::skip;
+use super::tests::word;
+use crate::engine::EffectiveStatus;
+use crate::engine::fixtures::at;
+use crate::engine::fixtures::line_of;
+use crate::engine::fixtures::review;
+use crate::engine::fixtures::run_of;
+use crate::engine::fixtures::step;
+use crate::engine::reconciled::Reconciled;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Evidence;
+use crate::model::GateEffect;
+use crate::model::GateOption;
+use crate::model::Outcome;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+
+use EffectiveStatus::Done;
+use EffectiveStatus::Failed;
+use EffectiveStatus::Open;
+use EffectiveStatus::Unreadable;
+use EffectiveStatus::Verify;
+use EffectiveStatus::Waiting;
+
+/// Returns a step that is done, and a gate behind it with three answers.
+fn gated() -> Run {
+    let mut run = line_of(&[("A", Status::Completed), ("G", Status::WaitingApproval)]);
+    let gate = step(&mut run, "G");
+    gate.kind = StepKind::Gate;
+    let option = |word: &str, effect| GateOption { word: word.to_owned(), effect };
+    gate.options = vec![
+        option("ship", GateEffect::Continue),
+        option("wait", GateEffect::Stop),
+        option("back", GateEffect::Return(StepId::new("A"))),
+    ];
+    run
+}
+
+fn answer(choice: Option<&str>, note: Option<&str>) -> ChangeKind {
+    let owned = |text: &str| text.to_owned();
+    let (by, note, choice) = (Some(owned("Ada")), note.map(owned), choice.map(owned));
+    ChangeKind::Approve { step: StepId::new("G"), by, note, phases: None, choice }
+}
+
+#[test]
+fn an_answer_is_recorded_as_what_it_does() {
+    const STATUSES: [EffectiveStatus; 2] = [Done, Waiting];
+    let admit =
+        |run: &Run, choice, note| serde_json::to_value(admitted(run, &STATUSES, answer(choice, note), FREE)).unwrap();
+    let mut run = gated();
+    assert_eq!(
+        admit(&run, Some("ship"), None),
+        json!({"change": "approve", "step": "G", "by": "Ada", "choice": "ship"})
+    );
+    assert_eq!(admit(&run, Some("wait"), None), json!({"change": "pause", "reason": "Ada chose wait at G"}));
+    let back = |error: &str, attempt: u32, failures: u32| {
+        json!({
+            "change": "finish", "step": "G", "status": "failed", "agent": "Ada", "verdict": "NEEDS_REVISION",
+            "error": error, "choice": "back", "attempt": attempt, "failures": failures, "from": "waiting_approval",
+        })
+    };
+    assert_eq!(admit(&run, Some("back"), Some("too thin")), back("Ada chose back: too thin", 1, 1));
+    (step(&mut run, "G").attempts, step(&mut run, "G").failures) = (3, 2);
+    assert_eq!(admit(&run, Some("back"), None), back("Ada chose back", 3, 3));
+}
+
+#[test]
+fn an_answer_has_to_be_one_of_the_gate() {
+    let plain = || {
+        let mut run = gated();
+        step(&mut run, "G").options.clear();
+        run
+    };
+    let of = |run: &Run, choice| ask(run, &[Done, Waiting], answer(choice, None), FREE);
+    assert_eq!(word(&of(&plain(), None)), YES);
+    let ways = ["ship", "wait", "back"].map(|word| format!("piton approve G --run R --choose {word} --by NAME"));
+    for (run, choice, message, hints) in [
+        (plain(), Some("ship"), "G has no answers to choose from, so not `ship`", 1),
+        (gated(), None, "G takes one of ship, wait, back", 3),
+        (gated(), Some("wiat"), "G has no answer `wiat`; did you mean `wait`?", 3),
+        (gated(), Some("nothing like it"), "G has no answer `nothing like it`", 3),
+    ] {
+        assert_eq!(word(&of(&run, choice)), USAGE);
+        let refusal = of(&run, choice).unwrap_err();
+        assert_eq!((refusal.message.as_str(), refusal.hints.len()), (message, hints));
+        assert!(hints == 1 || refusal.hints == ways, "{:?}", refusal.hints);
+    }
+}
+
+/// Asks with what the comparison found besides the statuses.
+fn ask_compared(run: &Run, statuses: &[EffectiveStatus], compared: &Reconciled, kind: ChangeKind) -> &'static str {
+    let reconciled = ReconciledRun { run, graph: &Graph::of(run), effective_statuses: statuses, compared };
+    word(&admit_reconciled(reconciled, &Evidence::default(), Change { at: at(0), kind }, FREE))
+}
+
+#[test]
+fn an_approved_gate_is_approved_again_only_if_something_changed_or_no_record_says_so() {
+    let mut run = line_of(&[("A", Status::Completed), ("G", Status::Completed)]);
+    let changed = |why: &[&str]| Reconciled {
+        reasons: vec![Vec::new(), why.iter().map(ToString::to_string).collect()],
+        ..Reconciled::default()
+    };
+    let unrecorded = Reconciled { unrecorded: [1].into(), ..Reconciled::default() };
+    for (kind, compared, expected) in [
+        (StepKind::Gate, Reconciled::default(), ALREADY),
+        (StepKind::Gate, changed(&[]), ALREADY),
+        (StepKind::Gate, changed(&["plan.md was changed"]), YES),
+        (StepKind::Gate, unrecorded, YES),
+        (StepKind::Review, changed(&["plan.md was changed"]), ALREADY),
+        (StepKind::Work, changed(&["plan.md was changed"]), ALREADY),
+    ] {
+        step(&mut run, "G").kind = kind;
+        assert_eq!(ask_compared(&run, &[Done, Done], &compared, approve("G")), expected, "{kind:?} {compared:?}");
+    }
+}
+
+#[test]
+fn a_container_names_the_child_that_can_begin() {
+    let hint = |children: &[&str], statuses: [EffectiveStatus; 4], kind: StepKind| {
+        let mut run = run_of(&[("A", &[]), ("B", &["A"]), ("Z", &[]), ("C", &[])]);
+        step(&mut run, "A").kind = kind;
+        let container = step(&mut run, "C");
+        (container.kind, container.children) =
+            (StepKind::Container, children.iter().map(|id| StepId::new(*id)).collect());
+        let refusal = refused(&run, &statuses, begin("C"), FREE);
+        assert_eq!(refusal.message, "C has no work of its own; run its child steps");
+        refusal.hints.concat()
+    };
+    const CONTAINER: EffectiveStatus = EffectiveStatus::OpenContainer;
+    let open = [Open, Open, Open, CONTAINER];
+    let begun = [Done, Open, Open, CONTAINER];
+    let over = [Done, Done, Open, CONTAINER];
+    assert_eq!(hint(&["A", "B"], open, StepKind::Work), "piton begin A --run R");
+    assert_eq!(hint(&["A", "B"], begun, StepKind::Work), "piton begin B --run R");
+    assert_eq!(hint(&["A", "B"], over, StepKind::Work), "piton plan R", "Z is not one of them");
+    assert_eq!(hint(&["A"], open, StepKind::Review), "piton begin A --run R");
+    assert_eq!(hint(&["A"], open, StepKind::Gate), "piton plan R");
+    assert_eq!(hint(&["B"], open, StepKind::Work), "piton plan R", "B waits for A");
+    assert!(hint(&[], open, StepKind::Work).starts_with("piton finish C --run R"));
+}
+
+#[test]
+fn the_no_of_a_review_stands_until_its_work_was_done_again() {
+    let yes = || {
+        let outcome = Outcome { verdict: Some(ReviewVerdict::Approved), ..outcome("V", Status::Completed) };
+        ChangeKind::Finish(Box::new(outcome))
+    };
+    for (what, effective, kind, status, ended, expected) in [
+        ("it said no", Failed, StepKind::Review, Status::Failed, (1, 2), PERSON),
+        ("its work was done again", Failed, StepKind::Review, Status::Failed, (3, 2), YES),
+        ("the review was begun again", Open, StepKind::Review, Status::InProgress, (1, 2), YES),
+        ("the evidence does not say so", EffectiveStatus::Interrupted, StepKind::Review, Status::Failed, (1, 2), YES),
+        ("it is not a review", Failed, StepKind::Work, Status::Failed, (1, 2), YES),
+    ] {
+        let mut run = line_of(&[("W", Status::Completed), ("V", status)]);
+        step(&mut run, "W").finished_at = Some(at(ended.0));
+        let other = step(&mut run, "V");
+        (other.kind, other.review, other.finished_at) = (kind, review(ReviewVerdict::NeedsRevision), Some(at(ended.1)));
+        (other.failures, other.returns_to) = (1, Some(StepId::new("W")));
+        assert_eq!(word(&ask(&run, &[Done, effective], yes(), FREE)), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_review_that_said_no_names_the_decisions_and_first_its_work() {
+    let hints = |kind: StepKind, failures: u32| {
+        let mut run = line_of(&[("W", Status::Completed), ("V", Status::Failed)]);
+        let no = step(&mut run, "V");
+        (no.kind, no.review, no.failures) = (kind, review(ReviewVerdict::NeedsRevision), failures);
+        no.returns_to = Some(StepId::new("W"));
+        let Refusal { message, hints, .. } = refused(&run, &[Done, Failed], approve("V"), FREE);
+        assert_eq!(message, "V (Title of V) is NEEDS_REVISION; new work or a person lifts that");
+        hints
+    };
+    let accept = "piton accept V --run R --by NAME --note WHY";
+    let redo = "piton redo V --run R --by NAME --note WHY";
+    assert_eq!(hints(StepKind::Review, 1), ["piton begin W --run R", accept, "piton abort R"]);
+    assert_eq!(hints(StepKind::Review, 3), [redo, accept, "piton abort R"]);
+}
+
+#[test]
+fn with_its_phase_a_gate_is_left_out_unless_it_is_over_or_unclear() {
+    let whole = ChangeLimits { whole_phase: true, ..FREE };
+    for (kind, effective, expected) in [
+        (StepKind::Gate, Open, (PERSON, YES)),
+        (StepKind::Gate, Waiting, (PERSON, YES)),
+        (StepKind::Review, Open, (PERSON, YES)),
+        (StepKind::Review, Verify, (PERSON, YES)),
+        (StepKind::Review, Done, (NO, NO)),
+        (StepKind::Gate, Done, (NO, NO)),
+        (StepKind::Gate, Unreadable, (PERSON, PERSON)),
+        (StepKind::Work, Done, (NO, NO)),
+        (StepKind::Work, Open, (YES, YES)),
+    ] {
+        let run = one(kind, Status::Pending);
+        let found = [FREE, whole].map(|limits| word(&ask(&run, &[effective], skip("S"), limits)));
+        assert_eq!((found[0], found[1]), expected, "{kind:?} {effective:?}");
+    }
+}
+
+#[test]
+fn a_repair_has_to_leave_a_state_that_can_be_read() {
+    for (degraded, expected) in [(false, YES), (true, NO)] {
+        let run = Run { degraded, ..one(StepKind::Work, Status::Pending) };
+        let repair = serde_json::from_value(json!({"change": "repair"})).unwrap();
+        assert_eq!(word(&ask(&run, &[Open], repair, FREE)), expected);
+    }
+}
+
+#[test]
+fn five_open_steps_are_named_and_more_are_hinted_at() {
+    for (count, shown) in [(1, "1 step of R is not done: s0"), (5, "s0, s1, s2, s3, s4"), (6, "s3, s4, ...")] {
+        let mut run = run_of(&[]);
+        run.steps = (0..count).map(|at| Step::new(StepId::new(format!("s{at}")), "T")).collect();
+        let open = vec![Open; count];
+        let message = refused(&run, &open, ChangeKind::Complete { note: None }, FREE).message;
+        assert!(message.ends_with(shown), "{message}");
+    }
+}
+
+#[test]
+fn an_open_condition_is_named_with_what_closes_it() {
+    for (conditions, said) in [
+        (None, "approved on conditions that are still open"),
+        (
+            Some(vec!["add a\ntest".to_owned(), "b".to_owned()]),
+            "approved on a condition that is still open: add a test; b",
+        ),
+    ] {
+        let mut run = line_of(&[("V", Status::Completed), ("B", Status::Pending)]);
+        let gate = step(&mut run, "V");
+        gate.kind = StepKind::Review;
+        gate.review = review(ReviewVerdict::ApprovedWithConditions);
+        gate.review.as_mut().unwrap().open_conditions = conditions;
+        let Refusal { message, hints, .. } = refused(&run, &[EffectiveStatus::Conditions, Open], begin("B"), FREE);
+        assert_eq!(message, format!("B comes after V (Title of V), which is {said}"));
+        assert!(hints[0].starts_with("once that is met: `piton finish V --run R"), "{hints:?}");
+    }
+}
