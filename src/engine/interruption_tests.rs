@@ -3,6 +3,7 @@
 use super::fixtures::at;
 use super::fixtures::ids;
 use super::fixtures::line_of;
+use super::fixtures::next_of;
 use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::plan_of;
@@ -11,15 +12,20 @@ use super::fixtures::planned_with;
 use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::with_statuses;
+use super::fixtures::with_witnesses;
 use super::plan_tests::clean;
 use super::plan_tests::over;
+use super::reports_tests::begun;
+use super::reports_tests::decided;
 use crate::model::Action;
+use crate::model::DecisionKind;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Owner;
+use crate::model::Presence;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
@@ -214,4 +220,91 @@ fn what_ended_a_run_that_is_over_is_told() {
     run.ended = Some(cause.clone());
     let told = plan_of(&run, &options()).plan.interruption.unwrap();
     assert_eq!((told.at, told.reason.as_str(), told.cause), (Some(at(-4)), "the session ended", Some(cause)));
+}
+
+#[test]
+fn what_waits_to_be_looked_at_or_was_asked_for_was_not_cut_off() {
+    use InterruptionKind::AgentInterruption;
+    use InterruptionKind::ReadyToExecute;
+    let seen = |status: Status| {
+        let mut run = line_of(&[("A", status), ("B", Status::Pending)]);
+        with_witnesses(step(&mut run, "A"), 1);
+        run
+    };
+    let done = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
+    let redo = decided(&done, 5, "A", DecisionKind::Redo);
+    for (what, run, statements, action, expected) in [
+        ("open, but done as it seems", seen(Status::Pending), vec![], Action::Verify, ReadyToExecute),
+        ("asked for again", done, vec![redo], Action::Retry, ReadyToExecute),
+        ("cut off", line_of(&[("A", Status::InProgress)]), vec![], Action::Retry, AgentInterruption),
+    ] {
+        let plan = planned(&run, &Evidence { statements, ..Evidence::default() }, &options()).plan;
+        assert_eq!((plan.next[0].action, plan.interruption.unwrap().kind), (action, expected), "{what}");
+    }
+}
+
+#[test]
+fn a_pause_ends_the_attempt_that_it_finds() {
+    let mut run = line_of(&[("A", Status::InProgress), ("B", Status::Pending)]);
+    run.interruption =
+        Some(Interruption { kind: InterruptionKind::Paused, step: None, at: Some(at(-7)), reason: "lunch".to_owned() });
+    for (status, expected) in
+        [(RunStatus::Paused, InterruptionKind::Paused), (RunStatus::Active, InterruptionKind::AgentInterruption)]
+    {
+        run.status = status;
+        let told = plan_of(&run, &options()).plan.interruption.unwrap();
+        assert_eq!((told.kind, told.step), (expected, Some(StepId::new("A"))), "{status:?}");
+    }
+    step(&mut run, "A").status = Status::Failed;
+    run.status = RunStatus::Paused;
+    assert_eq!(plan_of(&run, &options()).plan.interruption.unwrap().kind, InterruptionKind::TaskFailure);
+}
+
+#[test]
+fn a_limit_or_a_failure_that_ended_the_work_is_a_pause_of_what_is_next() {
+    use crate::model::CauseKind;
+    for (status, cause, expected) in [
+        (Status::Pending, CauseKind::Limit, InterruptionKind::Paused),
+        (Status::Pending, CauseKind::Failure, InterruptionKind::Paused),
+        (Status::Pending, CauseKind::SessionEnded, InterruptionKind::ReadyToExecute),
+        (Status::InProgress, CauseKind::Limit, InterruptionKind::AgentInterruption),
+        (Status::Failed, CauseKind::Limit, InterruptionKind::TaskFailure),
+    ] {
+        let mut run = line_of(&[("A", status)]);
+        let ended = crate::model::Cause { kind: cause, at: Some(at(-4)), detail: "it ended".to_owned() };
+        run.ended = Some(ended.clone());
+        let told = plan_of(&run, &options()).plan.interruption.unwrap();
+        assert_eq!((told.kind, told.reason.as_str()), (expected, "it ended"), "{status} {cause:?}");
+        assert_eq!(told.cause, Some(ended));
+    }
+}
+
+#[test]
+fn the_error_of_the_attempt_before_does_not_explain_this_one() {
+    for (begun_again, expected) in [(false, "boom"), (true, "A was started but never finished")] {
+        let mut run = line_of(&[("A", Status::InProgress)]);
+        (step(&mut run, "A").attempts, step(&mut run, "A").error) = (1, Some("boom".to_owned()));
+        let mut evidence = Evidence::default();
+        if begun_again {
+            evidence.statements.push(begun(&run, 1, "A"));
+            evidence.presences.insert((StepId::new("A"), 1), Presence::Gone);
+        }
+        let told = planned(&run, &evidence, &options()).plan.interruption.unwrap();
+        assert_eq!(told.kind, InterruptionKind::AgentInterruption);
+        assert!(told.reason.starts_with(expected), "{}", told.reason);
+    }
+}
+
+#[test]
+fn a_command_is_executed_and_an_agent_begun() {
+    for (is_command, status, expected) in [
+        (true, Status::Pending, "exec A"),
+        (true, Status::Failed, "exec A"),
+        (false, Status::Pending, "run A"),
+        (false, Status::Failed, "retry A"),
+    ] {
+        let mut run = line_of(&[("A", status)]);
+        step(&mut run, "A").is_command = is_command;
+        assert_eq!(next_of(&plan_of(&run, &options())), [expected]);
+    }
 }

@@ -148,6 +148,7 @@ mod tests {
     use proptest::sample::Index;
 
     use super::LiveRun;
+    use crate::engine::ChangeLimits;
     use crate::engine::EffectiveStatus;
     use crate::engine::StepDue;
     use crate::engine::effective_statuses;
@@ -159,9 +160,13 @@ mod tests {
     use crate::engine::fixtures::present;
     use crate::engine::property_tests::orderly;
     use crate::model::Action;
+    use crate::model::Change;
+    use crate::model::ChangeKind;
     use crate::model::Evidence;
     use crate::model::Options;
+    use crate::model::RunStatus;
     use crate::model::Status;
+    use crate::model::StepId;
 
     #[test]
     fn an_update_is_compared_with_the_evidence() {
@@ -180,6 +185,32 @@ mod tests {
             let mut live = LiveRun::new(run.clone(), evidence);
             live.update_all(|step| step.status = Status::Completed);
             assert_eq!([0, 1, 2].map(|at| live.effective_status(at)), [Some(expected), Some(expected), None]);
+        }
+    }
+
+    #[test]
+    fn an_update_is_the_same_as_a_new_comparison_with_evidence() {
+        let mut run = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
+        run.steps[0].proof.outputs = vec![path("out.json")];
+        let evidence = Evidence { files: [(path("out.json"), present(at(0)))].into(), ..Evidence::default() };
+        let mut live = LiveRun::new(run, evidence.clone());
+        assert_eq!(live.evidence().files, evidence.files);
+        for status in Status::ALL.into_iter().chain(Status::ALL.into_iter().rev()) {
+            live.update(0, |step| step.status = status);
+            let anew = effective_statuses(live.run(), &evidence, &[]);
+            assert_eq!(live.reconciled.effective_statuses, anew, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_admits_nothing_until_it_is_active() {
+        let mut live = LiveRun::new(line_of(&[("A", Status::Pending)]), Evidence::default());
+        for (status, expected) in [(RunStatus::Aborted, false), (RunStatus::Active, true)] {
+            live.set_status(status);
+            let begin =
+                ChangeKind::Begin { step: StepId::new("A"), part: None, agent: None, attempt: 0, reopens: Vec::new() };
+            let admitted = live.admit(Change { at: at(0), kind: begin }, ChangeLimits::of(3));
+            assert_eq!(admitted.is_ok(), expected, "{status:?}");
         }
     }
 

@@ -107,6 +107,8 @@ mod choose_review_tests;
 #[cfg(test)]
 mod choose_tests;
 #[cfg(test)]
+mod gate_rule_tests;
+#[cfg(test)]
 mod interruption_tests;
 #[cfg(test)]
 mod overrides_tests;
@@ -120,6 +122,8 @@ mod proof_tests;
 mod propagate_tests;
 #[cfg(test)]
 mod property_tests;
+#[cfg(test)]
+mod question_tests;
 #[cfg(test)]
 mod reconcile_tests;
 #[cfg(test)]

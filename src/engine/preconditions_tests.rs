@@ -18,6 +18,7 @@ use crate::model::Options;
 use crate::model::Owner;
 use crate::model::Run;
 use crate::model::RunStatus;
+use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Verdict;
 use crate::model::Workspace;
@@ -339,5 +340,46 @@ fn a_plan_document_is_missed_only_when_it_was_written() {
             let fix = finding(&planned, FindingCode::PlanMissing).fix.clone().unwrap();
             assert_eq!(fix.contains("piton finish A --run R --output FILE"), writer.is_some(), "{fix}");
         }
+    }
+}
+
+#[test]
+fn what_is_not_committed_is_a_warning_only_before_a_merge() {
+    for (run, after, expected) in [
+        (over(), Some(Action::Merge), Severity::Warning),
+        (over(), Some(Action::Archive), Severity::Info),
+        (over(), None, Severity::Info),
+        (open(), Some(Action::Merge), Severity::Info),
+    ] {
+        let mut run = in_worktree(run);
+        run.follow_up = after.map(|action| FollowUp {
+            action,
+            title: "the end".to_owned(),
+            agent: None,
+            reason: "every phase is done".to_owned(),
+        });
+        let evidence = Evidence { workspace: Some(Workspace { dirty: Some(1), ..workspace() }), ..Evidence::default() };
+        let planned = planned(&run, &evidence, &options());
+        assert_eq!(finding(&planned, FindingCode::WorktreeDirty).severity, expected, "{after:?}");
+    }
+}
+
+#[test]
+fn a_new_branch_begins_at_the_recorded_base_unless_that_is_here() {
+    for (exists, base, expected) in [
+        (Some(true), Some("main"), "git worktree add .worktree/x feature/x"),
+        (Some(false), None, "git worktree add .worktree/x -b feature/x"),
+        (Some(false), Some("main"), "git worktree add .worktree/x -b feature/x"),
+        (Some(false), Some("next"), "git worktree add .worktree/x -b feature/x next"),
+        (Some(false), Some("-f"), "git worktree add .worktree/x -b feature/x"),
+        (None, Some("next"), "git worktree add .worktree/x -b feature/x next"),
+    ] {
+        let mut run = in_worktree(open());
+        run.workspace.wanted_worktree = run.workspace.worktree.take();
+        run.workspace.base_branch = base.map(str::to_owned);
+        let found = Workspace { branch: Some("main".to_owned()), branch_exists: exists, ..workspace() };
+        let planned = planned(&run, &Evidence { workspace: Some(found), ..Evidence::default() }, &options());
+        let fix = finding(&planned, FindingCode::WorktreeMissing).fix.as_deref();
+        assert_eq!(fix, Some(expected), "{exists:?} {base:?}");
     }
 }

@@ -28,6 +28,7 @@ use crate::model::ShownStep;
 use crate::model::Statement;
 use crate::model::StatementKind;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::StepMark;
@@ -237,4 +238,31 @@ fn work_that_a_review_sends_back_is_not_shown_as_done() {
     let steps = shown(&run, &Evidence::default());
     assert_eq!([steps[0].mark, steps[1].mark], [StepMark::Invalid, StepMark::Claimed]);
     assert_eq!([steps[0].is_again, steps[1].is_again, steps[2].is_again], [true, true, false]);
+}
+
+#[test]
+fn a_step_has_an_attempt_if_anything_says_that_it_was_begun() {
+    type Trace = fn(&mut Step);
+    let traces: [(&str, Trace, bool); 5] = [
+        ("nothing", |_| {}, false),
+        ("its begin", |step| step.started_at = Some(at(1)), true),
+        ("its end", |step| step.finished_at = Some(at(1)), true),
+        ("its attempts", |step| step.attempts = 1, true),
+        ("its status", |step| step.status = Status::Failed, true),
+    ];
+    for (what, trace, expected) in traces {
+        let mut run = line_of(&[("A", Status::Pending)]);
+        trace(step(&mut run, "A"));
+        assert_eq!(!shown(&run, &Evidence::default())[0].attempts.is_empty(), expected, "{what}");
+    }
+}
+
+#[test]
+fn an_attempt_that_the_evidence_ends_was_not_cut_off() {
+    for (fact, expected) in [(Some(present(at(0))), AttemptEnd::Completed), (None, AttemptEnd::Interrupted)] {
+        let mut run = line_of(&[("A", Status::InProgress)]);
+        step(&mut run, "A").proof.outputs = vec![path("out.json")];
+        let evidence = fact.map(file).unwrap_or_default();
+        assert_eq!(shown(&run, &evidence)[0].attempts[0].end, expected);
+    }
 }
