@@ -9,6 +9,8 @@ mod additions;
 pub(crate) mod definition;
 mod editor;
 mod json;
+#[cfg(test)]
+mod read_tests;
 mod reader;
 pub(crate) mod salvage;
 mod splice;

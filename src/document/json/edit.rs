@@ -65,7 +65,7 @@ fn elements(container: &Node) -> Vec<Range<usize>> {
 struct Formatting<'a> {
     text: &'a str,
     newline: &'static str,
-    /// One level of indentation; empty for a text on one line.
+    /// One level of indentation, for values on several lines.
     indent: &'a str,
 }
 
@@ -74,8 +74,7 @@ impl<'a> Formatting<'a> {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let white = |line: &'a str| &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
         let indent = text.lines().skip(1).map(white).find(|indent| !indent.is_empty());
-        let default = if text.contains('\n') || text.len() < 3 { "  " } else { "" };
-        Self { text, newline, indent: indent.unwrap_or(default) }
+        Self { text, newline, indent: indent.unwrap_or("  ") }
     }
 
     /// Tells whether values are on separate lines; a line end after the last value does not count.
@@ -100,9 +99,9 @@ impl<'a> Formatting<'a> {
         let last_is_flat = !text[last.clone()].contains('\n');
         let inner = self.line_indent(last.start);
         let nested = multiline && !(last_is_flat && key.is_none() && value.is_object());
-        let default_colon = if text.contains("\": ") || self.has_lines() { ": " } else { ":" };
+        // Only a member has a colon, and then there is one before it.
         let neighbour = container.members().last();
-        let colon = neighbour.map_or(default_colon, |known| &text[known.span.end..known.value.span.start]);
+        let colon = neighbour.map_or("", |known| &text[known.span.end..known.value.span.start]);
         let body = self.element(key, colon, value, inner, nested);
         let separator = if multiline {
             format!(",{}{inner}", self.newline)

@@ -45,6 +45,16 @@ fn empty_containers_are_filled() {
 }
 
 #[test]
+fn an_empty_container_stays_on_one_line() {
+    let empty = json!({"v": {}, "w": []});
+    assert_eq!(
+        edited("{\n  \"a\": 1\n}", |doc| doc.set("/k", &empty).unwrap()),
+        "{\n  \"a\": 1,\n  \"k\": {\n    \"v\": {},\n    \"w\": []\n  }\n}"
+    );
+    assert_eq!(edited("{\"a\": 1}", |doc| doc.set("/a", &empty).unwrap()), "{\"a\": {\"v\": {}, \"w\": []}}");
+}
+
+#[test]
 fn elements_go_together_as_they_go_one_by_one() {
     for text in ["{\"l\": [1, 2 , 3,4]}", "{\n  \"l\": [\n    1,\n    2,\n    3,\n    4\n  ]\n}"] {
         for gone in [&[0][..], &[3], &[0, 1], &[2, 3], &[0, 2], &[1, 3], &[0, 1, 2, 3]] {
@@ -67,6 +77,8 @@ fn pushing_follows_the_last_element() {
         "{\n  \"l\": [\n    {\n      \"a\": 1\n    },\n    {\n      \"a\": 2\n    }\n  ]\n}"
     );
     assert_eq!(edited("{\"l\": [1, 2]}", |doc| doc.push("/l", &json!(3)).unwrap()), "{\"l\": [1, 2, 3]}");
+    assert_eq!(edited("{\"l\": [1 ,2]}", |doc| doc.push("/l", &json!(3)).unwrap()), "{\"l\": [1 ,2 ,3]}");
+    assert_eq!(edited("{\"l\":[1]}", |doc| doc.push("/l", &json!({"a": 2})).unwrap()), "{\"l\":[1,{\"a\":2}]}");
     assert_eq!(edited("{\"a\": 1}", |doc| doc.push("/l", &json!(3)).unwrap()), "{\"a\": 1, \"l\": [3]}");
 }
 
@@ -115,7 +127,7 @@ fn elements_are_removed_with_their_comma() {
         ("{\n  \"l\": [\n    1,\n    2,\n    3\n  ]\n}\n", "{\n  \"l\": [\n    1,\n    3\n  ]\n}\n"),
     ] {
         let removed = edited(text, |doc| {
-            ["/l/1", "/l/7", "/l/x"].iter().for_each(|gone| doc.remove(gone).unwrap());
+            ["/l/1", "/l/3", "/l/7", "/l/x"].iter().for_each(|gone| doc.remove(gone).unwrap());
             assert!(doc.get("/l/0").is_some());
         });
         assert_eq!(removed, expected);

@@ -63,6 +63,9 @@ fn a_value_is_replaced_in_its_own_style_and_nothing_else() {
             "a: 2026-01-31T12:00:00.000Z\n",
         ),
         ("a: null\n", set("/a", json!("2026-01-31T12:00:00Z")), "a: \"2026-01-31T12:00:00Z\"\n"),
+        // What only resembles one is a text.
+        ("a: 2026-01-31T11:00:00Z\n", set("/a", json!("2026-01-31T12:00")), "a: \"2026-01-31T12:00\"\n"),
+        ("a: 2026-01-31T11:00:00Z\n", set("/a", json!("12345678901234567890")), "a: \"12345678901234567890\"\n"),
         ("a: [x, y]\n", set("/a/1", json!("z, w")), "a: [x, \"z, w\"]\n"),
         ("a:\n  - x\n  - 'y' # c\n", set("/a/1", json!("z")), "a:\n  - x\n  - 'z' # c\n"),
         ("1: { s: a, t: b } # c\n", set("/1/s", json!("done")), "1: { s: done, t: b } # c\n"),
@@ -71,6 +74,12 @@ fn a_value_is_replaced_in_its_own_style_and_nothing_else() {
         ("a: [x]\n", set("/a", json!([])), "a: []\n"),
         ("a: {}\n", set("/a", json!({ "b": 1 })), "a:\n  b: 1\n"),
         ("a: {} # none\n", set("/a", json!({ "b": 1 })), "a: { b: 1 } # none\n"),
+        ("a: [x]\n", set("/a", json!(["z"])), "a: [z]\n"),
+        ("a: b\n", set("/a", json!({})), "a: {}\n"),
+        ("a : b\n", set("/a", json!("x")), "a : x\n"),
+        ("a : b\n", set("/c", json!("x")), "a : b\nc: x\n"),
+        ("a: b\n", set("/a", json!("x\u{1b}y")), "a: \"x\\u001by\"\n"),
+        ("a: 'b'\n", set("/a", json!("x\u{85}y")), "a: \"x\\u0085y\"\n"),
         // Line ends, a BOM and a missing last line end stay.
         ("\u{feff}a: b\r\nc: d", set("/c", json!("x")), "\u{feff}a: b\r\nc: x"),
         ("a/b:\n  c~d: 1\n", set("/a~1b/c~0d", json!(2)), "a/b:\n  c~d: 2\n"),
@@ -105,6 +114,34 @@ fn a_new_key_stands_where_its_neighbours_do() {
             set("/m/a", json!([1, { "b": "c", "d": [] }])),
             "x: 1\nm:\n  a:\n    - 1\n    - b: c\n      d: []\n",
         ),
+        (
+            "m:\n    a:\n        b: 1\nn: {}\n",
+            set("/n/x", json!({ "y": 2 })),
+            "m:\n    a:\n        b: 1\nn:\n    x:\n        y: 2\n",
+        ),
+        ("m:\n  a:\n    x: 1\n", set("/m/b", json!({ "y": 2 })), "m:\n  a:\n    x: 1\n  b:\n    y: 2\n"),
+        ("a: 1\n", set("/m", json!({})), "a: 1\nm: {}\n"),
+        // What stands behind a value, and is not of it, stays there.
+        (
+            "m:\n  a: {\n    x: 1\n  }\n  c: 2\n",
+            Do::Behind("/m/b", json!(2), "a"),
+            "m:\n  a: {\n    x: 1\n  }\n  b: 2\n  c: 2\n",
+        ),
+        (
+            "m:\n  a: [\n    1\n  ]\n  c: 2\n",
+            Do::Behind("/m/b", json!(2), "a"),
+            "m:\n  a: [\n    1\n  ]\n  b: 2\n  c: 2\n",
+        ),
+        (
+            "m:\n  a:\n    x: 1\n\n  # c\n  c: 2\n",
+            Do::Behind("/m/b", json!(2), "a"),
+            "m:\n  a:\n    x: 1\n  b: 2\n\n  # c\n  c: 2\n",
+        ),
+        (
+            "m:\n  a:\n    - 1\n\n  # c\n  c: 2\n",
+            Do::Behind("/m/b", json!(2), "a"),
+            "m:\n  a:\n    - 1\n  b: 2\n\n  # c\n  c: 2\n",
+        ),
         ("l:\n- a: 1\n  b: 2\n", set("/l/0/c", json!(3)), "l:\n- a: 1\n  b: 2\n  c: 3\n"),
         ("l:\n- a: 1\n", set("/l/0/c", json!(3)), "l:\n- a: 1\n  c: 3\n"),
         // What stands in brackets beside it says how it is written.
@@ -124,12 +161,39 @@ fn a_new_key_stands_where_its_neighbours_do() {
 }
 
 #[test]
+fn a_new_key_is_quoted_where_it_would_mean_something_else() {
+    for (key, quoted) in [
+        ("plain", "plain"),
+        ("1.10", "1.10"),
+        ("yes", "\"yes\""),
+        ("Null", "\"Null\""),
+        ("<<", "\"<<\""),
+        ("a: b", "\"a: b\""),
+        ("a b", "a b"),
+        (" a", "\" a\""),
+        ("-", "\"-\""),
+        ("... a", "\"... a\""),
+        ("--- a", "\"--- a\""),
+        ("a\tb", "\"a\\tb\""),
+    ] {
+        let expected = format!("a: 1\n{quoted}: 2\n");
+        assert_eq!(done("a: 1\n", &set(&format!("/{key}"), json!(2))).as_ref(), Ok(&expected), "{key}");
+        let one_line = if key == "a\tb" { quoted.to_owned() } else { format!("'{key}'") };
+        let expected = format!("'a': 1\n{one_line}: 2\n");
+        assert_eq!(done("'a': 1\n", &set(&format!("/{key}"), json!(2))).as_ref(), Ok(&expected), "{key}");
+    }
+}
+
+#[test]
 fn lists_grow_and_what_goes_takes_only_its_own_lines() {
     for (text, what, expected) in [
         ("l:\n  - a # c\nm: 1\n", push("/l", json!("b")), "l:\n  - a # c\n  - b\nm: 1\n"),
         ("l:\n- a", push("/l", json!({ "x": 1, "y": 2 })), "l:\n- a\n- x: 1\n  y: 2"),
         ("l:\n- { x: 0 }\n", push("/l", json!({ "x": 1 })), "l:\n- { x: 0 }\n- { x: 1 }\n"),
         ("l: [a, b]\n", push("/l", json!("c")), "l: [a, b, c]\n"),
+        ("l: [a,b]\n", push("/l", json!("c")), "l: [a,b,c]\n"),
+        ("l:\n  - a\n", push("/l", json!({})), "l:\n  - a\n  - {}\n"),
+        ("l:\n  - x: 1\n", push("/l", json!({ "x": 2 })), "l:\n  - x: 1\n  - x: 2\n"),
         ("l: []\n", push("/l", json!("c")), "l:\n  - c\n"),
         ("l:\n", push("/l", json!("c")), "l:\n  - c\n"),
         ("m: 1\n", push("/l", json!("c")), "m: 1\nl:\n  - c\n"),
@@ -142,6 +206,8 @@ fn lists_grow_and_what_goes_takes_only_its_own_lines() {
         ("m: { a: 1, b: 2 }\n", Do::Remove("/m/b"), "m: { a: 1 }\n"),
         ("l:\n  - a\n  - b: 1\n    c: 2\n  - d\n", Do::Remove("/l/1"), "l:\n  - a\n  - d\n"),
         ("l:\n  - a\n", Do::Remove("/l/0"), "l: []\n"),
+        ("l:\n  -\n  - b\n", Do::Remove("/l/0"), "l:\n  - b\n"),
+        ("l:\n  -\n  - b\n", Do::Remove("/l/1"), "l:\n  -\n"),
         ("a: 1\n", Do::Remove("/b"), "a: 1\n"),
     ] {
         assert_eq!(done(text, &what).as_deref(), Ok(expected), "{text}");
@@ -162,6 +228,9 @@ fn what_cannot_be_changed_by_itself_is_refused_with_its_place() {
         ("a: text\n", set("/a/b", json!(1)), 1),
         ("a:\n  b: 1\n", set("/a", json!(1)), 1),
         ("? a\n: b\n", set("/a", json!(1)), 1),
+        ("l:\n  -\n  - b\n", set("/l/0", json!("x")), 2),
+        ("l:\n  - |\n    a\n", set("/l/0", json!("x")), 3),
+        ("text\n", set("", json!("x")), 1),
         ("a: |+\n  x\n\nb: 1\n", Do::Behind("/c", json!(1), "a"), 1),
         ("a: 1\n", Do::Push("/a", json!(1)), 1),
         ("- a: 1\n  b: 2\n", Do::Remove("/0/a"), 1),
