@@ -146,22 +146,5 @@ fn parts_of(name: &str) -> Option<(&str, &str, u32)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::parts_of;
-
-    #[test]
-    fn only_names_with_a_stamp_are_archives() {
-        for (name, expected) in [
-            ("user-auth_20260131T120000Z", Some(("user-auth", "20260131T120000Z", 1))),
-            ("user_auth_20260131T120000Z-2", Some(("user_auth", "20260131T120000Z", 2))),
-            ("user-auth_20260131T120000Z-1", None),
-            ("user-auth_20260131T120000Z-x", None),
-            ("user-auth_20260131", None),
-            ("user-auth_old", None),
-            ("_20260131T120000Z", None),
-            ("user-auth", None),
-        ] {
-            assert_eq!(parts_of(name), expected, "{name}");
-        }
-    }
-}
+#[path = "archive_tests.rs"]
+mod tests;

@@ -204,3 +204,15 @@ fn a_broken_file_is_kept_or_the_call_fails() {
     }
     assert!(refused > 3, "only {refused}");
 }
+
+#[test]
+fn an_entry_whose_files_are_as_they_are_now_is_not_a_version() {
+    for (now, expected) in [("old", 0), ("odd", 1), ("older", 1)] {
+        let scratch = Scratch::new();
+        scratch.write("run/state.json", "old");
+        commit(&scratch.lock(), &[replace("run/state.json", "old", "new")], &meta()).unwrap();
+        // As after a kill between keeping and replacing.
+        fs::write(scratch.root.join("run/state.json"), now).unwrap();
+        assert_eq!(list(&scratch.root, &data_dir()).unwrap().len(), expected, "{now}");
+    }
+}

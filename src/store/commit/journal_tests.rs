@@ -1,8 +1,17 @@
 use std::os::unix::fs::symlink;
 
 use super::append_block;
+use super::log;
+use super::log_durably;
+use super::log_entries;
+use crate::model::RollBackRecord;
+use crate::model::StepId;
+use crate::store::commit::rollbacks::record_rollback;
+use crate::store::commit::rollbacks::rollbacks;
 use crate::store::testing::Scratch;
+use crate::store::testing::data_dir;
 use crate::store::testing::rel;
+use crate::store::testing::time;
 
 #[test]
 fn a_block_is_added_behind_an_empty_line_and_a_torn_one_is_closed() {
@@ -29,4 +38,36 @@ fn a_block_goes_nowhere_outside_of_the_root() {
     assert!(append_block(&scratch.root, &rel("log.md"), "[now] a\n").is_err());
     assert!(append_block(&scratch.root, &rel(".git/log.md"), "[now] a\n").is_err());
     assert_eq!(outside.text("log.md").as_deref(), Some("theirs"));
+}
+
+#[test]
+fn what_was_logged_is_read_in_its_order() {
+    let scratch = Scratch::new();
+    let lock = scratch.lock();
+    let line = |change: &str| serde_json::json!({ "at": "2026-01-31T12:00:00Z", "change": change });
+    log(&lock, &line("begin"), 1 << 20).unwrap();
+    log_durably(&lock, &line("finish"), 1 << 20).unwrap();
+    let read: Vec<String> = log_entries(&scratch.root, &data_dir()).into_iter().map(|entry| entry.change).collect();
+    assert_eq!(read, ["begin", "finish"]);
+    let back = RollBackRecord {
+        at: time("2026-01-31T12:00:00Z"),
+        run: "R".to_owned(),
+        to: "phase:1".to_owned(),
+        reopened: vec![StepId::new("2")],
+    };
+    record_rollback(&lock, &back, 1 << 20).unwrap();
+    assert_eq!(rollbacks(&scratch.root, &data_dir()), [back]);
+}
+
+#[test]
+fn a_log_that_is_full_is_begun_again() {
+    let scratch = Scratch::new();
+    let lock = scratch.lock();
+    let line = serde_json::json!({ "at": "2026-01-31T12:00:00Z", "change": "begin" });
+    let bytes = serde_json::to_vec(&line).unwrap().len() as u64 + 1;
+    let previous = || scratch.root.join("run/.piton/log.previous.jsonl").exists();
+    for (limit, expected) in [(1, (1, false)), (2 * bytes, (2, false)), (2 * bytes, (3, true)), (1, (2, true))] {
+        log(&lock, &line, limit).unwrap();
+        assert_eq!((log_entries(&scratch.root, &data_dir()).len(), previous()), expected, "{limit}");
+    }
 }

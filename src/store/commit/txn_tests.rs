@@ -3,12 +3,14 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::Record;
 use super::RecordedFile;
+use super::cut_off_change;
 use super::is_pending;
 use super::pending;
 use crate::model::StepId;
 use crate::model::sha256_hex;
 use crate::store::fs::path::Root;
 use crate::store::testing::Scratch;
+use crate::store::testing::data_dir;
 use crate::store::testing::rel;
 
 fn record(path: &str, before: Option<&str>, after: Option<&str>) -> Record {
@@ -90,4 +92,34 @@ fn a_pending_record_can_be_looked_at_without_finishing_it() {
     assert_eq!(pending(&root, &data_path).unwrap().files[0].after.as_deref(), Some(&b"new"[..]));
     scratch.write("run/a", "foreign");
     assert_eq!(pending(&root, &data_path), None);
+}
+
+#[test]
+fn what_another_program_changed_is_left_and_named_until_it_changes_again() {
+    let scratch = Scratch::new();
+    scratch.write("run/a", "old");
+    scratch.write("run/b", "foreign");
+    let mut two = record("run/a", Some("old"), Some("new"));
+    two.files.extend(record("run/b", Some("old"), Some("new")).files);
+    plant(&scratch, &two.encode(), 0o600);
+    drop(scratch.lock());
+    assert_eq!((scratch.text("run/a").as_deref(), scratch.text("run/b").as_deref()), (Some("new"), Some("foreign")));
+    let told = || cut_off_change(&scratch.root, &data_dir());
+    let change = told().unwrap();
+    assert_eq!((change.change.as_str(), change.step), ("finish", Some(StepId::new("2:3"))));
+    let [left] = change.left.as_slice() else { panic!("{:?}", change.left) };
+    assert_eq!(left.path, rel("run/b"));
+    let kept = format!("run/.piton/{}", left.kept.as_ref().unwrap());
+    assert_eq!(scratch.text(&kept).as_deref(), Some("new"), "what it would have got is kept");
+    // A note is only believed if no one else can read it.
+    let note = scratch.root.join("run/.piton/txn/cut-off");
+    fs::set_permissions(&note, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(told(), None);
+    fs::set_permissions(&note, fs::Permissions::from_mode(0o600)).unwrap();
+    drop(scratch.lock());
+    assert!(told().is_some(), "another call changes nothing about that");
+    scratch.write("run/b", "another");
+    assert_eq!(told(), None);
+    drop(scratch.lock());
+    assert!(!note.exists());
 }
