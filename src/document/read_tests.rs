@@ -57,11 +57,15 @@ fn values_nest_sixty_four_levels_in_every_form() {
         assert_eq!(fault(lists(levels)), expected, "{levels} lists");
         assert_eq!(fault(maps(levels)), expected, "{levels} mappings");
     }
-    // In brackets the parser has the same limit.
     for (open, close) in [("[", "]"), ("{a: ", "}")] {
         let nested = |levels: usize| format!("{}x{}\n", open.repeat(levels), close.repeat(levels));
-        assert_eq!((fault(nested(64)), fault(nested(65)).is_some()), (None, true), "{open}");
+        assert_eq!((fault(nested(64)), fault(nested(65))), (None, Some(Fault::TooMuch)), "{open}");
+        // Both count.
+        let mixed = |levels: usize| format!("{}{}", "- ".repeat(32), nested(levels));
+        assert_eq!((fault(mixed(32)), fault(mixed(33))), (None, Some(Fault::TooMuch)), "{open}");
     }
+    let error = parse(lists(65).as_bytes(), Syntax::Yaml).unwrap_err();
+    assert_eq!(error.message, "values are nested deeper than 64 levels");
 }
 
 #[test]

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use granit_parser::ErrorKind;
 use granit_parser::Event;
 use granit_parser::Marker;
 use granit_parser::Parser;
 use granit_parser::ScalarStyle;
+use granit_parser::ScanError;
 use granit_parser::StrInput;
 use granit_parser::StructureStyle;
 use granit_parser::Tag;
@@ -55,7 +57,7 @@ impl<'a> Builder<'a> {
         let mut root = None;
         let mut last = Marker::default();
         while let Some(read) = self.parser.next_event() {
-            let (event, span) = read.map_err(|error| syntax(&error))?;
+            let (event, span) = read.map_err(|error| self.refused(&error))?;
             last = span.start;
             match event {
                 Event::StreamStart | Event::DocumentEnd => {}
@@ -83,15 +85,14 @@ impl<'a> Builder<'a> {
     fn next(&mut self) -> Result<Spanned<'a>, ParseError> {
         match self.parser.next_event() {
             Some(Ok(read)) => Ok(read),
-            Some(Err(error)) => Err(syntax(&error)),
+            Some(Err(error)) => Err(self.refused(&error)),
             None => Err(unexpected(&Marker::default())),
         }
     }
 
     fn node(&mut self, (event, at): Spanned<'a>, depth: usize) -> Result<Node, ParseError> {
         if depth > self.limits.depth {
-            let message = format!("values are nested deeper than {} levels", self.limits.depth);
-            return Err(ParseError { place: place(&at.start), message, fault: Fault::TooMuch });
+            return Err(self.too_deep(&at.start));
         }
         let before = self.nodes;
         self.count(1, &at.start)?;
@@ -109,6 +110,23 @@ impl<'a> Builder<'a> {
             self.anchors.insert(anchor, (node.clone(), size));
         }
         Ok(node)
+    }
+
+    /// Returns the error for what the parser refused. It counts the levels in brackets and those by indentation apart.
+    fn refused(&self, error: &ScanError) -> ParseError {
+        match error.kind() {
+            ErrorKind::RecursionLimitExceeded => self.too_deep(error.marker()),
+            _ => ParseError {
+                place: place(error.marker()),
+                message: clean_line(&error.info(), 240),
+                fault: Fault::Syntax,
+            },
+        }
+    }
+
+    fn too_deep(&self, at: &Marker) -> ParseError {
+        let message = format!("values are nested deeper than {} levels", self.limits.depth);
+        ParseError { place: place(at), message, fault: Fault::TooMuch }
     }
 
     fn count(&mut self, nodes: usize, at: &Marker) -> Result<(), ParseError> {
@@ -285,10 +303,6 @@ fn is_number(text: &str) -> bool {
 fn place(marker: &Marker) -> TextPosition {
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).max(1);
     TextPosition { line: number(marker.line()), column: number(marker.col() + 1) }
-}
-
-fn syntax(error: &granit_parser::ScanError) -> ParseError {
-    ParseError { place: place(error.marker()), message: clean_line(&error.info(), 240), fault: Fault::Syntax }
 }
 
 fn unexpected(marker: &Marker) -> ParseError {
