@@ -388,8 +388,7 @@ impl Chooser<'_> {
             };
             let has_work = matches!(self.reconciled.run.steps[*at].kind, StepKind::Work | StepKind::Review);
             // A review that refused comes after the work that it sent back.
-            let is_refusal = self.reconciled.effective_status(*at) == EffectiveStatus::Failed
-                && self.reconciled.returns_to(*at).is_some();
+            let is_refusal = self.reconciled.returns_to(*at).is_some();
             is_open && has_work && !is_refusal && !behind_gate.contains(at)
         })
     }
