@@ -1,9 +1,12 @@
 use std::fs;
+use std::fs::TryLockError;
+use std::io;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use super::RunLock;
 use super::has_lock_file;
+use super::poll;
 use super::try_lock;
 use crate::store::StoreError;
 use crate::store::testing::Scratch;
@@ -92,4 +95,34 @@ fn planted_links_are_not_followed() {
     let refused = RunLock::acquire(&scratch.root, &data_dir(), Duration::ZERO);
     assert!(matches!(refused, Err(StoreError::UnsafePath { .. })));
     assert!(outside.files("").is_empty());
+}
+
+#[test]
+fn a_signal_is_no_refusal_until_the_time_is_over() {
+    let long = Duration::from_secs(60);
+    let interrupted = || Err(TryLockError::Error(io::ErrorKind::Interrupted.into()));
+    let path = camino::Utf8Path::new("lock");
+    for (failures, timeout, expected) in [(0, Duration::ZERO, true), (3, long, true), (3, Duration::ZERO, false)] {
+        let mut left = failures;
+        let attempt = || {
+            left -= 1;
+            if left < 0 { Ok(()) } else { interrupted() }
+        };
+        let got = poll(path, timeout, timeout, attempt);
+        assert_eq!(got.is_ok(), expected, "{failures} {timeout:?}: {got:?}");
+    }
+    let refused = poll(path, long, long, || Err(TryLockError::Error(io::ErrorKind::Unsupported.into())));
+    assert!(matches!(refused, Err(StoreError::NoLock { .. })), "{refused:?}");
+}
+
+#[test]
+fn the_data_folder_is_hidden_from_git_unless_a_person_decides_otherwise() {
+    for (before, after) in [(None, "*\n"), (Some(""), "*\n"), (Some("!log.jsonl\n"), "!log.jsonl\n")] {
+        let scratch = Scratch::new();
+        if let Some(before) = before {
+            scratch.write("run/.piton/.gitignore", before);
+        }
+        drop(scratch.lock());
+        assert_eq!(scratch.text("run/.piton/.gitignore").as_deref(), Some(after), "{before:?}");
+    }
 }

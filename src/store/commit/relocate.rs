@@ -109,3 +109,7 @@ fn copy_file(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
     calls::sync_all(&file)?;
     if fs::read(to)? == bytes { Ok(()) } else { Err(io::Error::other("its copy differs")) }
 }
+
+#[cfg(test)]
+#[path = "relocate_tests.rs"]
+mod tests;
