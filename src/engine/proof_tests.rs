@@ -358,3 +358,25 @@ fn a_commit_is_missed_where_the_step_ended_in_git() {
         assert_eq!((statuses, codes), (vec![EffectiveStatus::Done], expected), "{is_commit} {commit:?}");
     }
 }
+
+#[test]
+fn an_output_from_before_the_run_or_the_attempt_proves_nothing() {
+    // Files may tell their times in steps of two seconds.
+    for (modified, run_started, attempt_started, is_old) in [
+        (100, Some(100), None, false),
+        (98, Some(100), None, false),
+        (97, Some(100), None, true),
+        (97, None, None, false),
+        (98, Some(50), Some(100), false),
+        (97, Some(50), Some(100), true),
+        (102, Some(100), Some(100), false),
+    ] {
+        let mut run = one(Status::InProgress);
+        run.started_at = run_started.map(at);
+        run.steps[0].started_at = attempt_started.map(at);
+        run.steps[0].proof.outputs = vec![path("out.json")];
+        let found = reconciled(&run, &file(present(at(modified)))).0;
+        let expected = if is_old { EffectiveStatus::Interrupted } else { EffectiveStatus::Done };
+        assert_eq!(found, [expected], "{modified} {run_started:?} {attempt_started:?}");
+    }
+}

@@ -189,6 +189,24 @@ fn the_no_of_a_review_stands_until_its_work_was_done_again() {
 }
 
 #[test]
+fn only_a_review_that_failed_sends_the_run_back() {
+    for (effective, status, expected) in [
+        (Open, Status::Pending, NO),
+        (EffectiveStatus::Interrupted, Status::InProgress, NO),
+        (Done, Status::Completed, NO),
+        (EffectiveStatus::Skipped, Status::Skipped, NO),
+        (Failed, Status::Failed, YES),
+    ] {
+        let mut run = line_of(&[("W", Status::Completed), ("V", status)]);
+        (step(&mut run, "V").kind, step(&mut run, "V").returns_to) = (StepKind::Review, Some(StepId::new("W")));
+        assert_eq!(word(&ask(&run, &[Done, effective], begin("W"), FREE)), expected, "{status}");
+        // One that returns to itself is done again in place.
+        step(&mut run, "V").returns_to = Some(StepId::new("V"));
+        assert_eq!(word(&ask(&run, &[Done, effective], begin("W"), FREE)), NO, "{status}");
+    }
+}
+
+#[test]
 fn a_review_that_said_no_names_the_decisions_and_first_its_work() {
     let hints = |kind: StepKind, failures: u32| {
         let mut run = line_of(&[("W", Status::Completed), ("V", Status::Failed)]);
