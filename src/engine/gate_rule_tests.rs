@@ -9,6 +9,7 @@ use super::fixtures::line_of;
 use super::fixtures::options;
 use super::fixtures::plan_of;
 use super::fixtures::planned;
+use super::fixtures::planned_with;
 use super::fixtures::review;
 use super::fixtures::run_of;
 use super::fixtures::step;
@@ -203,4 +204,13 @@ fn a_step_that_was_begun_has_passed_its_gates() {
         let found = ReconciledRun::of(&run, &graph, &compared).passed_its_gates(0);
         assert_eq!(found, expected, "{status} {effective:?}");
     }
+}
+
+#[test]
+fn nothing_is_recorded_in_a_file_that_cannot_be_read() {
+    let mut run = line_of(&[("A", Pending)]);
+    with_witnesses(step(&mut run, "A"), 2);
+    let broken = Finding::new(FindingCode::PartUnreadable, "it is cut off").on(&StepId::new("A"));
+    let plan = planned_with(&run, &Evidence::default(), vec![broken], &options()).plan;
+    assert_eq!((plan.next[0].action, plan.commands.begin), (Action::Verify, None));
 }

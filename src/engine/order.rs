@@ -52,7 +52,9 @@ mod tests {
     use crate::engine::ChangeLimits;
     use crate::engine::LiveRun;
     use crate::engine::fixtures::at;
+    use crate::engine::fixtures::line_of;
     use crate::engine::fixtures::options;
+    use crate::engine::fixtures::path;
     use crate::engine::fixtures::planned;
     use crate::engine::property_tests::orderly;
     use crate::model::Action;
@@ -84,6 +86,15 @@ mod tests {
             }
             run
         })
+    }
+
+    #[test]
+    fn the_order_says_which_steps_are_done_again() {
+        let mut run = line_of(&[("A", Status::Completed), ("B", Status::Failed), ("C", Status::Pending)]);
+        run.steps[0].proof.outputs = vec![path("gone")];
+        let order = LiveRun::new(run, Evidence::default()).order(&options());
+        let order: Vec<(usize, bool)> = order.iter().map(|due| (due.at, due.is_repeated)).collect();
+        assert_eq!(order, [(0, true), (1, false), (2, false)]);
     }
 
     proptest! {

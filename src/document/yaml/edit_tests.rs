@@ -142,6 +142,8 @@ fn a_new_key_stands_where_its_neighbours_do() {
             Do::Behind("/m/b", json!(2), "a"),
             "m:\n  a:\n    - 1\n  b: 2\n\n  # c\n  c: 2\n",
         ),
+        ("m:\n  a:\n    x:\n  c: 2\n", Do::Behind("/m/b", json!(2), "a"), "m:\n  a:\n    x:\n  b: 2\n  c: 2\n"),
+        ("m:\n  a:\n    -\n  c: 2\n", Do::Behind("/m/b", json!(2), "a"), "m:\n  a:\n    -\n  b: 2\n  c: 2\n"),
         ("l:\n- a: 1\n  b: 2\n", set("/l/0/c", json!(3)), "l:\n- a: 1\n  b: 2\n  c: 3\n"),
         ("l:\n- a: 1\n", set("/l/0/c", json!(3)), "l:\n- a: 1\n  c: 3\n"),
         // What stands in brackets beside it says how it is written.
@@ -193,6 +195,8 @@ fn lists_grow_and_what_goes_takes_only_its_own_lines() {
         ("l: [a, b]\n", push("/l", json!("c")), "l: [a, b, c]\n"),
         ("l: [a,b]\n", push("/l", json!("c")), "l: [a,b,c]\n"),
         ("l:\n  - a\n", push("/l", json!({})), "l:\n  - a\n  - {}\n"),
+        ("l:\n  - a\n  -\nm: 1\n", push("/l", json!("b")), "l:\n  - a\n  -\n  - b\nm: 1\n"),
+        ("l:\n  - a:\n  - b\n", Do::Remove("/l/0"), "l:\n  - b\n"),
         ("l:\n  - x: 1\n", push("/l", json!({ "x": 2 })), "l:\n  - x: 1\n  - x: 2\n"),
         ("l: []\n", push("/l", json!("c")), "l:\n  - c\n"),
         ("l:\n", push("/l", json!("c")), "l:\n  - c\n"),

@@ -175,6 +175,11 @@ fn only_files_that_are_new_and_that_no_finished_step_names_are_counted() {
             ),
         ),
         (
+            "the list was moved here",
+            built().log(Whole, &["+a +b +c", "tasks.md"]),
+            Some("no box is ticked, but 3 of 3 new files that open tasks name are there"),
+        ),
+        (
             "the log does not reach the list, but one of the files",
             built().log(CutOff, &["+a"]),
             Some("no box is ticked, but 3 of 3 new files that open tasks name are there"),

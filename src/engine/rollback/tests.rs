@@ -147,6 +147,11 @@ fn a_phase_that_was_not_reached_cannot_be_gone_back_to() {
         opened(&run, &TargetMeaning::Phase(2)),
         Err("the end of Phase 2 was not reached: d is not done".to_owned())
     );
+    let effective_statuses = effective_statuses(&run, &Evidence::default(), &[]);
+    for meaning in [TargetMeaning::Phase(2), TargetMeaning::Step(StepId::new("d"))] {
+        let refusal = reopens(&run, &effective_statuses, &meaning).unwrap_err();
+        assert_eq!(refusal.hints, ["piton rollback R", "piton plan R"], "{meaning:?}");
+    }
 }
 
 #[test]

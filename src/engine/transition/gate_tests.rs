@@ -6,6 +6,7 @@ use super::ChangeLimits;
 use super::Graph;
 use super::ReconciledRun;
 use super::Refusal;
+use super::admit;
 use super::admit_reconciled;
 use super::tests::ALREADY;
 use super::tests::FREE;
@@ -28,12 +29,17 @@ use crate::engine::fixtures::line_of;
 use crate::engine::fixtures::review;
 use crate::engine::fixtures::run_of;
 use crate::engine::fixtures::step;
+use crate::engine::fixtures::with_statuses;
 use crate::engine::reconciled::Reconciled;
+use crate::engine::reports_tests::report;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::GateEffect;
 use crate::model::GateOption;
+use crate::model::Hold;
 use crate::model::Outcome;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
@@ -280,5 +286,58 @@ fn an_open_condition_is_named_with_what_closes_it() {
         let Refusal { message, hints, .. } = refused(&run, &[EffectiveStatus::Conditions, Open], begin("B"), FREE);
         assert_eq!(message, format!("B comes after V (Title of V), which is {said}"));
         assert!(hints[0].starts_with("once that is met: `piton finish V --run R"), "{hints:?}");
+    }
+}
+
+#[test]
+fn what_is_said_of_a_step_is_compared_with_its_own_last_report() {
+    let run = run_of(&[("A", &[]), ("B", &[])]);
+    let run = with_statuses(run, &[Status::Completed, Status::Completed]);
+    let said = |id: &str, part: Option<&str>| {
+        report(&run, 1, id, |outcome| {
+            outcome.summary = Some("it works".to_owned());
+            outcome.part = part.map(str::to_owned);
+        })
+    };
+    let again = Outcome { summary: Some("it works".to_owned()), ..outcome("A", Status::Completed) };
+    for (what, statements, expected) in [
+        ("nothing was said", vec![], YES),
+        ("it was said", vec![said("A", None)], ALREADY),
+        ("of another step", vec![said("A", None), said("B", None)], ALREADY),
+        ("only of another step", vec![said("B", None)], YES),
+        ("only of a part", vec![said("A", Some("p"))], YES),
+    ] {
+        let evidence = Evidence { statements, ..Evidence::default() };
+        let change = Change { at: at(9), kind: ChangeKind::Finish(Box::new(again.clone())) };
+        assert_eq!(word(&admit(&run, &evidence, &[], change, FREE)), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_step_that_the_state_holds_back_waits_for_a_person_and_any_other_for_steps() {
+    let because = || Some(Hold::Because("the key is missing".to_owned()));
+    for (what, hold, before, effective, expected) in [
+        ("held", because(), Done, EffectiveStatus::Blocked, Some((PERSON, "B is blocked: the key is missing"))),
+        ("held and behind", because(), Open, EffectiveStatus::Blocked, Some((NO, "B still waits for A"))),
+        ("behind", None, Open, Open, Some((NO, "B still waits for A"))),
+        ("free", None, Done, Open, None),
+        ("not held any more", because(), Done, Open, None),
+    ] {
+        let mut run = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
+        step(&mut run, "B").hold = hold;
+        let found = ask(&run, &[before, effective], begin("B"), FREE);
+        let refused = found.as_ref().err().map(|refusal| (word(&found), refusal.message.as_str()));
+        assert_eq!(refused, expected, "{what}");
+    }
+}
+
+#[test]
+fn a_gate_without_a_record_is_approved_and_a_finding_of_another_kind_changes_nothing() {
+    let mut run = line_of(&[("A", Status::Completed), ("G", Status::Completed)]);
+    step(&mut run, "G").kind = StepKind::Gate;
+    for (code, expected) in [(FindingCode::ApprovalUnrecorded, YES), (FindingCode::FieldIgnored, ALREADY)] {
+        let finding = Finding::new(code, "it is so").on(&StepId::new("G"));
+        let change = Change { at: at(9), kind: approve("G") };
+        assert_eq!(word(&admit(&run, &Evidence::default(), &[finding], change, FREE)), expected, "{code}");
     }
 }
