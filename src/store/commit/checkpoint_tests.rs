@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Checkpoint;
 use super::commit;
+use super::write_copy;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::ReadSpec;
@@ -390,4 +391,16 @@ fn a_torn_tail_is_cut_off_and_kept() {
     let kept = set_tail_aside(&lock, &rel("run/journal.jsonl"), 4, clock().now).unwrap();
     assert_eq!(fs::read_to_string(kept).unwrap(), "{\"tor");
     assert_eq!(scratch.text("run/journal.jsonl").as_deref(), Some("one\n"));
+}
+
+#[test]
+fn a_copy_is_overwritten_as_a_whole_where_its_folder_is_there() {
+    let scratch = Scratch::new();
+    let lock = scratch.lock();
+    for text in ["a long text", "short", ""] {
+        write_copy(&lock, &rel("run/.piton/copy"), text.as_bytes()).unwrap();
+        assert_eq!(scratch.text("run/.piton/copy").as_deref(), Some(text));
+    }
+    assert!(write_copy(&lock, &rel("run/nowhere/copy"), b"x").is_err());
+    assert!(!scratch.root.join("run/nowhere").exists());
 }
