@@ -226,15 +226,27 @@ pub(crate) enum DeclaredState {
 pub(crate) struct CommitLog {
     commits: Vec<LoggedCommit>,
     pub(crate) reach: LogReach,
-    /// Of all subjects, once for the hundreds of runs that a repository may have.
+    /// Of all subjects and files, once for the hundreds of runs that a repository may have.
     names: NameIndex,
+    touched: BTreeMap<String, Vec<(usize, FileChange)>>,
 }
 
 impl CommitLog {
     /// Returns the log of these commits, newest first.
     pub(crate) fn new(commits: Vec<LoggedCommit>, reach: LogReach) -> Self {
         let names = NameIndex::of(commits.iter().map(|commit| commit.subject.as_str()));
-        Self { commits, reach, names }
+        let mut touched: BTreeMap<String, Vec<(usize, FileChange)>> = BTreeMap::new();
+        for (at, commit) in commits.iter().enumerate() {
+            for file in &commit.files {
+                touched.entry(file.path.clone()).or_default().push((at, file.change));
+            }
+        }
+        Self { commits, reach, names, touched }
+    }
+
+    /// Returns the commits that touch a file, newest first, by their positions.
+    pub(crate) fn changes(&self, path: &RelPath) -> &[(usize, FileChange)] {
+        self.touched.get(path.as_str()).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns the commits, newest first.

@@ -1,6 +1,5 @@
 //! The commits of a run that is only read, asked about files and steps.
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::model::CommitLog;
@@ -11,11 +10,10 @@ use crate::model::LogReach;
 use crate::model::LoggedCommit;
 use crate::model::RelPath;
 
-/// The log with an index over files. Commits are named by their position, newest first.
+/// The log beside the state of a run. Commits are named by their position, newest first.
 #[derive(Debug)]
 pub(super) struct History<'a> {
     log: &'a CommitLog,
-    touched: BTreeMap<&'a str, Vec<(usize, FileChange)>>,
     /// Whether each commit touches a file outside of the state, as far as that is known.
     works: Vec<bool>,
 }
@@ -45,16 +43,10 @@ impl<'a> History<'a> {
     /// Returns the history, unless git was not asked or did not answer.
     pub(super) fn of(evidence: &'a GuestEvidence) -> Option<Self> {
         let log = evidence.log.as_deref()?;
-        let mut touched: BTreeMap<&str, Vec<(usize, FileChange)>> = BTreeMap::new();
-        let mut works = Vec::with_capacity(log.commits().len());
-        for (at, commit) in log.commits().iter().enumerate() {
-            for file in &commit.files {
-                touched.entry(&file.path).or_default().push((at, file.change));
-            }
-            let is_state = |path: &str| evidence.state_folders.iter().any(|folder| is_below(path, folder));
-            works.push(!commit.are_files_known || commit.files.iter().any(|file| !is_state(&file.path)));
-        }
-        Some(Self { log, touched, works })
+        let is_state = |path: &str| evidence.state_folders.iter().any(|folder| is_below(path, folder));
+        let works =
+            |commit: &LoggedCommit| !commit.are_files_known || commit.files.iter().any(|file| !is_state(&file.path));
+        Some(Self { log, works: log.commits().iter().map(works).collect() })
     }
 
     pub(super) fn commit(&self, at: usize) -> &'a LoggedCommit {
@@ -92,8 +84,8 @@ impl<'a> History<'a> {
     }
 
     /// Returns the commits that touch a file, newest first.
-    pub(super) fn changes(&self, path: &RelPath) -> &[(usize, FileChange)] {
-        self.touched.get(path.as_str()).map(Vec::as_slice).unwrap_or_default()
+    pub(super) fn changes(&self, path: &RelPath) -> &'a [(usize, FileChange)] {
+        self.log.changes(path)
     }
 
     /// Tells whether a file that exists was added or changed since a document, by one of the step's own commits, or is not committed yet. In

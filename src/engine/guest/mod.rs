@@ -94,7 +94,9 @@ fn leave_pieces_alone(run: &Run, graph: &Graph, reconciled: &mut Reconciled) {
     for (at, step) in run.steps.iter().enumerate() {
         let parent = step.guest.as_ref().and_then(|proof| graph.position(proof.parent.as_ref()?));
         let Some(parent) = parent.filter(|parent| *parent != at) else { continue };
-        let is_looked_at = reconciled.effective_statuses[parent] == EffectiveStatus::Verify;
+        // A piece that is left alone has pieces of its own.
+        let is_looked_at =
+            matches!(reconciled.effective_statuses[parent], EffectiveStatus::Verify | EffectiveStatus::Unreadable);
         if is_looked_at && !reconciled.effective_statuses[at].is_over() {
             reconciled.effective_statuses[at] = EffectiveStatus::Unreadable;
         }

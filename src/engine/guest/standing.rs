@@ -260,7 +260,7 @@ impl<'a> Comparison<'a> {
         let spoken: Vec<&GuestWord> = proof.words.iter().filter(|word| word.done).collect();
         if !spoken.is_empty() {
             let sources = sources(&spoken);
-            let verb = if spoken.len() == 1 { "calls" } else { "call" };
+            let verb = if spoken.iter().all(|word| word.source == spoken[0].source) { "calls" } else { "call" };
             let reason = format!("open by its own status, but {sources} {verb} it done; {}", self.found(&traces));
             return Judgement::look(reason).counts(FindingCode::StatusConflict, format!("open, but done by {sources}"));
         }
