@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::tags;
+use super::task::dependencies_of;
 use super::task::full_id;
 use super::task::id_of;
 use super::task::priority_of;
 use super::task::status_word;
+use super::task::subtasks_of;
 use crate::document::Node;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -39,26 +41,25 @@ fn chosen(tasks: &Node) -> Option<String> {
     for task in tasks.items() {
         let Some(id) = id_of(task) else { continue };
         done.extend(
-            pieces(task).iter().filter(|piece| is_done(piece)).filter_map(|piece| Some(full_id(&id, &id_of(piece)?))),
+            subtasks_of(task)
+                .iter()
+                .filter(|piece| is_done(piece))
+                .filter_map(|piece| Some(full_id(&id, &id_of(piece)?))),
         );
         done.extend(is_done(task).then_some(id));
     }
     let choice = |id: String, task: &Node, parent: Option<&str>, priority: u8| {
-        let written = task.get("dependencies").map(Node::items).unwrap_or_default();
-        let on: Vec<String> = written
-            .iter()
-            .filter_map(Node::scalar)
-            .map(|on| match parent {
-                Some(parent) if !on.contains('.') => full_id(parent, on),
-                Some(_) | None => on.to_owned(),
-            })
-            .collect();
+        let full = |on: String| match parent {
+            Some(parent) if !on.contains('.') => full_id(parent, &on),
+            Some(_) | None => on,
+        };
+        let on: Vec<String> = dependencies_of(task).into_iter().map(full).collect();
         let numbers = id.split('.').map(|part| part.parse().unwrap_or(u64::MAX)).collect();
         on.iter().all(|on| done.contains(on)).then_some(Choice { order: (priority, on.len(), numbers), id })
     };
     let in_progress = tasks.items().iter().filter(|task| status_word(task).1 == Status::InProgress);
     let of_pieces = in_progress.filter_map(|task| Some((id_of(task)?, task))).flat_map(|(id, task)| {
-        let open = pieces(task).iter().filter(|piece| is_open(piece));
+        let open = subtasks_of(task).iter().filter(|piece| is_open(piece));
         let found = open.filter_map(|piece| {
             let own = piece.get("priority").map_or_else(|| priority_of(task), |_| priority_of(piece));
             choice(full_id(&id, &id_of(piece)?), piece, Some(&id), own)
@@ -73,10 +74,6 @@ fn chosen(tasks: &Node) -> Option<String> {
         .filter(|task| is_open(task))
         .filter_map(|task| choice(id_of(task)?, task, None, priority_of(task)));
     first(&mut of_pieces).or_else(|| first(&mut of_tasks)).map(|choice| choice.id)
-}
-
-fn pieces(task: &Node) -> &[Node] {
-    task.get("subtasks").map(Node::items).unwrap_or_default()
 }
 
 /// Returns the first step that is ready by its claims. A task stands for its subtasks.

@@ -9,10 +9,12 @@ use super::tags;
 use super::task::TITLE;
 use super::task::UNDEFINED;
 use super::task::Word;
+use super::task::dependencies_of;
 use super::task::full_id;
 use super::task::id_of;
 use super::task::priority_of;
 use super::task::status_word;
+use super::task::subtasks_of;
 use crate::dialect::Loaded;
 use crate::dialect::guest;
 use crate::document::Node;
@@ -32,6 +34,7 @@ use crate::model::ReadingItem;
 use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
@@ -65,8 +68,9 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
     let mut reader = TaskReader::new(files, tasks, tag_flag.clone());
     reader.findings.extend(lost_tag(files, &root, tag));
     reader.findings.extend(other_storage(files));
+    let nothing = Inherited::default();
     for task in tasks.items() {
-        reader.task(task);
+        reader.task(task, &nothing);
     }
     let stamps =
         tags::metadata(&root, tag).into_iter().flat_map(|data| ["updated", "lastModified"].map(|key| data.get(key)));
@@ -79,10 +83,20 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
     let folders = own.or(folder).into_iter().collect();
     let steps = reader.ordered();
     reader.findings.extend(order::differs(&root, tag, &steps));
+    reader.findings.extend(deferred(&steps));
     let wanted = guest::wanted(&steps, folders);
     let run = Run { steps, stamp, records: Records::NONE, ..run };
     let native = Commands::of(files, &tag_flag).into_value();
     Ok(Loaded { run: Some(run), findings: reader.findings, wanted, native, ..Loaded::default() })
+}
+
+/// Names what was put off: nothing runs it, and its list counts as complete without it.
+fn deferred(steps: &[Step]) -> Option<Finding> {
+    let ids: Vec<&str> =
+        steps.iter().filter(|step| step.status == Status::Cancelled).map(|step| step.id.as_str()).collect();
+    let message = format!("deferred, and left out until its status changes: {}", first_names(&ids, NAMED));
+    let finding = Finding { severity: Severity::Info, ..Finding::new(FindingCode::StepHeld, message) };
+    (!ids.is_empty()).then_some(finding)
 }
 
 /// Names a storage of the settings that is not the file: what is there may be newer.
@@ -123,9 +137,12 @@ struct TaskReader<'a> {
     findings: Vec<Finding>,
 }
 
-/// A task or subtask, with what it inherits.
+/// What a subtask inherits from its task.
+#[derive(Default)]
 struct Inherited<'a> {
     parent: Option<&'a Step>,
+    /// What its task waits for.
+    waits_for: &'a [StepId],
     priority: u8,
     is_begun: bool,
     /// The ids of the other subtasks, as written.
@@ -172,46 +189,43 @@ impl<'a> TaskReader<'a> {
         }
     }
 
-    fn task(&mut self, task: &Node) {
-        let priority = priority_of(task);
-        let nothing = Inherited { parent: None, priority, is_begun: false, siblings: BTreeSet::new() };
-        let Some((mut step, place)) = self.step(task, &nothing) else { return };
-        let pieces = task.get("subtasks").map(Node::items).unwrap_or_default();
-        let statuses: Vec<Status> = pieces.iter().map(|piece| status_word(piece).1).collect();
-        let is_begun = statuses.iter().any(|status| matches!(status, Status::Completed | Status::InProgress));
-        let depends_on = step.depends_on.clone();
-        let mut children = Vec::new();
-        let siblings = pieces.iter().filter_map(id_of).collect();
-        let inherited = Inherited { parent: Some(&step), priority, is_begun, siblings };
-        for piece in pieces {
-            let Some((mut child, place)) = self.step(piece, &inherited) else { continue };
-            child.depends_on.extend(depends_on.iter().cloned());
-            children.push((place, child));
-        }
-        if !children.is_empty() {
-            step.children = children.iter().map(|(_, child)| child.id.clone()).collect();
-            step.depends_on.extend(step.children.iter().cloned());
-            let open: Vec<&str> = children
-                .iter()
-                .filter(|(_, child)| !child.status.satisfies())
-                .map(|(_, child)| child.id.as_str())
-                .collect();
-            if let Some(proof) = step.guest.as_mut() {
-                proof.is_sum = true;
-                if step.status == Status::Completed && !open.is_empty() {
-                    let ids = quoted(&open.join(","));
-                    proof.record = format!(
-                        "if they are done, `task-master set-status --id={ids} --status=done{flag}` says so; if not, `task-master set-status --id={} --status=in-progress{flag}`",
-                        quoted(step.id.as_str()),
-                        flag = self.tag_flag,
-                    );
-                    let reason = format!("done, but {} of {} are open", plural(open.len(), "subtask"), children.len());
-                    proof.doubts.push(Doubt::conflict("done, but their subtasks are open", reason));
-                }
+    /// Reads a task with all tasks below it, and returns its id with its status.
+    fn task(&mut self, task: &Node, inherited: &Inherited<'_>) -> Option<(StepId, Status)> {
+        let (mut step, place) = self.step(task, inherited)?;
+        step.depends_on.extend(inherited.waits_for.iter().cloned());
+        let pieces = subtasks_of(task);
+        let begun = |piece: &Node| matches!(status_word(piece).1, Status::Completed | Status::InProgress);
+        let of_piece = Inherited {
+            parent: Some(&step),
+            waits_for: &step.depends_on,
+            priority: priority_of(task),
+            is_begun: pieces.iter().any(begun),
+            siblings: pieces.iter().filter_map(id_of).collect(),
+        };
+        let before = std::mem::take(&mut self.steps);
+        let children: Vec<(StepId, Status)> = pieces.iter().filter_map(|piece| self.task(piece, &of_piece)).collect();
+        let below = std::mem::replace(&mut self.steps, before);
+        step.children = children.iter().map(|(id, _)| id.clone()).collect();
+        step.depends_on.extend(step.children.iter().cloned());
+        let open: Vec<&str> =
+            children.iter().filter(|(_, status)| !status.satisfies()).map(|(id, _)| id.as_str()).collect();
+        if let Some(proof) = step.guest.as_mut().filter(|_| !children.is_empty()) {
+            proof.is_sum = true;
+            if step.status == Status::Completed && !open.is_empty() {
+                let ids = quoted(&open.join(","));
+                proof.record = format!(
+                    "if they are done, `task-master set-status --id={ids} --status=done{flag}` says so; if not, `task-master set-status --id={} --status=in-progress{flag}`",
+                    quoted(step.id.as_str()),
+                    flag = self.tag_flag,
+                );
+                let reason = format!("done, but {} of {} are open", plural(open.len(), "subtask"), children.len());
+                proof.doubts.push(Doubt::conflict("done, but their subtasks are open", reason));
             }
         }
+        let known = (step.id.clone(), step.status);
         self.steps.push((place, step));
-        self.steps.extend(children);
+        self.steps.extend(below);
+        Some(known)
     }
 
     fn step(&mut self, task: &Node, inherited: &Inherited<'_>) -> Option<(Step, (u8, u8))> {
@@ -229,7 +243,7 @@ impl<'a> TaskReader<'a> {
         };
         let id = self.unique(id, task);
         let title = task.get("title").and_then(Node::scalar).unwrap_or(&id);
-        let mut step = Step::new(StepId::new(&id), clean_line(title, TITLE));
+        let mut step = Step::new(StepId::new(&id), clean_line(&mask_secrets(title), TITLE));
         step.recorded = false;
         step.file = Some(self.files.state.clone());
         step.group = inherited.parent.map(|parent| format!("task {}", parent.id));
@@ -272,7 +286,8 @@ impl<'a> TaskReader<'a> {
             (false, true) => 1,
             (false, false) => 2,
         };
-        Some((step, (urgency, inherited.priority)))
+        let priority = if inherited.parent.is_some() { inherited.priority } else { priority_of(task) };
+        Some((step, (urgency, priority)))
     }
 
     /// Returns an id that no other step has; a repeated one is reported.
@@ -291,12 +306,19 @@ impl<'a> TaskReader<'a> {
         unique
     }
 
+    /// Returns the id that a dependency names, where a model wrote more than that: `Task 2`, `#2`, `task-2`.
+    fn as_known(&self, text: String, siblings: &BTreeSet<String>) -> String {
+        let is_known = |id: &str| self.known.contains(id.split('.').next().unwrap_or(id)) || siblings.contains(id);
+        let number = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+        if is_known(&text) || !is_known(number) { text } else { number.to_owned() }
+    }
+
     /// Returns what a task depends on. In a subtask, a number is a sibling; where no such sibling exists, it is a task.
     fn dependencies(&mut self, task: &Node, id: &str, inherited: &Inherited<'_>) -> Vec<StepId> {
         let parent = inherited.parent.map(|parent| parent.id.as_str());
-        let written = task.get("dependencies").map(Node::items).unwrap_or_default();
         let mut on = Vec::new();
-        for text in written.iter().filter_map(Node::scalar).map(|text| clean_line(text, TITLE)) {
+        for text in dependencies_of(task) {
+            let text = self.as_known(text, &inherited.siblings);
             let on_id = match parent {
                 Some(parent) if text.split_once('.').is_some_and(|(of, _)| of == UNDEFINED) => full_id(parent, &text),
                 Some(parent) if !text.contains('.') => {
@@ -352,20 +374,7 @@ fn noted(task: &Node) -> Option<String> {
 /// Returns the texts of a task.
 pub(super) fn brief(files: &FileSet, step: &StepId) -> Brief {
     let root = files.bytes(&files.state).and_then(|bytes| parse_json(bytes).ok());
-    let Some((tasks, _)) = root.as_ref().and_then(|root| tags::tasks(root, tags::tag_of(&files.name))) else {
-        return Brief::default();
-    };
-    let (parent, piece) = step.as_str().split_once('.').map_or((step.as_str(), None), |(id, piece)| (id, Some(piece)));
-    let task = tasks.items().iter().find(|task| id_of(task).as_deref() == Some(parent));
-    let found = match (task, piece) {
-        (Some(task), Some(piece)) => task
-            .get("subtasks")
-            .map(Node::items)
-            .unwrap_or_default()
-            .iter()
-            .find(|one| id_of(one).is_some_and(|id| id == piece || id == step.as_str())),
-        (task, _) => task,
-    };
+    let found = root.as_ref().and_then(|root| root.at(&tags::pointer(root, tags::tag_of(&files.name), step.as_str())?));
     let Some(found) = found else { return Brief::default() };
     let texts = ["description", "details", "testStrategy", "acceptanceCriteria"];
     let said = texts.iter().filter_map(|key| {

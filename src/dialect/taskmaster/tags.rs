@@ -4,6 +4,7 @@ use super::WORKFLOW;
 use super::task::full_id;
 use super::task::id_of;
 use super::task::status_word;
+use super::task::subtasks_of;
 use crate::document::Node;
 use crate::document::escape;
 use crate::model::Status;
@@ -82,15 +83,18 @@ pub(super) fn stamps(root: &Node, tag: &str) -> Vec<String> {
 /// Returns the pointer to a task or subtask of a tag.
 pub(super) fn pointer(root: &Node, tag: &str, id: &str) -> Option<String> {
     let (tasks, pointer) = tasks(root, tag)?;
-    let place = |tasks: &Node, is_it: &dyn Fn(&str) -> bool| {
-        tasks.items().iter().position(|task| id_of(task).is_some_and(|own| is_it(&own)))
-    };
-    if let Some(at) = place(tasks, &|own| own == id) {
-        return Some(format!("{pointer}/{at}"));
-    }
-    let (parent, _) = id.split_once('.')?;
-    let at = place(tasks, &|own| own == parent)?;
-    let pieces = tasks.items().get(at)?.get("subtasks")?;
-    let piece = place(pieces, &|own| full_id(parent, own) == id)?;
-    Some(format!("{pointer}/{at}/subtasks/{piece}"))
+    Some(format!("{pointer}{}", pointer_in(tasks.items(), None, id)?))
+}
+
+fn pointer_in(tasks: &[Node], parent: Option<&str>, id: &str) -> Option<String> {
+    tasks.iter().enumerate().find_map(|(at, task)| {
+        let own = id_of(task)?;
+        let own = parent.map_or_else(|| own.clone(), |parent| full_id(parent, &own));
+        if own == id {
+            return Some(format!("/{at}"));
+        }
+        let is_below = id.strip_prefix(&own).is_some_and(|rest| rest.starts_with('.'));
+        let below = is_below.then(|| pointer_in(subtasks_of(task), Some(&own), id))??;
+        Some(format!("/{at}/subtasks{below}"))
+    })
 }

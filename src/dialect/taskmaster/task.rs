@@ -52,6 +52,22 @@ pub(super) fn full_id(parent: &str, own: &str) -> String {
     }
 }
 
+/// Returns what a task says it depends on, as it is written: a list of ids or of tasks, or one text with commas.
+pub(super) fn dependencies_of(task: &Node) -> Vec<String> {
+    let Some(written) = task.get("dependencies") else { return Vec::new() };
+    if !written.is_list() {
+        let text = written.scalar().filter(|text| *text != "null").unwrap_or_default();
+        return text.split(',').map(|id| clean_line(id, TITLE)).filter(|id| !id.is_empty()).collect();
+    }
+    let id = |on: &Node| on.scalar().map(|id| clean_line(id, TITLE)).or_else(|| id_of(on));
+    written.items().iter().filter_map(id).collect()
+}
+
+/// Returns the subtasks of a task.
+pub(super) fn subtasks_of(task: &Node) -> &[Node] {
+    task.get("subtasks").map(Node::items).unwrap_or_default()
+}
+
 /// Returns the place of a priority in the order of work.
 pub(super) fn priority_of(task: &Node) -> u8 {
     match task.get("priority").and_then(Node::scalar).map(letters_and_digits).as_deref() {

@@ -80,6 +80,36 @@ fn statuses_and_dependencies_decide_row_by_row() {
 }
 
 #[test]
+fn dependencies_are_read_in_every_spelling() {
+    for on in
+        [json!([1]), json!(["1"]), json!("1"), json!("1, 9"), json!([{"id": 1}]), json!(["Task 1"]), json!(["#1"])]
+    {
+        let mut second = task(2, "pending", &[], &[]);
+        second["dependencies"] = on.clone();
+        let (_, next) = planned(&project(&[task(1, "pending", &[], &[]), second]));
+        assert_eq!(next, ["run 1"], "{on}");
+    }
+    let mut free = task(1, "pending", &[], &[]);
+    free["dependencies"] = Value::Null;
+    free["subtasks"] = Value::Null;
+    assert_eq!(planned(&project(&[free])).1, ["run 1"]);
+}
+
+#[test]
+fn subtasks_of_subtasks_are_steps() {
+    let mut whole = task(1, "in-progress", &[], &[("done", &[]), ("pending", &[])]);
+    whole["subtasks"][0]["subtasks"] = json!([{"id": 1, "title": "Deep", "status": "pending"}]);
+    whole["subtasks"][1]["subtasks"] =
+        json!([{"id": 1, "title": "Deeper", "status": "done"}, {"id": "2", "title": "Last", "status": "pending"}]);
+    let sandbox = project(&[whole.clone()]);
+    assert_eq!(planned(&sandbox).1, ["run 1.2.2", "verify 1.1"]);
+    let context = sandbox.piton(["context", LIST, "--step", "1.2.2"]).run();
+    assert_eq!(context.at("/data/title"), "Last", "{context}");
+    whole["status"] = json!("done");
+    assert_eq!(planned(&project(&[whole])).1, ["verify 1"]);
+}
+
+#[test]
 fn an_open_task_that_commits_name_is_looked_at_with_its_subtasks() {
     let sandbox = project(&[task(9, "pending", &[], &[("pending", &[]), ("pending", &[1])])]);
     sandbox.file("src/a.py", "a = 1\n");
