@@ -59,28 +59,52 @@ pub(super) fn is_plan(id: &str) -> bool {
     number_in(id).is_some()
 }
 
+/// Tells whether a step stands for a phase without plans.
+pub(super) fn is_unplanned(step: &Step) -> bool {
+    step.file.is_none() && !step.id.as_str().contains('-')
+}
+
 /// Tells whether a step is a plan, and not one to write a plan or to verify a phase.
 pub(super) fn is_plan_step(step: &Step) -> bool {
     step.file.as_ref().is_some_and(|file| [PLAN, SUMMARY].iter().any(|kind| file.name().ends_with(kind)))
 }
 
-/// Returns the number of a plan within its phase; the largest one if it has none.
+/// Returns the number of a plan within its phase; the largest one if it has none. `05b` comes behind `05`, by its id.
 pub(super) fn number_of(id: &str) -> u64 {
-    number_in(id).and_then(|number| number.parse().ok()).unwrap_or(u64::MAX)
+    let digits = number_in(id).map(|number| number.trim_end_matches(|c: char| c.is_ascii_lowercase()));
+    digits.and_then(|number| number.parse().ok()).unwrap_or(u64::MAX)
 }
 
-/// Returns the number of a plan as its id has it.
+/// Returns the number of a plan as its id has it: behind the phase, in older versions behind the name of the phase. A letter may follow it.
 fn number_in(id: &str) -> Option<&str> {
     let (_, rest) = leading(id)?;
-    let number = rest.strip_prefix('-')?.split('-').next()?;
-    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
+    let is_number = |text: &&str| {
+        let digits = text.strip_suffix(|c: char| c.is_ascii_lowercase()).unwrap_or(text);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut parts = rest.strip_prefix('-')?.split('-');
+    let (first, last) = (parts.next(), parts.next_back());
+    first.filter(is_number).or_else(|| last.filter(is_number).filter(|number| number.len() > 1))
 }
 
-/// Returns the phase and number of a plan whose id has words behind them.
-pub(super) fn without_words(id: &str) -> Option<&str> {
+/// Returns the phase and number of a plan whose id has words too.
+pub(super) fn without_words(id: &str) -> Option<String> {
     let (_, rest) = leading(id)?;
-    let end = id.len() - rest.len() + 1 + number_in(id)?.len();
-    id.get(..end).filter(|short| *short != id)
+    let short = format!("{}-{}", &id[..id.len() - rest.len()], number_in(id)?);
+    (short != id).then_some(short)
+}
+
+/// Tells whether two ids are of the same plan: the same phase and number, with or without words.
+pub(super) fn is_same_plan(one: &str, other: &str) -> bool {
+    let key = |id: &str| {
+        let number = number_in(id)?;
+        Some((
+            leading(id)?.0,
+            number_of(id),
+            number.ends_with(|c: char| c.is_ascii_lowercase()).then(|| number.to_owned()),
+        ))
+    };
+    one == other || key(one).is_some_and(|one| key(other) == Some(one))
 }
 
 /// Returns the phase of a step as its commands name it: without leading zeros.
@@ -116,6 +140,8 @@ mod tests {
             ("03-PLAN.md", None),
             ("03-02-slug-PLAN.md", Some("03-02-slug")),
             ("03-slug-PLAN.md", None),
+            ("02-sail-01-PLAN.md", Some("02-sail-01")),
+            ("03-05b-PLAN.md", Some("03-05b")),
             ("APP-03-02-PLAN.md", Some("APP-03-02")),
             ("-PLAN.md", None),
             ("é-1-PLAN.md", None),
@@ -140,8 +166,24 @@ mod tests {
             ("03-02-sew", 2, Some("03-02")),
             ("03-sail", u64::MAX, None),
             ("APP-3-2-x", 2, Some("APP-3-2")),
+            ("02-sail-01", 1, Some("02-01")),
+            ("02-sail-2", u64::MAX, None),
+            ("03-05b", 5, None),
         ] {
-            assert_eq!((number_of(id), without_words(id)), (number, short), "{id}");
+            assert_eq!((number_of(id), without_words(id).as_deref()), (number, short), "{id}");
+        }
+        for (one, other, same) in [
+            ("02-01", "02-sail-01", true),
+            ("02-01", "2-1-sew", true),
+            ("02-01", "02-011", false),
+            ("02-05", "02-05b", false),
+            ("02-05b", "02-5b-x", false),
+            ("02-05b", "02-sail-05b", true),
+            ("02-01", "03-01", false),
+            ("02-sail", "02-sail", true),
+            ("02-sail", "02-rope", false),
+        ] {
+            assert_eq!(is_same_plan(one, other), same, "{one} {other}");
         }
         assert_eq!(phase_of("04-06"), "4");
         assert_eq!(leading("04-x").unwrap().0, leading("4").unwrap().0);

@@ -39,6 +39,16 @@ pub(super) fn texts_of(node: Option<&Node>, key: &str) -> Option<Vec<String>> {
     found.is_list().then(|| found.items().iter().filter_map(Node::scalar).map(|text| text.trim().to_owned()).collect())
 }
 
+/// Returns ids or paths: a list, or one text with commas.
+pub(super) fn names_of(node: Option<&Node>, key: &str) -> Option<Vec<String>> {
+    texts_of(node, key).or_else(|| {
+        let is_nothing =
+            |text: &str| ["null", "~", "none", "nothing", "n/a", "-"].contains(&text.to_lowercase().as_str());
+        let text = text_of(node, key).filter(|text| !is_nothing(text))?;
+        Some(text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect())
+    })
+}
+
 /// Returns the files that a plan declares as its result: its artifacts, else the files that it modifies.
 pub(super) fn results(front: Option<&Node>) -> Vec<DeclaredFile> {
     let artifacts = front.and_then(|front| front.get("must_haves")).and_then(|must| must.get("artifacts"));
@@ -47,7 +57,7 @@ pub(super) fn results(front: Option<&Node>) -> Vec<DeclaredFile> {
     if !declared.is_empty() {
         return declared;
     }
-    let modified = texts_of(front, "files_modified").unwrap_or_default();
+    let modified = names_of(front, "files_modified").unwrap_or_default();
     modified.iter().filter_map(|path| checked(path)).map(DeclaredFile::plain).collect()
 }
 
@@ -77,8 +87,8 @@ pub(super) fn checked(path: &str) -> Option<RelPath> {
 /// Returns the files that a summary names as created.
 pub(super) fn created(front: Option<&Node>) -> Vec<DeclaredFile> {
     let files = front.and_then(|front| front.get("key-files").or_else(|| front.get("key_files")));
-    let created = files.and_then(|files| files.get("created")).map(Node::items).unwrap_or_default();
-    created.iter().filter_map(Node::scalar).filter_map(checked).map(DeclaredFile::plain).collect()
+    let created = names_of(files, "created").unwrap_or_default();
+    created.iter().filter_map(|path| checked(path)).map(DeclaredFile::plain).collect()
 }
 
 /// A task of a plan.
@@ -116,7 +126,7 @@ pub(super) fn tasks(bytes: &[u8]) -> Vec<Task> {
         let files = files.split([',', '\n', '\r']).filter_map(checked).collect();
         let is_gate = attributes.contains("checkpoint:") && attributes.contains("gate=\"blocking");
         let number = tasks.len() + 1;
-        let name = clean_line(name, 100);
+        let name = clean_line(&mask_secrets(name), 100);
         let checks = ["verify", "done"].iter().filter_map(|tag| {
             let text = clean_line(&mask_secrets(inner(body, tag)?), SENTENCE);
             (!text.is_empty()).then(|| format!("part {number}, {tag}: {text}"))
@@ -145,10 +155,9 @@ pub(super) fn acceptance(front: Option<&Node>, tasks: &[Task]) -> Vec<String> {
 }
 
 /// Returns what a summary says came of its plan: its one-liner, else the first sentence of its text.
-pub(super) fn one_liner(summary: &[u8]) -> Option<String> {
-    let front = front_matter(summary);
+pub(super) fn one_liner(summary: &[u8], front: Option<&Node>) -> Option<String> {
     let text = String::from_utf8_lossy(summary);
-    let stated = ["one-liner", "one_liner"].iter().find_map(|key| text_of(front.as_ref(), key));
+    let stated = ["one-liner", "one_liner"].iter().find_map(|key| text_of(front, key));
     let line = stated.or_else(|| body_of(&text).find(|line| !line.starts_with('|')))?;
     let line = line.trim_matches(['*', '_', ' ']);
     let end = line.find(". ").map_or(line.len(), |end| end + 1);
@@ -278,7 +287,11 @@ mod tests {
             ("# Summary\n", None),
             ("", None),
         ] {
-            assert_eq!(one_liner(summary.as_bytes()).as_deref(), said, "{summary:?}");
+            assert_eq!(
+                one_liner(summary.as_bytes(), front_matter(summary.as_bytes()).as_ref()).as_deref(),
+                said,
+                "{summary:?}"
+            );
         }
         for (summary, is_empty) in [
             ("", true),

@@ -86,8 +86,8 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let run = Run::new(&files.name, DialectId::Gsd, title(files), WORKFLOW, state_files);
     let plans = steps.iter().filter(|step| names::is_plan_step(step)).count();
     for step in &mut steps {
-        let is_said =
-            step.guest.as_ref().is_some_and(|proof| proof.document.is_some()) && words.calls_done(step, plans);
+        let is_plan = step.guest.as_ref().is_some_and(|proof| proof.document.is_some());
+        let is_said = (is_plan && words.calls_done(step, plans)) || words.calls_unplanned_done(step);
         if let Some(proof) = step.guest.as_mut().filter(|_| is_said) {
             proof.words.push(GuestWord { source: "STATE".to_owned(), done: true, weight: Weight::Hint });
         }
@@ -241,7 +241,10 @@ impl PlanReader<'_> {
             };
             let wanted = words(phase.map_or("", |phase| &phase.name));
             let fit = |name: &String| words(name).intersection(&wanted).count();
-            let best = named.iter().max_by_key(|name| fit(name)).cloned();
+            // A folder without plans, such as one that only has notes, is no rival.
+            let has_plans =
+                |name: &String| self.folders.get(&(key.clone(), name.clone())).is_some_and(|one| !one.plans.is_empty());
+            let best = named.iter().max_by_key(|name| (has_plans(name), fit(name))).cloned();
             for name in named {
                 if is_known && Some(&name) == best.as_ref() {
                     continue;
@@ -251,7 +254,8 @@ impl PlanReader<'_> {
                 if !is_known && open > 0 {
                     self.strays.push((name.clone(), open));
                 }
-                if is_known && best.as_ref().is_some_and(|best| fit(best) == fit(&name)) {
+                let is_rival = is_known && !folder.plans.is_empty();
+                if is_rival && best.as_ref().is_some_and(|best| fit(best) == fit(&name)) {
                     self.rivals.entry(key.clone()).or_default().push(name.clone());
                 }
                 let why = if is_known { "another folder has its number" } else { "the roadmap has no such phase" };
@@ -430,10 +434,10 @@ impl PlanReader<'_> {
         let tasks = plan_file::tasks(bytes);
         let verify = self.commands.get("verify-work");
         // A bare number names anything.
-        let word = |id: &str| id.contains('-').then(|| CommitName::Word(id.to_owned()));
+        let word = |id: String| id.contains('-').then_some(CommitName::Word(id));
         let mut proof = GuestProof {
             document: plan.cloned(),
-            names: [Some(id), names::without_words(id)].into_iter().flatten().filter_map(word).collect(),
+            names: [Some(id.to_owned()), names::without_words(id)].into_iter().flatten().filter_map(word).collect(),
             results: plan_file::results(front),
             followers: Followers::Support,
             record: match summary {
@@ -451,6 +455,7 @@ impl PlanReader<'_> {
         }
         let word = |front: Option<&Node>| plan_file::text_of(front, "status").unwrap_or_default().to_lowercase();
         let said_word = word(said_front.as_ref());
+        let one_liner = |said: &[u8]| plan_file::one_liner(said, said_front.as_ref());
         let doubt = |reason| Doubt::conflict("with a summary that does not say that they are done", reason);
         step.status = match said_word.as_str() {
             _ if plan_file::is_dropped(front) => Status::Skipped,
@@ -463,7 +468,7 @@ impl PlanReader<'_> {
             }
         };
         if step.status == Status::WaitingApproval {
-            let why = said.and_then(plan_file::one_liner).map_or_else(String::new, |why| format!(" ({why})"));
+            let why = said.and_then(one_liner).map_or_else(String::new, |why| format!(" ({why})"));
             proof.notes.push(format!("halted by its summary{why}: a person decides how it continues"));
         }
         let says = said.filter(|_| step.status == Status::Completed).and_then(plan_file::emptiness);
@@ -471,7 +476,7 @@ impl PlanReader<'_> {
         let waits = tasks.iter().enumerate().filter(|(_, task)| task.is_gate && step.status == Status::Pending);
         proof.notes.extend(waits.map(|(at, task)| format!("part {} ({}) waits for a person", at + 1, task.name)));
         let is_done = step.status == Status::Completed;
-        proof.said = said.filter(|_| is_done).and_then(plan_file::one_liner);
+        proof.said = said.filter(|_| is_done).and_then(one_liner);
         if !is_done {
             step.detail.acceptance = plan_file::acceptance(front, &tasks);
         }
@@ -498,7 +503,8 @@ impl PlanReader<'_> {
         let whole = known.find(|known| {
             text.strip_prefix(known.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
         });
-        bare.or_else(|| whole.cloned())
+        let mut others = self.folders.values().flat_map(|folder| folder.plans.keys()).map(|(_, id)| id);
+        bare.or_else(|| whole.cloned()).or_else(|| others.find(|id| names::is_same_plan(id, text)).cloned())
     }
 
     /// Names what an open plan says it depends on and no plan is. Plans of phases that are over may be in an archive.
@@ -514,7 +520,7 @@ impl PlanReader<'_> {
             let is_missing = names::is_plan(text) && self.named_plan(text, &[]).is_none();
             is_missing && names::leading(text).is_some_and(|(of, _)| is_current(&of))
         };
-        let declared = plan_file::texts_of(front, "depends_on").unwrap_or_default();
+        let declared = plan_file::names_of(front, "depends_on").unwrap_or_default();
         let lost: Vec<String> = declared.iter().filter(is_lost).map(|text| clean_line(text, 40)).collect();
         if !lost.is_empty() {
             let message = format!("{} depends on {}, which is no plan here", step.id, lost.join(", "));
@@ -532,7 +538,7 @@ impl PlanReader<'_> {
         wave: Option<u64>,
         before: &[(u64, StepId)],
     ) -> Vec<StepId> {
-        let declared = plan_file::texts_of(front, "depends_on").unwrap_or_default();
+        let declared = plan_file::names_of(front, "depends_on").unwrap_or_default();
         let resolve = |text: &String| self.named_plan(text, plans);
         let named: Vec<StepId> = declared.iter().filter_map(resolve).filter(|on| on != id).map(StepId::new).collect();
         if !named.is_empty() {

@@ -93,7 +93,17 @@ impl StateWords {
     /// Tells whether it calls a plan done: by a count of all plans, by the status of its phase, or as the last thing that was completed.
     pub(super) fn calls_done(&self, step: &Step, plans: usize) -> bool {
         let Some((phase, _)) = names::leading(step.id.as_str()) else { return false };
-        self.is_phase_complete(&phase) || self.counts_all(plans) || self.last_completed() == Some(step.id.as_str())
+        self.is_phase_complete(&phase)
+            || self.counts_all(plans)
+            || self.last_completed().is_some_and(|last| names::is_same_plan(last, step.id.as_str()))
+    }
+
+    /// Tells whether it calls the phase complete that it is about, which has no plans.
+    pub(super) fn calls_unplanned_done(&self, step: &Step) -> bool {
+        let phase = names::leading(step.id.as_str()).map(|(phase, _)| phase).filter(|_| names::is_unplanned(step));
+        phase.is_some_and(|phase| {
+            self.phase.as_ref() == Some(&phase) && self.plan != Some(0) && self.is_phase_complete(&phase)
+        })
     }
 
     /// Tells whether its status calls a phase complete, or all of them. A clause about something else says nothing about the phase:
@@ -151,12 +161,18 @@ impl StateWords {
             first_open.is_some_and(|(open, _)| open < phase || (open > phase && is_begun(open)))
         });
         let by_stop = self.last_completed().is_some_and(|last| {
-            let at = plans.iter().position(|(_, step)| step.id.as_str() == last);
+            let at = plans.iter().position(|(_, step)| names::is_same_plan(last, step.id.as_str()));
             at.is_some_and(|at| is_open(plans[at].1) || plans[at + 1..].iter().any(|(_, step)| is_done(step)))
         });
         let by_word =
             first_open.is_some() && plans.iter().any(|(_, step)| is_open(step) && self.calls_done(step, plans.len()));
-        if !(by_plan || by_phase || by_stop || by_word) {
+        // Its phase is over, and so is work behind that.
+        let by_age = self.phase.as_ref().is_some_and(|phase| {
+            let is_over = !own.is_empty() && own.iter().all(|step| step.status.satisfies());
+            is_over && plans.iter().any(|(key, step)| key > phase && is_done(step))
+        });
+        let unplanned = steps.iter().find(|step| self.calls_unplanned_done(step));
+        if !(by_plan || by_phase || by_stop || by_word || by_age || unplanned.is_some()) {
             return None;
         }
         let all = plans.iter().filter(|(_, step)| is_done(step)).count();
@@ -164,8 +180,9 @@ impl StateWords {
         let of_phase = of_phase
             .map_or_else(String::new, |key| format!(", {done} of {} in phase {}", own.len(), names::shown(key)));
         let open = first_open.map_or_else(String::new, |(_, step)| format!("; the first one without is {}", step.id));
+        let unplanned = unplanned.map_or_else(String::new, |step| format!("; phase {} has no plans", step.id));
         let message = format!(
-            "STATE says \"{}\"; by the files {all} of {} plans have a summary{of_phase}{open}",
+            "STATE says \"{}\"; by the files {all} of {} plans have a summary{of_phase}{open}{unplanned}",
             self.quoted.join("; "),
             plans.len()
         );
@@ -254,6 +271,7 @@ mod tests {
             ("Status: Phase 2 incomplete\nPhase: 2", "", "02-01"),
             ("Phase: 2\nStatus: Ready to execute", "", "02-01"),
             ("Stopped at: Completed 02-01-PLAN.md", "02-01", "02-02"),
+            ("Stopped at: Completed 02-sail-01-PLAN.md", "02-01", "02-02"),
             ("Stopped at: Planned 02-01-PLAN.md", "", "02-01"),
             ("---\nstopped_at: Completed 02-01-PLAN.md\n---\n", "02-01", "02-011"),
             ("---\nprogress:\n  total_plans: 9\n  completed_plans: 9\n---\n", "02-01", ""),
@@ -281,6 +299,7 @@ mod tests {
             ("Phase: 1 of 2\nPlan: 2 of 2", true),
             ("Phase: 3 of 3", true),
             ("Stopped at: Completed 01-02-PLAN.md", true),
+            ("Phase: 1 of 2\nStatus: Phase 1 complete", true),
             ("Stopped at: Completed 02-01-PLAN.md", false),
             ("Stopped at: Completed 02-02-PLAN.md", true),
             ("Status: Milestone complete", true),

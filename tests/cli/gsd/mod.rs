@@ -203,6 +203,13 @@ fn two_folders_of_one_phase_are_told_apart_by_its_name_or_looked_at() {
 }
 
 #[test]
+fn a_folder_that_only_has_notes_is_no_rival_of_one_with_plans() {
+    let sandbox = kites();
+    sandbox.file(".planning/phases/2-sail/2-CONTEXT.md", "# Notes\n");
+    assert_eq!(next(&sandbox), ["run 02-01"]);
+}
+
+#[test]
 fn examples_without_git_are_found_by_the_path_of_their_state() {
     for (example, state) in [("gsd", ".planning"), ("taskmaster", ".taskmaster/tasks/tasks.json")] {
         let sandbox = Sandbox::new();
@@ -262,6 +269,47 @@ fn words_of_the_state_are_compared_with_the_files() {
         let findings = checklist::findings(&output);
         assert_eq!(findings.contains("STATE says"), said.is_some(), "{state}: {findings}");
         assert!(said.is_none_or(|said| findings.contains(said)), "{state}: {findings}");
+    }
+}
+
+#[test]
+fn ids_and_files_may_be_one_text_and_numbers_may_have_a_letter() {
+    let sandbox = kites();
+    let summary = SUMMARY.replace("  created:\n    - src/spar.py\n", "  created: src/spar.py, src/knot.py\n");
+    sandbox.file(".planning/phases/01-frame/01-01-SUMMARY.md", &summary).file("src/knot.py", "x");
+    sandbox.remove(".planning/phases/01-frame/01-01-PLAN.md");
+    let folder = ".planning/phases/02-sail";
+    sandbox
+        .file(&format!("{folder}/02-01b-PLAN.md"), &plan("src/hem.py", "").replace("wave: 1\n", "depends_on: 02-01\n"));
+    sandbox.file(&format!("{folder}/02-02-PLAN.md"), &plan("src/sew.py", "depends_on: 02-01, 02-01b\n"));
+    assert_eq!(next(&sandbox), ["run 02-01"]);
+    sandbox.file(&format!("{folder}/02-01-SUMMARY.md"), "# Summary\n\nCut.\n").file("src/cut.py", "def cut(): pass\n");
+    assert_eq!(next(&sandbox), ["run 02-01b"]);
+    let ids = checklist::steps(&sandbox, "gsd", "completed");
+    assert_eq!(ids, ["01-01", "02-01"]);
+}
+
+#[test]
+fn a_state_that_is_older_than_the_work_or_ahead_of_the_plans_is_named() {
+    let sandbox = kites();
+    finish(&sandbox);
+    let state = |words: &str| sandbox.file(".planning/STATE.md", &format!("# State\n\n{words}"));
+    state("Phase: 1 of 2\nPlan: 1 of 1\nStatus: Phase 1 complete\n");
+    let said = checklist::findings(&checklist::plan(&sandbox, "gsd"));
+    assert!(said.contains("Status: Phase 1 complete\"; by the files 3 of 3 plans have a summary"), "{said}");
+    let roadmap = ROADMAP.replace("\n## Phase Details", "- [ ] **Phase 3: Line** - hemp\n\n## Phase Details");
+    sandbox.file(".planning/ROADMAP.md", &roadmap);
+    for (words, action, named) in [
+        ("Phase: 3 of 3 (Line)\nPlan: 1 of 1\nStatus: Phase complete\n", "verify 03", true),
+        ("Phase: 3 of 3 (Line)\nPlan: Not started\nStatus: Phase 2 complete, ready to plan\n", "run 03", false),
+        ("Phase: 2 of 3 (Sail)\nPlan: 2 of 2\nStatus: Phase complete\n", "run 03", false),
+        ("Status: Milestone complete\n", "run 03", false),
+    ] {
+        state(words);
+        let output = checklist::plan(&sandbox, "gsd");
+        assert_eq!(checklist::next(&output), [action], "{words}");
+        let said = checklist::findings(&output);
+        assert_eq!(said.contains("phase 03 has no plans"), named, "{words}: {said}");
     }
 }
 
