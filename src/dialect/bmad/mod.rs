@@ -64,6 +64,7 @@ impl Dialect for Bmad {
         let mut loaded = read::load(files);
         let command = |name: &str| probe::command(files.files.keys().map(RelPath::as_str), name);
         loaded.native = json!({
+            "plan": command("create-epics-and-stories"),
             "create": command("create-story"),
             "develop": command("dev-story"),
             "review": command("code-review"),
@@ -82,7 +83,12 @@ impl Dialect for Bmad {
             let step = run.step(&next.step);
             let is_written =
                 step.is_some_and(|step| step.detail.parts.iter().any(|part| part.status == Status::Completed));
+            let is_epic = step.is_some_and(|step| step.detail.parts.is_empty());
             match next.action {
+                Action::Run | Action::Exec | Action::Retry | Action::Return if is_epic => {
+                    Some(command("plan").to_owned())
+                }
+                Action::Verify if is_epic => None,
                 Action::Run | Action::Exec | Action::Retry | Action::Return if is_written => {
                     Some(format!("{} {}", command("develop"), next.step))
                 }

@@ -24,7 +24,7 @@ const SPELLINGS: [Spelling; 4] = [
     (".claude/commands/bmad/bmm/workflows/{}.md", "/bmad:bmm:workflows:{}"),
     (".claude/commands/bmad-{}.md", "/bmad-{}"),
 ];
-const COMMANDS: [&str; 4] = ["create-story", "dev-story", "code-review", "retrospective"];
+const COMMANDS: [&str; 5] = ["create-epics-and-stories", "create-story", "dev-story", "code-review", "retrospective"];
 
 /// Tells whether a file may be a sprint.
 pub(super) fn marks(path: &str) -> bool {
@@ -94,9 +94,12 @@ pub(super) fn command<'a>(files: impl Iterator<Item = &'a str>, command: &str) -
 /// Returns the folders that may hold the stories: the one that the sprint names, its own, and `stories` in it.
 pub(super) fn story_folders(state: &RelPath, location: Option<&str>) -> Vec<RelPath> {
     let mut folders: Vec<RelPath> = Vec::new();
-    let location = location
-        .map(|text| text.trim().trim_start_matches("{project-root}").trim_start_matches('/').replace('\\', "/"));
-    folders.extend(location.and_then(|text| RelPath::parse(&text).ok()));
+    let location = location.map(|text| text.trim().trim_start_matches("{project-root}").replace('\\', "/"));
+    // The folder on the machine of its author: what is behind the folder that the sprint is in too.
+    let top = state.as_str().split('/').next().unwrap_or_default();
+    let behind = |text: &String| text.split_once(&format!("/{top}/")).map(|(_, rest)| format!("{top}/{rest}"));
+    let of_project = location.as_ref().map(|text| behind(text).unwrap_or_else(|| text.clone()));
+    folders.extend(of_project.and_then(|text| RelPath::parse(text.trim_start_matches('/')).ok()));
     if let Some(folder) = state.parent() {
         let below = folder.join("stories").ok();
         folders.push(folder);

@@ -68,8 +68,13 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
     let documents = documents(files, &folders);
     let project = sprint.project.as_deref().map(|project| format!("{project}: sprint"));
     let title = project.unwrap_or_else(|| "sprint".to_owned());
-    let mut run =
-        Run::new(files.name.clone(), DialectId::Bmad, clean_line(&title, 60), "bmad", vec![files.state.clone()]);
+    let mut run = Run::new(
+        files.name.clone(),
+        DialectId::Bmad,
+        clean_line(&mask_secrets(&title), 60),
+        "bmad",
+        vec![files.state.clone()],
+    );
     run.records = Records::NONE;
     run.writable = false;
     let stories: Vec<StoryStep<'_>> = sprint
@@ -80,6 +85,8 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
         .collect();
     run.steps = stories.iter().enumerate().map(|(at, story)| story.step(at)).collect();
     order(&mut run.steps);
+    let unplanned = unplanned(&files.state, &sprint, &run.steps);
+    run.steps.extend(unplanned);
     let mut findings = findings(files, &sprint, &run);
     findings.extend(orphans(&sprint, &documents));
     findings.extend(unread(files, &folders, &run));
@@ -196,7 +203,7 @@ impl StoryStep<'_> {
         let parsed = self.document.map(|(path, bytes)| (path, story::parse(path, bytes)));
         let file = parsed.as_ref().map(|(_, story)| StoryFile::of(story));
         let title = parsed.as_ref().and_then(|(_, story)| story.title.clone()).unwrap_or_else(|| self.title());
-        let mut step = Step::new(StepId::new(&entry.key), clean_line(&title, 120));
+        let mut step = Step::new(StepId::new(&entry.key), clean_line(&mask_secrets(&title), 120));
         step.plan_order = Some(at);
         step.group = entry.epic.and_then(|epic| self.sprint.epics.get(epic)).map(|epic| epic.key.clone());
         step.recorded = false;
@@ -333,7 +340,10 @@ impl StoryStep<'_> {
             }
             SprintWord::Held => Status::Blocked,
             SprintWord::LeftOut => Status::Skipped,
-            SprintWord::Unknown => Status::Pending,
+            SprintWord::Unknown => {
+                proof.doubts.push(Doubt::look("its status is not in the vocabulary"));
+                Status::Pending
+            }
         }
     }
 
@@ -434,25 +444,65 @@ fn parts(word: SprintWord, has_file: bool) -> Vec<Part> {
     ]
 }
 
-/// Adds the order of the file: a story waits for the one before it, and for those that were passed over. One that was begun waits for
-/// nothing.
+/// Adds the order of the file: a story waits for the one before it; for what that one waits for, if it is an open story of the same epic
+/// that was not begun, so that both can be built together. One that was begun waits for nothing.
 fn order(steps: &mut [Step]) {
-    let (mut last, mut open): (Option<StepId>, Option<StepId>) = (None, None);
-    for step in steps {
+    let mut last: Option<usize> = None;
+    for at in 0..steps.len() {
+        let before = last.map(|last| &steps[last]);
+        let is_untouched = |step: &&Step| {
+            step.status == Status::Pending
+                && step.group == steps[at].group
+                && step.guest.as_ref().is_none_or(|proof| proof.doubts.is_empty() && proof.words.is_empty())
+        };
+        let on = match before {
+            Some(before) if is_untouched(&before) => before.depends_on.clone(),
+            before => before.map(|before| before.id.clone()).into_iter().collect(),
+        };
+        let step = &mut steps[at];
         if !matches!(step.status, Status::InProgress | Status::WaitingApproval) {
-            let on: BTreeSet<StepId> = last.iter().chain(&open).cloned().collect();
-            step.depends_on = on.into_iter().collect();
+            step.depends_on = on;
         }
-        match step.status {
-            Status::Pending | Status::InProgress | Status::WaitingApproval => {
-                open = Some(step.id.clone());
-                last = Some(step.id.clone());
-            }
-            Status::Completed | Status::Skipped => last = Some(step.id.clone()),
-            // What is held back does not hold back the others.
-            Status::Blocked | Status::Failed | Status::Cancelled => {}
+        // What is held back does not hold back the others.
+        if !matches!(step.status, Status::Blocked | Status::Failed | Status::Cancelled) {
+            last = Some(at);
         }
     }
+}
+
+/// Returns a step for each epic that is not over and has no stories yet: behind all stories, since it has no work that is known.
+fn unplanned(state: &RelPath, sprint: &Sprint, stories: &[Step]) -> Vec<Step> {
+    let has_stories = |epic: &Epic| stories.iter().any(|step| step.group.as_deref() == Some(epic.key.as_str()));
+    let word = |epic: &Epic| epic.claim.as_deref().map(words::meaning);
+    let is_over = |epic: &&Epic| matches!(word(epic), None | Some(SprintWord::Done | SprintWord::LeftOut));
+    let empty = sprint.epics.iter().filter(|epic| !is_over(epic) && !has_stories(epic));
+    let step = |(at, epic): (usize, &Epic)| {
+        let mut step = Step::new(StepId::new(&epic.key), format!("write the stories of {}", epic.key));
+        step.plan_order = Some(stories.len() + at);
+        step.group = Some(epic.key.clone());
+        step.recorded = false;
+        step.file = Some(state.clone());
+        step.depends_on = stories.last().map(|last| last.id.clone()).into_iter().collect();
+        let mut proof = GuestProof { pace: Pace::Step, ..GuestProof::default() };
+        let claim = epic.claim.as_deref().unwrap_or_default();
+        match word(epic) {
+            Some(SprintWord::Held) => {
+                step.status = Status::Blocked;
+                step.hold = Some(Hold::Because(format!("its status is `{claim}`")));
+            }
+            Some(SprintWord::Awaiting) => step.status = Status::WaitingApproval,
+            Some(SprintWord::Backlog | SprintWord::Ready | SprintWord::InProgress) => {
+                proof.notes.push("the sprint has no stories of it".to_owned());
+            }
+            Some(SprintWord::Review | SprintWord::Unknown | SprintWord::Done | SprintWord::LeftOut) | None => {
+                let reason = format!("its status is `{claim}`, and the sprint has no stories of it");
+                proof.doubts.push(Doubt::look(reason));
+            }
+        }
+        step.guest = Some(Box::new(proof));
+        step
+    };
+    empty.enumerate().map(step).collect()
 }
 
 fn findings(files: &FileSet, sprint: &Sprint, run: &Run) -> Vec<Finding> {

@@ -11,6 +11,7 @@ use crate::document::ParseError;
 use crate::document::Syntax;
 use crate::document::salvage;
 use crate::model::clean_line;
+use crate::model::mask_secrets;
 
 /// Characters of a key that are kept.
 const KEY: usize = 160;
@@ -75,7 +76,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Sprint, ParseError> {
         match kind_of(&key) {
             KeyKind::Retrospective => {}
             KeyKind::Epic(number) => {
-                let claim = Some(clean_line(value, 80));
+                let claim = Some(clean_line(&mask_secrets(value), 80));
                 above = Some(sprint.epic(&number, Some((&key, claim, line))));
             }
             KeyKind::Story(epic, number) => {
@@ -133,7 +134,7 @@ impl Sprint {
     }
 
     fn add(&mut self, key: &str, value: &str, epic: Option<usize>, number: Option<(String, String)>, line: u32) {
-        let (word, value) = (words::meaning(value), clean_line(value, 80));
+        let (word, value) = (words::meaning(value), clean_line(&mask_secrets(value), 80));
         self.stories.push(SprintStory { key: key.to_owned(), word, value, epic, number, line });
     }
 }

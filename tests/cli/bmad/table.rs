@@ -117,6 +117,62 @@ fn a_story_in_review_is_reviewed_and_the_next_one_waits() {
 }
 
 #[test]
+fn a_story_waits_for_the_one_before_it_and_not_for_a_review_further_ahead() {
+    let sandbox = Sandbox::new();
+    sprint(&sandbox, "  1-1-a: review\n  1-2-b: done\n  2-1-c: backlog\n  2-2-d: backlog\n");
+    let output = plan(&sandbox, "bmad").expect_code(9);
+    assert_eq!(next(&output), ["verify 1-1-a", "run 2-1-c"]);
+    assert_eq!(output.at("/data/verdict"), "confirm");
+}
+
+#[test]
+fn an_epic_without_stories_is_planned_after_them_and_never_forgotten() {
+    for (word, action) in [
+        ("backlog", Some("run epic-2")),
+        ("in-progress", Some("run epic-2")),
+        ("maybe", Some("verify epic-2")),
+        ("done", None),
+        ("cut", None),
+    ] {
+        let sandbox = Sandbox::new();
+        let lines = format!(
+            "  epic-1: done\n  1-1-a: done\n  epic-2: {word}\n  epic-2-retrospective: optional\n  3-1-b: done\n"
+        );
+        sprint(&sandbox, &lines);
+        let output = plan(&sandbox, "bmad");
+        let next: Vec<String> = next(&output).into_iter().filter(|step| !step.starts_with("archive")).collect();
+        assert_eq!(next, action.map(str::to_owned).into_iter().collect::<Vec<_>>(), "{word}");
+        assert_eq!(output.at("/data/verdict") == "complete", action.is_none(), "{word}");
+        let is_run = action.is_some_and(|action| action.starts_with("run"));
+        let command = output.at("/data/native/next") == "/bmad-bmm-create-epics-and-stories";
+        assert_eq!(command, is_run, "{word}: {output}");
+        let listed = sandbox.piton(["list"]).run();
+        assert_eq!(listed.at("/data/runs/0/id") == "bmad", action.is_some(), "{word}");
+        sprint(&sandbox, &lines.replace("3-1-b: done", "3-1-b: backlog"));
+        assert_eq!(
+            self::next(&plan(&sandbox, "bmad")).iter().filter(|step| step.starts_with("run")).count(),
+            1,
+            "{word}"
+        );
+    }
+}
+
+#[test]
+fn stories_are_found_where_another_machine_says_that_they_are() {
+    for location in [
+        format!("C:\\Users\\me\\shop\\{}\\more", FOLDER.replace('/', "\\")),
+        format!("/home/me/shop/{FOLDER}/more"),
+        format!("\"{{project-root}}/{FOLDER}/more\""),
+        format!("{FOLDER}/more"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file(STATE, &format!("story_location: {location}\ndevelopment_status:\n  1-1-a: ready-for-dev\n"));
+        sandbox.file(&format!("{FOLDER}/more/1-1-a.md"), "# Story\n\nStatus: done\n\n## Tasks\n\n- [x] one\n");
+        assert_eq!(next(&plan(&sandbox, "bmad")), ["verify 1-1-a"], "{location}");
+    }
+}
+
+#[test]
 fn contradictions_of_epics_and_keys_are_named() {
     let sandbox = Sandbox::new();
     sprint(&sandbox, "  epic-1: done\n  1-1-a: backlog\n  epic-2: in-progress\n  2-1-b: review\n  2-1-b: done\n");
