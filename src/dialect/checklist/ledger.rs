@@ -11,6 +11,9 @@ const FILE: &str = "/progress.md";
 /// Characters of a line that is quoted.
 const QUOTED: usize = 160;
 
+/// Words about a task that was begun. Behind its completion they are about a second look.
+const BEGUN: [&str; 6] = ["started", "dispatched", "implementer", "implementation", "brief", "original implementer"];
+
 /// What a ledger says about a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -64,7 +67,9 @@ pub(super) fn read(text: &str) -> Vec<Entry> {
             EntryKind::Complete(commits(said))
         } else if lower.starts_with("blocked") {
             EntryKind::Blocked
-        } else if lower.starts_with("fix round") || lower.starts_with("in progress") || lower.starts_with("started") {
+        } else if ["fix round", "in progress"].iter().any(|word| lower.starts_with(word))
+            || (BEGUN.iter().any(|word| lower.starts_with(word)) && !entries.iter().any(|one| one.number == number))
+        {
             EntryKind::Open
         } else {
             continue;
@@ -119,7 +124,9 @@ mod tests {
     fn the_last_line_about_a_task_counts() {
         let text = "# SDD ledger\r\nTask 1: fix round 1/5 (x)\r\nTask 1: complete (commits a1b2c3d..e4f5a6b, review clean)\r\n\
                     - **Task 2:** complete\nTask 3: minor (deferred): x\nTask 4: complete (commits a1b2c3d..e4f5a6b)\n\
-                    Task 4: fix round 2/5\nTask 5: BLOCKED — no key\nnotes about Task 6: complete\n";
+                    Task 4: fix round 2/5\nTask 5: BLOCKED — no key\nnotes about Task 6: complete\n\
+                    Task 7: dispatched implementer; base `a1b2c3d`.\nTask 8: complete in commits `a1b2c3d..e4f5a6b`; RED 2\n\
+                    Task 8: dispatched a reviewer\nTask 9: Ruling: no `a1b2c3d`\n";
         let read: Vec<(String, EntryKind)> = read(text).into_iter().map(|entry| (entry.number, entry.kind)).collect();
         let commits = || vec!["a1b2c3d".to_owned(), "e4f5a6b".to_owned()];
         let expected = [
@@ -127,6 +134,8 @@ mod tests {
             ("2", EntryKind::Complete(Vec::new())),
             ("4", EntryKind::Open),
             ("5", EntryKind::Blocked),
+            ("7", EntryKind::Open),
+            ("8", EntryKind::Complete(commits())),
         ];
         assert_eq!(read, expected.map(|(number, kind)| (number.to_owned(), kind)));
     }

@@ -64,6 +64,8 @@ pub(super) struct ListedTask {
     pub(super) parts: Vec<Part>,
     /// The boxes that say whether it is done. One that is struck through is left out.
     pub(super) boxes: Vec<ListedBox>,
+    /// The boxes below one that has a box of its own.
+    pub(super) below: Vec<ListedBox>,
     pub(super) files: TaskFiles,
     /// Words of its line that say something about its state.
     pub(super) words: Vec<Wording>,

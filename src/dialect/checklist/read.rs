@@ -4,9 +4,12 @@ use super::grammar;
 use super::kind::ListKind;
 use super::ledger;
 use super::ledger::EntryKind;
+use super::list::Claim;
 use super::list::TaskList;
+use super::list::Wording;
 use super::outline::Outline;
 use super::run;
+use super::words;
 use crate::dialect::Loaded;
 use crate::dialect::guest;
 use crate::model::Action;
@@ -67,11 +70,26 @@ pub(super) fn kind_of(files: &FileSet) -> ListKind {
 pub(super) fn list_of(kind: ListKind, state: &RelPath, text: &str) -> TaskList {
     let outline = Outline::of(text);
     let own = state.parent();
-    match kind {
+    let mut list = match kind {
         ListKind::SpecKit => grammar::speckit(&outline, own.as_ref()),
         ListKind::OpenSpec => grammar::openspec(&outline, own.as_ref()),
         ListKind::Superpowers => grammar::superpowers(&outline),
         ListKind::PlanMode => grammar::plan_mode(&outline).unwrap_or_default(),
+    };
+    add_status(&outline, &mut list);
+    list
+}
+
+/// Says of open tasks that the head of their list calls all of it done: `**Status:** complete`.
+fn add_status(outline: &Outline<'_>, list: &mut TaskList) {
+    let is_head = |at: &usize| outline.heading(*at).is_none_or(|heading| heading.depth == 1);
+    let first = list.tasks.first().map_or(0, |task| task.line);
+    let head = (0..outline.lines.len()).take_while(|at| is_head(at) && outline.lines[*at].number < first);
+    let said = head.filter(|at| outline.lines[*at].is_read()).find_map(|at| words::status(outline.lines[at].text));
+    let Some(Wording::SaysDone(said)) = said else { return };
+    for task in list.tasks.iter_mut().filter(|task| matches!(task.claim, Claim::Open | Claim::Begun)) {
+        task.words.retain(|word| !matches!(word, Wording::Waits(_)));
+        task.words.push(Wording::SaysDone(said.clone()));
     }
 }
 

@@ -123,6 +123,10 @@ fn proof(kind: ListKind, state: &RelPath, task: &ListedTask) -> GuestProof {
     };
     let open = task.parts.iter().filter(|part| part.is_open()).count();
     let boxes = if task.parts.is_empty() || open == 0 { "its box".to_owned() } else { format!("its {}", boxes(open)) };
+    let record = match task.boxes.is_empty() {
+        true => format!("if it is done, write that there ({state}, line {})", task.line),
+        false => format!("if it is done, tick {boxes} ({state}, line {})", task.line),
+    };
     let mut proof = GuestProof {
         document: Some(state.clone()),
         names,
@@ -133,7 +137,7 @@ fn proof(kind: ListKind, state: &RelPath, task: &ListedTask) -> GuestProof {
         // A task of one line is not half done.
         commits_prove: kind == ListKind::SpecKit,
         pace: Pace::Group,
-        record: format!("if it is done, tick {boxes} ({state}, line {})", task.line),
+        record,
         ..GuestProof::default()
     };
     if task.claim == Claim::Begun {
@@ -156,12 +160,12 @@ fn boxes(count: usize) -> String {
 fn add_word(word: &Wording, task: &ListedTask, proof: &mut GuestProof) {
     match word {
         Wording::SaysDone(said) => {
-            let source = "the words beside it".to_owned();
+            let source = "the text beside it".to_owned();
             proof.words.push(GuestWord { source, done: true, weight: Weight::Hint });
             proof.notes.push(format!("the words are: {said}"));
         }
         Wording::SaysOpen(said) => {
-            let source = "the words beside it".to_owned();
+            let source = "the text beside it".to_owned();
             proof.words.push(GuestWord { source, done: false, weight: Weight::Record });
             proof.notes.push(format!("the words are: {said}"));
         }

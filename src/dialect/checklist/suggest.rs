@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::list::Claim;
 use super::list::ListedBox;
-use super::list::ListedTask;
 use super::read;
 use crate::model::Answer;
 use crate::model::AnswerWord;
@@ -27,7 +26,7 @@ pub(super) fn suggest(files: &FileSet, run: &Run, done: &[StepId]) -> Suggestion
     let mut reasons = Vec::new();
     let open = list.tasks.iter().filter(|task| matches!(task.claim, Claim::Open | Claim::Begun));
     for task in open.filter(|task| done.contains(task.id.as_str())) {
-        let left = marked(task, false);
+        let left: Vec<&ListedBox> = task.boxes.iter().filter(|one| !one.is_ticked()).collect();
         if left.is_empty() {
             continue;
         }
@@ -57,15 +56,10 @@ pub(super) fn answers(files: &FileSet, step: &Step) -> Vec<Answer> {
         let after = with_marks(text, boxes, mark);
         Answer { word, suggestion: Suggestion { file: files.state.clone(), after, reasons: vec![reason] } }
     };
-    let left = marked(task, false);
+    let left: Vec<&ListedBox> = task.boxes.iter().chain(&task.below).filter(|one| !one.is_ticked()).collect();
     let done = (!left.is_empty()).then(|| answer(AnswerWord::Done, "tick", left, "x"));
     let open = (!marks.is_empty()).then(|| answer(AnswerWord::Open, "clear", marks, " "));
     done.into_iter().chain(open).collect()
-}
-
-/// Returns the boxes of a task that are ticked, or not.
-fn marked(task: &ListedTask, is_ticked: bool) -> Vec<&ListedBox> {
-    task.boxes.iter().filter(|one| one.is_ticked() == is_ticked).collect()
 }
 
 fn lines_of(boxes: &[&ListedBox]) -> String {

@@ -2,6 +2,7 @@
 
 use super::list::Wording;
 use crate::model::clean_line;
+use crate::model::letters_and_digits;
 
 /// Characters of a quotation.
 const QUOTED: usize = 80;
@@ -52,6 +53,9 @@ const WAITING: [&str; 21] = [
     "needs",
 ];
 
+/// Labels of a line that says how far a task or a list is, folded.
+const STATUS: [&str; 9] = ["status", "state", "状态", "状態", "estado", "statut", "статус", "상태", "ステータス"];
+
 /// What the words of a line say.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct LineWords {
@@ -93,6 +97,25 @@ pub(super) fn heading_says_done(heading: &str) -> Option<String> {
     let found =
         tags(heading).into_iter().find(|tag| DONE.contains(&first_word(tag).as_str()) || tag.starts_with(DONE_SIGNS));
     found.map(|tag| quoted(&tag))
+}
+
+/// Returns what a line such as `**Status:** done` says: that its task or list is done, or that it is not.
+pub(super) fn status(line: &str) -> Option<Wording> {
+    let line = line.trim().trim_start_matches(['-', '*', '+', '>', ' ', '_']);
+    let (label, said) = line.split_once([':', '：'])?;
+    if label.len() > 40 || !STATUS.contains(&letters_and_digits(label).as_str()) {
+        return None;
+    }
+    let said = said.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`' | '"' | '\''));
+    let bare = said.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let first = first_word(bare.split(['-', '_', '.', ';', '(', '`', '*']).next().unwrap_or_default());
+    let is_open =
+        |word: String| OPEN.contains(&word.as_str()) || ["NOT", "IN", "EXCEPT", "REMAINING"].contains(&word.as_str());
+    let is_partly = bare.split(|c: char| !c.is_alphanumeric()).any(|word| is_open(word.to_uppercase()));
+    if DONE.contains(&first.as_str()) || (first.is_empty() && said.starts_with(DONE_SIGNS)) {
+        return (!is_partly).then(|| Wording::SaysDone(quoted(said)));
+    }
+    (is_open(first) || said.starts_with(OPEN_SIGNS)).then(|| Wording::SaysOpen(quoted(said)))
 }
 
 /// Returns the parts of a line that are labels rather than text: what stands in brackets, what begins or ends the line in capitals, and
@@ -165,6 +188,7 @@ mod tests {
     use super::Wording;
     use super::heading_says_done;
     use super::read;
+    use super::status;
 
     fn words(text: &str, is_ticked: bool) -> LineWords {
         let behind = text.split_once(' ').map_or("", |(_, behind)| behind);
@@ -218,6 +242,33 @@ mod tests {
                 _ => None,
             };
             assert_eq!(found.as_deref(), quoted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_with_a_status_says_done_or_open() {
+        for (line, said) in [
+            ("**Status**: done", Some((true, "done"))),
+            ("- **Status:** ✅ COMPLETED 2026-02-03", Some((true, "✅ COMPLETED 2026-02-03"))),
+            ("status: complete", Some((true, "complete"))),
+            ("- **状态**：`completed`", Some((true, "completed"))),
+            ("Status: ✅", Some((true, "✅"))),
+            ("Status: Complete, except T004", None),
+            ("Status: Completed (T004 pending)", None),
+            ("**Status**: ⏳ Not started", Some((false, "⏳ Not started"))),
+            ("Status: in-progress", Some((false, "in-progress"))),
+            ("Status: TODO", Some((false, "TODO"))),
+            ("Status: Tests and core types complete.", None),
+            ("Status: Ready for implementation", None),
+            ("Status of the tasks: done", None),
+            ("done: all", None),
+        ] {
+            let found = match status(line) {
+                Some(Wording::SaysDone(said)) => Some((true, said)),
+                Some(Wording::SaysOpen(said)) => Some((false, said)),
+                _ => None,
+            };
+            assert_eq!(found, said.map(|(done, said)| (done, said.to_owned())), "{line}");
         }
     }
 

@@ -76,6 +76,58 @@ fn headings_are_tasks_where_their_boxes_have_no_ids() {
 }
 
 #[test]
+fn a_heading_may_have_the_box_or_the_status_of_its_task() {
+    for (text, action) in [
+        ("### T002 — [x] Add `src/a.rs` [P]\n\n- one\n", None),
+        ("## [x] T002 — Add\n\n- one\n", None),
+        ("### T002 — [ ] Add\n\n- one\n", Some("run")),
+        ("### T002 — [x] Add\n\n- [ ] one\n", Some("verify")),
+        ("### T002: Add\n\n- **Status**: done\n", None),
+        ("### T002: Add\n\n- **状态**：`completed`\n", None),
+        ("### T002: Add\n\n- **Status**: ⏳ Not started\n", Some("run")),
+        ("### T002: Add\n\n**Status:** Done\n\n- [ ] one\n", Some("verify")),
+        ("### T002: Add\n\n**Status:** TODO\n\n- [x] one\n", Some("verify")),
+        ("### T002: Add\n\n**File**: `src/a.rs`\n\n## Checklist\n\n- [x] T002: Add it all\n", None),
+        ("### T002: Add\n\n**File**: `src/a.rs`\n\n## Checklist\n\n- [ ] T002: Add it all\n", Some("run")),
+        ("## List\n- [x] T002: Add it\n\n## Details\n\n### T002\n- **Scope**: all\n", None),
+        ("## List\n- [ ] T002: Add it\n\n## Details\n\n### T002\n- **Status**: done\n", Some("verify")),
+        ("## Phase 2: Core\n**Status**: ✅ Complete\n- [ ] T002 Add it\n", Some("verify")),
+    ] {
+        let sandbox = speckit(&format!("# Tasks\n\n## Phase 1\n- [x] T001 a\n\n{text}"));
+        let output = plan(&sandbox, RUN);
+        let expected: Vec<String> = action.map(|action| format!("{action} T002")).into_iter().collect();
+        assert_eq!(next(&output), expected, "{text}");
+        assert_eq!(output.at("/data/progress/total"), 2, "{text}");
+        assert_eq!(steps(&sandbox, RUN, "completed").len(), if action.is_none() { 2 } else { 1 }, "{text}");
+        if action == Some("verify") && text.contains("[ ] ") {
+            let patch = sandbox.piton(["plan", RUN, "--patch", "--answer", "T002=done"]).run();
+            assert!(patch.at("/data/patch/diff").as_str().is_some_and(|diff| diff.contains("[x]")), "{text}: {patch}");
+        }
+    }
+    let sandbox = speckit("# Tasks\n\n### T001 — [ ] Add `src/a.rs`\n\n- one\n");
+    let output = plan(&sandbox, RUN);
+    assert_eq!(output.at("/data/next/0/title"), "Add `src/a.rs`");
+}
+
+#[test]
+fn a_list_whose_head_calls_it_complete_is_looked_at_before_anything_runs() {
+    for head in ["**Status**: ✅ Complete\n", "---\nstatus: complete\n---\n"] {
+        let sandbox = speckit(&format!("{head}# Tasks\n\n## Phase 1\n- [x] T001 a\n- [ ] T002 b\n"));
+        assert_eq!(next(&plan(&sandbox, RUN)), ["verify T002"], "{head}");
+        let path = "docs/plans/a.md";
+        sandbox.file(
+            path,
+            &format!(
+                "{head}# Plan\n\n## Task 1: a\n\n**Files:**\n- Create: `a.rs`\n\n## Task 2: b\n\n**Status:** done\n"
+            ),
+        );
+        assert_eq!(next(&plan(&sandbox, path)), ["verify task-1", "verify task-2"], "{head}");
+    }
+    let sandbox = speckit("**Status**: Ready for work\n# Tasks\n\n## Phase 1\n- [x] T001 a\n- [ ] T002 b\n");
+    assert_eq!(next(&plan(&sandbox, RUN)), ["run T002"]);
+}
+
+#[test]
 fn words_beside_a_box_are_a_reason_to_look() {
     for (line, action) in [
         ("- [ ] T002 Add the form ✅", "verify T002"),

@@ -5,6 +5,7 @@ mod openspec;
 mod plan_mode;
 mod speckit;
 mod superpowers;
+mod waits;
 
 pub(super) use openspec::read as openspec;
 pub(super) use plan_mode::read as plan_mode;
@@ -24,6 +25,7 @@ use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Status;
 use crate::model::clean_line;
+use crate::model::mask_secrets;
 
 /// Characters of a title.
 const TITLE: usize = 160;
@@ -36,9 +38,9 @@ fn says_done(mark: &str) -> bool {
     mark.starts_with(TICKS_ELSEWHERE)
 }
 
-/// Returns the title of a task: without emphasis and cleaned.
+/// Returns the title of a task: without emphasis, cleaned and masked.
 fn title(text: &str) -> String {
-    clean_line(&text.replace("**", "").replace("~~", "").replace("__", ""), TITLE)
+    clean_line(&mask_secrets(&text.replace("**", "").replace("~~", "").replace("__", "")), TITLE)
 }
 
 /// Returns a box as a part.

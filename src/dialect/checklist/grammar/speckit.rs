@@ -11,8 +11,12 @@ use super::part;
 use super::says_done;
 use super::text_of;
 use super::title;
+use super::waits::stories_in;
+use super::waits::story_waits;
+use super::waits::waits_for;
 use crate::dialect::checklist::list::Claim;
 use crate::dialect::checklist::list::Group;
+use crate::dialect::checklist::list::ListedBox;
 use crate::dialect::checklist::list::ListedTask;
 use crate::dialect::checklist::list::Stage;
 use crate::dialect::checklist::list::TaskFiles;
@@ -24,6 +28,7 @@ use crate::dialect::checklist::outline::OutlineLine;
 use crate::dialect::checklist::paths;
 use crate::dialect::checklist::words;
 use crate::dialect::markdown::Checkbox;
+use crate::model::Part;
 use crate::model::RelPath;
 use crate::model::letters_and_digits;
 
@@ -127,7 +132,10 @@ impl<'a> TaskReader<'a> {
             self.enter(heading.depth, heading.text, self.outline.lines[at].number);
             return at + 1;
         }
-        let Some(checkbox) = self.outline.checkbox(at) else { return at + 1 };
+        let Some(checkbox) = self.outline.checkbox(at) else {
+            self.status_of_phase(at);
+            return at + 1;
+        };
         if self.is_about_tasks() {
             return at + 1;
         }
@@ -153,6 +161,17 @@ impl<'a> TaskReader<'a> {
             end = self.outline.body(end, checkbox.indent).end.max(end + 1);
         }
         at + 1..end
+    }
+
+    /// Keeps what a line says about the phase that it is in: `**Status**: done`.
+    fn status_of_phase(&mut self, at: usize) {
+        let line = &self.outline.lines[at];
+        let is_in_phase = || self.headings.iter().any(|(_, text)| is_phase(text));
+        if let Some(Wording::SaysDone(said)) = words::status(line.text).filter(|_| line.is_read() && is_in_phase())
+            && let Some(group) = self.group()
+        {
+            self.list.groups[group].says_done.get_or_insert(said);
+        }
     }
 
     fn enter(&mut self, depth: usize, text: &'a str, line: u32) {
@@ -195,27 +214,13 @@ impl<'a> TaskReader<'a> {
         let line = &self.outline.lines[at];
         let labels = Labels::of(behind);
         let said = words::read(checkbox.text, labels.rest, checkbox.mark.is_ticked());
-        let boxes: Vec<usize> = body.clone().filter(|at| self.outline.checkbox(*at).is_some()).collect();
-        let parts: Vec<_> = boxes
-            .iter()
-            .filter_map(|at| Some(part(self.outline.checkbox(*at)?, self.outline.lines[*at].number)))
-            .collect();
-        let below = claim_of(&parts);
-        let (claim, wording) = match (said.is_skipped, checkbox.mark.is_ticked()) {
-            (true, _) => (Claim::Skipped, None),
-            (false, true) if matches!(below, Claim::Open | Claim::Begun) && !parts.is_empty() => {
-                (Claim::Done, Some(Wording::SaysOpen("boxes below it are open".to_owned())))
-            }
-            (false, true) => (Claim::Done, said.wording),
-            (false, false) if below == Claim::Done => {
-                (Claim::Open, Some(Wording::SaysDone("all boxes below it are ticked".to_owned())))
-            }
-            (false, false) if below == Claim::Begun => (Claim::Begun, said.wording),
-            (false, false) if says_done(checkbox.mark.text) => {
-                (Claim::Open, Some(Wording::SaysDone(format!("[{}]", checkbox.mark.text))))
-            }
-            (false, false) => (Claim::Open, said.wording),
+        let boxes = || {
+            let found = body.clone().filter_map(|at| Some((&self.outline.lines[at], self.outline.checkbox(at)?)));
+            found.collect::<Vec<_>>()
         };
+        let parts: Vec<Part> = boxes().into_iter().map(|(line, checkbox)| part(checkbox, line.number)).collect();
+        let below = boxes().into_iter().map(|(line, checkbox)| listed_box(line, checkbox)).collect();
+        let (claim, wording) = claim_with_box(checkbox.mark.text, &parts, said);
         self.odd_mark(checkbox, line.number);
         let text = text_of(self.outline, at..body.end);
         let files = TaskFiles { named: self.named(labels.rest, body.clone()), ..TaskFiles::default() };
@@ -228,6 +233,7 @@ impl<'a> TaskReader<'a> {
             is_parallel: labels.is_parallel,
             parts,
             boxes: vec![listed_box(line, checkbox)],
+            below,
             files,
             words: wording.into_iter().collect(),
             ..ListedTask::default()
@@ -239,7 +245,7 @@ impl<'a> TaskReader<'a> {
         let line = &self.outline.lines[at];
         let labels = Labels::of(behind);
         let said = words::read(behind, labels.rest, false);
-        let (mut parts, mut boxes) = (Vec::new(), Vec::new());
+        let (mut parts, mut boxes, mut below) = (Vec::new(), Vec::new(), Vec::new());
         for at in section.clone() {
             let (line, Some(checkbox)) = (&self.outline.lines[at], self.outline.checkbox(at)) else { continue };
             self.odd_mark(checkbox, line.number);
@@ -251,8 +257,25 @@ impl<'a> TaskReader<'a> {
             }
             parts.push(part);
         }
-        let claim = if said.is_skipped { Claim::Skipped } else { claim_of(&parts) };
-        let wording = said.wording.filter(|_| claim != Claim::Done);
+        let own = heading_box(line);
+        let status = section.clone().filter(|at| self.outline.lines[*at].is_read());
+        let status = status.filter_map(|at| words::status(self.outline.lines[at].text)).next();
+        let (claim, wording) = match (&own, status) {
+            (Some(own), _) => {
+                below = std::mem::replace(&mut boxes, vec![own.clone()]);
+                claim_with_box(&own.mark, &parts, words::read(behind, labels.rest, own.is_ticked()))
+            }
+            _ if said.is_skipped => (Claim::Skipped, None),
+            // Without any box, nothing else says it.
+            (None, Some(Wording::SaysDone(_))) if parts.is_empty() => (Claim::Done, None),
+            (None, Some(status)) => match (claim_of(&parts), status) {
+                (Claim::Done, status @ Wording::SaysOpen(_)) => (Claim::Done, Some(status)),
+                (claim @ (Claim::Open | Claim::Begun), status @ Wording::SaysDone(_)) => (claim, Some(status)),
+                (claim, _) => (claim, said.wording),
+            },
+            (None, None) => (claim_of(&parts), said.wording),
+        };
+        let wording = wording.filter(|word| claim != Claim::Done || matches!(word, Wording::SaysOpen(_)));
         let files = self.declared(labels.rest, section.clone());
         let task = ListedTask {
             title: title(labels.rest),
@@ -263,6 +286,7 @@ impl<'a> TaskReader<'a> {
             waits_for: self.declared_waits(section),
             parts,
             boxes,
+            below,
             files: TaskFiles { named: files, ..TaskFiles::default() },
             words: wording.into_iter().collect(),
             ..ListedTask::default()
@@ -275,6 +299,10 @@ impl<'a> TaskReader<'a> {
         let key = id.to_lowercase();
         if let Some(first) = self.first.get(&key).copied() {
             let known = &mut self.list.tasks[first];
+            if known.boxes.is_empty() != task.boxes.is_empty() {
+                join(known, task);
+                return;
+            }
             let (one, other) = (letters_and_digits(&known.title), letters_and_digits(&task.title));
             if one == other || one.is_empty() || other.is_empty() || one.starts_with(&other) || other.starts_with(&one)
             {
@@ -370,6 +398,49 @@ impl<'a> TaskReader<'a> {
     }
 }
 
+/// Returns what a task with a box of its own says: its mark, and the boxes below it.
+fn claim_with_box(mark: &str, parts: &[Part], said: words::LineWords) -> (Claim, Option<Wording>) {
+    let below = claim_of(parts);
+    match (said.is_skipped, mark.eq_ignore_ascii_case("x")) {
+        (true, _) => (Claim::Skipped, None),
+        (false, true) if matches!(below, Claim::Open | Claim::Begun) && !parts.is_empty() => {
+            (Claim::Done, Some(Wording::SaysOpen("boxes below it are open".to_owned())))
+        }
+        (false, true) => (Claim::Done, said.wording),
+        (false, false) if below == Claim::Done => {
+            (Claim::Open, Some(Wording::SaysDone("all boxes below it are ticked".to_owned())))
+        }
+        (false, false) if below == Claim::Begun => (Claim::Begun, said.wording),
+        (false, false) if says_done(mark) => (Claim::Open, Some(Wording::SaysDone(format!("[{mark}]")))),
+        (false, false) => (Claim::Open, said.wording),
+    }
+}
+
+/// Joins the two places of a task, of which one has its box and the other its description.
+fn join(known: &mut ListedTask, other: ListedTask) {
+    let (with_box, described) =
+        if known.boxes.is_empty() { (other, std::mem::take(known)) } else { (std::mem::take(known), other) };
+    let (id, group) =
+        if with_box.id.is_empty() { (described.id, described.group) } else { (with_box.id, with_box.group) };
+    let words = match described.claim {
+        Claim::Done if with_box.claim == Claim::Open => {
+            vec![Wording::SaysDone("the status of its description".to_owned())]
+        }
+        Claim::Open | Claim::Begun | Claim::Skipped | Claim::Done => described.words,
+    };
+    let files = if described.files == TaskFiles::default() { with_box.files } else { described.files };
+    *known = ListedTask {
+        id,
+        group,
+        title: if with_box.title.is_empty() { described.title } else { with_box.title },
+        text: described.text,
+        files,
+        waits_for: with_box.waits_for.into_iter().chain(described.waits_for).collect(),
+        words: with_box.words.into_iter().chain(words).collect(),
+        ..with_box
+    };
+}
+
 /// The labels between the id of a task and its text.
 struct Labels<'a> {
     is_parallel: bool,
@@ -387,12 +458,21 @@ impl<'a> Labels<'a> {
             let name = label.trim().to_uppercase();
             let is_story =
                 name.strip_prefix("US").is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()));
-            if name != "P" && !is_story && name != "STORY" {
+            // The box in a heading.
+            let is_mark = name.is_empty() || name == "X";
+            if name != "P" && !is_story && name != "STORY" && !is_mark {
                 break;
             }
             labels.is_parallel |= name == "P";
             labels.has_story |= is_story;
             labels.rest = rest.trim_start_matches(is_between);
+        }
+        // The mark before a name in code belongs to it: `T002 — `src/a.ts``.
+        if labels.rest.matches('`').count() % 2 == 1
+            && let Some(before) =
+                behind.len().checked_sub(labels.rest.len() + 1).filter(|at| behind.as_bytes()[*at] == b'`')
+        {
+            labels.rest = &behind[before..];
         }
         // In headings the label often stands at the end.
         if let Some(rest) = labels.rest.trim_end().strip_suffix("[P]") {
@@ -415,10 +495,25 @@ fn ids_of(text: &str) -> Option<(String, &str)> {
     ids::speckit(skipped.unwrap_or(text))
 }
 
+/// The marks of boxes in headings.
+const HEADING_MARKS: [&str; 3] = ["[x]", "[X]", "[ ]"];
+
+/// Returns the box in the heading of a task, before or behind its id: `[x] T001 Title`, `T001 - [x] Title`.
+fn heading_box(line: &OutlineLine<'_>) -> Option<ListedBox> {
+    let (at, mark) = HEADING_MARKS.iter().filter_map(|mark| Some((line.text.find(mark)?, *mark))).min()?;
+    let before = &line.text[..at];
+    let is_plain = |text: &str| !text.contains(char::is_alphanumeric);
+    let is_behind = || ids::speckit(before.trim_start_matches('#')).is_some_and(|(_, rest)| is_plain(rest));
+    let span = line.start + at + 1..line.start + at + 2;
+    let mark = mark.trim_matches(['[', ']']).trim().to_owned();
+    (is_plain(before) || is_behind()).then_some(ListedBox { line: line.number, span, mark })
+}
+
 /// Returns the id of a task from a heading, with the text behind it. `T001-T005` is a range, not a task.
 fn heading_id<'a>(outline: &Outline<'a>, at: usize) -> Option<(String, &'a str)> {
     let heading = outline.heading(at).filter(|heading| heading.depth > 1)?;
-    let (id, behind) = ids::speckit(heading.text)?;
+    let text = HEADING_MARKS.iter().find_map(|mark| heading.text.strip_prefix(mark)).unwrap_or(heading.text);
+    let (id, behind) = ids::speckit(text)?;
     let is_range = id.split_once(['-', '.']).is_some_and(|(_, last)| last.starts_with(['T', 't']));
     let is_range = is_range
         || behind
@@ -434,109 +529,4 @@ fn label(line: &str) -> Option<&str> {
     let line = line.trim().trim_start_matches(['-', '*', '+', ' ', '_']);
     let (name, files) = line.split_once([':', '：'])?;
     (name.len() <= 40 && FILE_LABELS.contains(&letters_and_digits(name).as_str())).then_some(files)
-}
-
-/// Returns the ids that a text says it waits for: `(depends on T012, T013)`, `after T010-T012`.
-fn waits_for(text: &str) -> Vec<String> {
-    const PHRASES: [&str; 9] = [
-        "depends on",
-        "depend on",
-        "dependencies",
-        "depends",
-        "blocked by",
-        "after",
-        "requires",
-        "needs",
-        "prerequisites",
-    ];
-    let lower = text.to_lowercase();
-    if lower.len() != text.len() {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    for phrase in PHRASES {
-        for (at, _) in lower.match_indices(phrase) {
-            ids_in_list(&text[at + phrase.len()..], &mut found);
-        }
-    }
-    found.dedup();
-    found
-}
-
-/// Reads the ids that a text begins with, separated by commas, dashes and words such as `and`.
-fn ids_in_list(text: &str, found: &mut Vec<String>) {
-    let mut rest = text;
-    let mut is_range = false;
-    loop {
-        rest = rest.trim_start_matches(|c: char| {
-            c.is_whitespace() || matches!(c, ':' | ',' | '*' | '`' | '(' | '[' | '&' | '+' | '/')
-        });
-        if let Some(behind) = ["and ", "through ", "to "].iter().find_map(|word| rest.strip_prefix(word)) {
-            is_range |= !rest.starts_with("and");
-            rest = behind;
-            continue;
-        }
-        if let Some(behind) = rest.strip_prefix(['-', '–', '—']).filter(|_| !found.is_empty()) {
-            is_range = true;
-            rest = behind;
-            continue;
-        }
-        if !rest.starts_with(['T', 't']) {
-            return;
-        }
-        let Some((id, behind)) = ids::speckit(rest) else { return };
-        // `T012-T014` may be read as one id with a suffix.
-        match id.split_once('-').filter(|(first, last)| ids::speckit(first).is_some() && is_end_of_range(last)) {
-            Some((first, last)) => {
-                found.push(first.to_owned());
-                range(last, found);
-            }
-            None if std::mem::take(&mut is_range) => range(&id, found),
-            None => found.push(id),
-        }
-        rest = behind.trim_start_matches([')', ']', '`', '*']);
-    }
-}
-
-fn is_end_of_range(text: &str) -> bool {
-    let digits = text.trim_start_matches(['T', 't']);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Adds the ids behind the last one up to `end`.
-fn range(end: &str, found: &mut Vec<String>) {
-    const LIMIT: u32 = 200;
-    let number = |id: &str| id.trim_start_matches(['T', 't']).parse::<u32>().ok();
-    let Some((from, to)) = found.last().and_then(|last| number(last)).zip(number(end)) else { return };
-    if from < to && to - from <= LIMIT {
-        found.extend((from + 1..=to).map(|number| format!("T{number:03}")));
-    }
-}
-
-/// Returns which user stories wait for which others, by number, where the list says so in words: `User Story 2 ... depends on US1`.
-fn story_waits(outline: &Outline<'_>) -> Vec<(u32, u32)> {
-    let mut found = Vec::new();
-    let lines = outline.lines.iter().filter(|line| line.is_read());
-    for line in lines {
-        let text = line.text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        let Some(subject) = stories_in(&text).first().copied().filter(|_| text.starts_with("us")) else { continue };
-        let Some((_, behind)) = text.split_once("depends on").or_else(|| text.split_once("depend on")) else {
-            continue;
-        };
-        let sentence = behind.split(['.', ';']).next().unwrap_or_default();
-        found.extend(stories_in(sentence).into_iter().filter(|on| *on != subject).map(|on| (subject, on)));
-    }
-    found
-}
-
-/// Returns the numbers of the user stories that a text in lower case names: `user story 2`, `us2`.
-fn stories_in(text: &str) -> Vec<u32> {
-    let mut found = Vec::new();
-    for (at, word) in ["user story ", "user stories ", "us"].iter().flat_map(|word| text.match_indices(word)) {
-        let is_start = !text[..at].ends_with(char::is_alphanumeric);
-        let digits: String = text[at + word.len()..].chars().take_while(char::is_ascii_digit).take(4).collect();
-        found.extend(digits.parse::<u32>().ok().filter(|_| is_start).map(|number| (at, number)));
-    }
-    found.sort_unstable();
-    found.into_iter().map(|(_, number)| number).collect()
 }

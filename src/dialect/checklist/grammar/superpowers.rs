@@ -69,6 +69,8 @@ pub(in crate::dialect::checklist) fn read(outline: &Outline<'_>) -> TaskList {
         }
         let said = words::read(task.text, task.text, false);
         let claim = if said.is_skipped { Claim::Skipped } else { claim_of(&parts) };
+        let status = section.clone().filter(|at| outline.lines[*at].is_read());
+        let status = status.filter_map(|at| words::status(outline.lines[at].text)).next();
         list.tasks.push(ListedTask {
             id,
             title: title(task.text),
@@ -78,8 +80,8 @@ pub(in crate::dialect::checklist) fn read(outline: &Outline<'_>) -> TaskList {
             parts,
             boxes,
             files: files(outline, section),
-            words: said
-                .wording
+            words: status
+                .or(said.wording)
                 .filter(|word| claim != Claim::Done && matches!(word, Wording::SaysDone(_)))
                 .into_iter()
                 .collect(),
