@@ -1,6 +1,7 @@
 //! Every seed and every finding, replayed through the functions of the fuzzers.
 #![expect(clippy::disallowed_methods, reason = "seeds and findings are files of the repository")]
 
+mod damaged_plans;
 mod seeds;
 
 use std::fs;

@@ -1,4 +1,5 @@
 //! Plans of public projects with their right answers, where they are beside the repository; otherwise left out, with a line that says so.
+//! `src/fuzz/tests/damaged_plans.rs` damages them.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -127,17 +128,47 @@ fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Returns the plans of GSD whose work a history has: a commit names them and touches more than `.planning`.
-fn worked_on(sandbox: &Sandbox, commit: &str) -> Vec<String> {
-    let log = git(sandbox, &["log", "--format=%x00%s", "--name-only", commit]);
+/// Returns the steps whose work a history has since their state was added: a commit names them and touches more than the state.
+fn worked_on(sandbox: &Sandbox, system: &str, run: &str, commit: &str) -> Vec<String> {
+    let state = if system == "gsd" { ".planning" } else { run.rsplit_once('/').map_or(run, |(folder, _)| folder) };
+    let added = git(sandbox, &["log", "--diff-filter=A", "--format=%H", commit, "--", run]);
+    let from = added.lines().last().filter(|_| system != "gsd").map(|added| format!("{added}..{commit}"));
+    let log = git(sandbox, &["log", "--format=%x00%s", "--name-only", from.as_deref().unwrap_or(commit)]);
     let mut found = Vec::new();
     for entry in log.split('\0').skip(1) {
         let (subject, files) = entry.split_once('\n').unwrap_or((entry, ""));
-        let is_work = files.lines().any(|file| !file.is_empty() && !file.starts_with(".planning/"));
-        let scope = subject.split_once('(').and_then(|(_, rest)| Some(rest.split_once("):")?.0));
-        found.extend(scope.filter(|_| is_work).map(str::to_owned));
+        let is_work = files.lines().any(|file| !file.is_empty() && !file.starts_with(&format!("{state}/")));
+        found.extend(named_by(system, subject).into_iter().filter(|_| is_work));
     }
     found
+}
+
+/// Returns the steps that the subject of a commit names, in the words of each system.
+fn named_by(system: &str, subject: &str) -> Vec<String> {
+    let lower = subject.to_lowercase();
+    let number = |text: &str| text.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect::<String>();
+    let after = |noun: &str| -> Vec<String> {
+        let found = lower.match_indices(noun).map(|(at, _)| number(&lower[at + noun.len()..]));
+        found.map(|id| id.trim_end_matches('.').to_owned()).filter(|id| !id.is_empty()).collect()
+    };
+    match system {
+        "gsd" => {
+            let scope = subject.split_once('(').and_then(|(_, rest)| Some(rest.split_once("):")?.0));
+            scope.map(str::to_owned).into_iter().collect()
+        }
+        "speckit" => {
+            let words = subject.split(|c: char| !c.is_ascii_alphanumeric());
+            let is_id =
+                |word: &&str| word.len() == 4 && word.starts_with('T') && word[1..].bytes().all(|b| b.is_ascii_digit());
+            words.filter(is_id).map(str::to_owned).collect()
+        }
+        "taskmaster" => after("task "),
+        "superpowers" => after("task ").into_iter().map(|id| format!("task-{id}")).collect(),
+        "bmad" => {
+            ["story ", "story-"].iter().flat_map(|noun| after(noun)).map(|id| id.replace('.', "-") + "-").collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Tells whether the state itself says that a step is done; `None` for systems that say it in several ways.
@@ -165,10 +196,12 @@ fn wrong_at(sandbox: &Sandbox, system: &str, run: &str, commit: &str) -> Option<
     let data = output.json()["data"].clone();
     data.get("verdict")?;
     let mut wrong = Vec::new();
-    let worked_on = if system == "gsd" { worked_on(sandbox, commit) } else { Vec::new() };
+    let worked_on = worked_on(sandbox, system, run, commit);
+    let is_worked_on =
+        |id: &str| worked_on.iter().any(|done| done == id || (done.ends_with('-') && id.starts_with(done.as_str())));
     for next in data["next"].as_array().into_iter().flatten() {
         let id = next["step"].as_str().unwrap_or_default().to_owned();
-        let begins_again = next["action"] == "run" && worked_on.contains(&id);
+        let begins_again = next["action"] == "run" && is_worked_on(&id);
         wrong.extend(begins_again.then(|| format!("{id} would begin again")));
     }
     let completed = data["steps"]["completed"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -202,105 +235,4 @@ fn no_commit_of_a_real_history_repeats_work_or_calls_a_step_done_before_its_reco
         }
     }
     assert!(failures.is_empty() && looked_at > 20, "{looked_at} commits: {}", failures.join("\n"));
-}
-
-/// Where files of real plans are damaged.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Places {
-    /// At so many places of each file at the top of the state.
-    Some(usize),
-    /// At every tenth byte and every line of every file.
-    Every,
-}
-
-impl Places {
-    fn asked_for() -> Self {
-        match std::env::var("PITON_PLANS").as_deref() {
-            Ok("every") => Self::Every,
-            Ok("all") => Self::Some(60),
-            Ok(_) | Err(_) => Self::Some(3),
-        }
-    }
-
-    /// Returns the places among so many bytes or lines.
-    fn among(self, total: usize, step: usize) -> Vec<usize> {
-        match self {
-            Self::Some(count) => (0..count).map(|at| total * at / count).collect(),
-            Self::Every => (0..total).step_by(step).collect(),
-        }
-    }
-}
-
-/// Returns the files of the state that a case is about: the one that is planned, and for a folder those at its top, or all of them.
-fn state_files(sandbox: &Sandbox, run: &str, places: Places) -> Vec<String> {
-    let files = git(sandbox, &["ls-files", "--", run]);
-    let depth = run.matches('/').count() + 1;
-    let is_asked = |file: &&str| places == Places::Every || *file == run || file.matches('/').count() == depth;
-    files.lines().filter(is_asked).map(str::to_owned).collect()
-}
-
-/// Returns versions of a text that are cut off, lack a line or have conflict markers.
-fn damaged(text: &str, places: Places) -> impl Iterator<Item = (String, String)> {
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let cuts = places.among(text.len(), 10).into_iter().map(|place| {
-        let end = (0..=place).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
-        (format!("cut at {end}"), text[..end].to_owned())
-    });
-    let at_lines = places.among(lines.len(), 1).into_iter().flat_map(move |line| {
-        let (before, behind) = lines.split_at(line);
-        let (before, rest) = (before.concat(), behind.iter().skip(1).copied().collect::<String>());
-        let markers = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n";
-        [
-            (format!("without line {}", line + 1), format!("{before}{rest}")),
-            (format!("conflict at line {}", line + 1), format!("{before}{markers}{}", behind.concat())),
-        ]
-    });
-    cuts.chain(at_lines)
-}
-
-#[test]
-fn damaged_files_of_real_plans_say_nothing_wrong() {
-    let Some(samples) = samples() else { return };
-    let places = Places::asked_for();
-    let answers: Value = serde_json::from_str(&read(&samples.join("answers.json"))).unwrap();
-    let mut failures = Vec::new();
-    for case in answers["cases"].as_array().unwrap() {
-        let Some(run) = case["run"].as_str().filter(|run| run.contains(['/', '.'])) else { continue };
-        let sandbox = Sandbox::new();
-        let root = sandbox.root();
-        let archive = samples.join(format!("{}.tar.gz", case["repo"].as_str().unwrap().replace('/', "+")));
-        let tar = Command::new("tar").args(["-xzf", archive.as_str(), "-C", root.as_str()]).status().unwrap();
-        assert!(tar.success(), "{archive}");
-        git(&sandbox, &["checkout", "-qf", "main"]);
-        let completed = |output: &crate::support::Output| -> Vec<String> {
-            serde_json::from_value(output.json()["data"]["steps"]["completed"].clone()).unwrap_or_default()
-        };
-        let plan = || sandbox.piton(["plan", run, "--steps"]).run();
-        let whole = plan();
-        let done = completed(&whole);
-        // A cut may leave a shorter id of a finished step, and without a line the ids that are made of places move.
-        let is_known =
-            |id: &String| done.iter().any(|one| one.starts_with(id.as_str()) || id.starts_with(one.as_str()));
-        for file in state_files(&sandbox, run, places) {
-            let text = sandbox.read(&file);
-            for (what, text) in damaged(&text, places) {
-                sandbox.file(&file, &text);
-                let output = plan();
-                let name = format!("{} {file} {what}", case["id"]);
-                if ![0, 3, 4, 9].contains(&output.code) {
-                    failures.push(format!("{name}: exit {}", output.code));
-                }
-                let wrong: Vec<String> = completed(&output).into_iter().filter(|id| !is_known(id)).collect();
-                if !wrong.is_empty() {
-                    failures.push(format!("{name}: {wrong:?} are done"));
-                }
-                let is_whole = whole.at("/data/verdict") == "complete";
-                if !is_whole && !what.starts_with("cut") && output.json()["data"]["verdict"] == "complete" {
-                    failures.push(format!("{name}: complete"));
-                }
-            }
-            git(&sandbox, &["checkout", "-qf", "main", "--", &file]);
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
