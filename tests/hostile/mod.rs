@@ -4,6 +4,7 @@
 //! `SECURITY.md` names the test behind each of its guarantees; `threats.rs` compares the two.
 
 mod git;
+mod guests;
 mod links;
 mod names;
 mod owner;
