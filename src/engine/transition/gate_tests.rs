@@ -341,3 +341,19 @@ fn a_gate_without_a_record_is_approved_and_a_finding_of_another_kind_changes_not
         assert_eq!(word(&admit(&run, &Evidence::default(), &[finding], change, FREE)), expected, "{code}");
     }
 }
+
+#[test]
+fn only_what_state_and_evidence_call_done_is_amended() {
+    let said = || Outcome { summary: Some("more".to_owned()), ..outcome("B", Status::Completed) };
+    for (effective, status, expected) in [
+        (Done, Status::Completed, true),
+        (Done, Status::InProgress, false),
+        (EffectiveStatus::Invalid, Status::Completed, false),
+        (Failed, Status::Failed, false),
+    ] {
+        let run = line_of(&[("A", Status::Completed), ("B", status)]);
+        let kind = admitted(&run, &[Done, effective], ChangeKind::Finish(Box::new(said())), FREE);
+        let ChangeKind::Finish(found) = kind else { panic!("{kind:?}") };
+        assert_eq!(found.amends, expected, "{effective:?} {status}");
+    }
+}
