@@ -294,7 +294,7 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
     let findings: Vec<String> = findings.collect();
     let mut outcome = Outcome {
         summary: produced.summary.as_deref().map(|text| masks.hide(text)),
-        agent: agent_of(step),
+        agent: step.agent().map(str::to_owned),
         verdict,
         status,
         ..Outcome::completed(step.id.clone())
@@ -324,8 +324,12 @@ fn failed(
     let claude = std::mem::take(&mut executor.work);
     let facts = Facts { retryable, exit_code, retry, claude, ..Facts::default() };
     let error = Some(executor.context.masks.hide(&failure.message));
-    let outcome =
-        Outcome { status: Status::Failed, error, agent: agent_of(step), ..Outcome::completed(step.id.clone()) };
+    let outcome = Outcome {
+        status: Status::Failed,
+        error,
+        agent: step.agent().map(str::to_owned),
+        ..Outcome::completed(step.id.clone())
+    };
     ended(executor, step, outcome, facts)
 }
 
@@ -336,16 +340,4 @@ fn ended(executor: &StepExecutor<'_>, step: &Step, outcome: Outcome, facts: Fact
         return ledger.record_report(outcome, facts);
     }
     ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, false)
-}
-
-fn agent_of(step: &Step) -> Option<String> {
-    match &step.command {
-        Command::Agent(work) => work.agent.clone(),
-        Command::Gate(_)
-        | Command::Shell(_)
-        | Command::Claude(_)
-        | Command::Foreach(_)
-        | Command::WriteFile(_)
-        | Command::Validate(_) => None,
-    }
 }

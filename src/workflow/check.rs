@@ -153,16 +153,7 @@ fn reviews(steps: &[Step], index: &BTreeMap<&str, usize>, problems: &mut Problem
 
 /// Checks that a gate is approved by a person and contains no work.
 fn gates(steps: &[Step], problems: &mut Problems<'_>) {
-    let agent_of = |step: &Step| match &step.command {
-        Command::Agent(work) => work.agent.clone(),
-        Command::Gate(_)
-        | Command::Shell(_)
-        | Command::Claude(_)
-        | Command::Foreach(_)
-        | Command::WriteFile(_)
-        | Command::Validate(_) => None,
-    };
-    let agents: BTreeMap<String, &Step> = steps.iter().filter_map(|step| Some((agent_of(step)?, step))).collect();
+    let agents: BTreeMap<&str, &Step> = steps.iter().filter_map(|step| Some((step.agent()?, step))).collect();
     for (at, step) in steps.iter().enumerate() {
         if let (Some(_), false) = (step.parts.first(), matches!(step.command, Command::Agent(_) | Command::Gate(_))) {
             let message = format!("parts are for an agent, and this is a `{}` step", step.kind_name());
@@ -174,7 +165,7 @@ fn gates(steps: &[Step], problems: &mut Problems<'_>) {
             let message = format!("the gate `{id}` must be approved by a person, and `{agent}` is an agent");
             problems.add(*place, message, "remove `agent`, or remove `gate` if an agent reviews (`reviews`)");
         }
-        if let Some((agent, of)) = gate.text.as_ref().and_then(|text| agents.get_key_value(text)) {
+        if let Some((agent, of)) = gate.text.as_ref().and_then(|text| agents.get_key_value(text.as_str())) {
             let of = &of.id;
             let message = format!("the gate `{id}` must be approved by a person, and `{agent}` is the agent of `{of}`");
             problems.add(gate.place, message, "name a person, or write `gate: true`");

@@ -34,6 +34,19 @@ impl Step {
             || self.inside().into_iter().flatten().any(Self::needs_claude)
     }
 
+    /// Returns the agent that it is for, if it names one.
+    pub(crate) fn agent(&self) -> Option<&str> {
+        match &self.command {
+            Command::Agent(work) => work.agent.as_deref(),
+            Command::Gate(_)
+            | Command::Shell(_)
+            | Command::Claude(_)
+            | Command::Foreach(_)
+            | Command::WriteFile(_)
+            | Command::Validate(_) => None,
+        }
+    }
+
     /// Tells whether it, or a step inside of it, is work for an agent.
     pub(crate) fn has_agent(&self) -> bool {
         matches!(self.command, Command::Agent(_)) || self.inside().into_iter().flatten().any(Self::has_agent)
