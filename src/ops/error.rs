@@ -41,7 +41,7 @@ pub(crate) enum OpError {
     NoRun { searched: String, findings: Vec<Finding> },
     /// No session of the runner.
     #[error("No sessions found.")]
-    NoSession { searched: String, findings: Vec<Finding> },
+    NoSession { searched: String, in_git: bool, findings: Vec<Finding> },
     /// No run by that name.
     #[error("no run `{wanted}` in {searched}{}", did_you_mean(near))]
     UnknownRun { wanted: String, searched: String, known: Vec<String>, near: Vec<RunChoice> },
@@ -198,8 +198,9 @@ impl OpError {
             Self::NoRun { searched, .. } => {
                 vec![format!("searched {searched}"), "to look elsewhere: `piton --project DIR list`".to_owned()]
             }
-            Self::NoSession { searched, .. } => {
-                vec![format!("searched {searched}"), "to start one: `piton run FILE`".to_owned()]
+            Self::NoSession { searched, in_git, .. } => {
+                let in_place = if *in_git { "" } else { " --no-worktree" };
+                vec![format!("searched {searched}"), format!("to start one: `piton run FILE{in_place}`")]
             }
             Self::UnknownRun { near, .. } if !near.is_empty() => Vec::new(),
             Self::UnknownRun { known, .. } if known.is_empty() => {

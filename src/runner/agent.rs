@@ -27,7 +27,8 @@ impl StepExecutor<'_> {
         let agent = work.agent.as_deref().filter(|agent| super::files::is_agent_defined(&self.folder, agent));
         // Where it is found again after a compaction.
         let id = self.id_of(step);
-        let path = self.context.ledger().write_brief(&id, &prompt).map_err(|error| refused(error.to_string()))?;
+        let kept = self.context.masks.hide(&prompt);
+        let path = self.context.ledger().write_brief(&id, &kept).map_err(|error| refused(error.to_string()))?;
         let was = std::mem::replace(&mut self.keeps_stdout, true);
         let prompt = Prompt { text: &prompt, agent };
         let done = self.ask_claude(step, prompt, &work.options, &[store::brief_variable(&path)]);
@@ -71,26 +72,19 @@ impl StepExecutor<'_> {
         let ledger = self.context.ledger();
         let run = ledger.run();
         let top = run.step(&brief.step).ok_or_else(|| refused("the run has no such step".to_owned()))?;
-        let context = match &self.item {
-            None => Context {
-                instructions: instructions.join("\n"),
-                report: engine::agent_contract(top),
-                ..brief.as_ref().clone()
-            },
-            Some(_) => {
-                let id = self.id_of(step);
-                let report = engine::agent_contract(&model::Step { id: id.clone(), ..top.clone() });
-                Context {
-                    title: step.given_title().map_or_else(|| id.to_string(), str::to_owned),
-                    step: id,
-                    agent: work.agent.clone(),
-                    instructions: instructions.join("\n"),
-                    report,
-                    agent_context: Value::Null,
-                    ..brief.as_ref().clone()
-                }
-            }
+        let mut context = Context {
+            instructions: instructions.join("\n"),
+            report: engine::agent_contract(top),
+            // The plan cannot fill in what only a running step knows.
+            open_questions: Vec::new(),
+            ..brief.as_ref().clone()
         };
+        if self.item.is_some() {
+            let id = self.id_of(step);
+            context.report = engine::agent_contract(&model::Step { id: id.clone(), ..top.clone() });
+            context.title = step.given_title().map_or_else(|| id.to_string(), str::to_owned);
+            (context.step, context.agent, context.agent_context) = (id, work.agent.clone(), Value::Null);
+        }
         let brief = self.context.console.brief(&context);
         Ok(format!("Do step {} of the run {}. This is its brief:\n\n{brief}", context.step, run.id))
     }

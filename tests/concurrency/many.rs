@@ -409,7 +409,9 @@ fn six_runs() -> Sandbox {
         .expect("a file of the sandbox");
     sandbox.file("w.yml", "- id: one\n  shell: \"true\"\n- id: two\n  shell: exit 1\n");
     sandbox.file("flow.yaml", "steps:\n- {id: draft, agent: writer}\n- {id: ship, agent: shipper}\n");
-    for (words, code) in [(&["run", "w.yml"][..], 7), (&["start", "flow.yaml", "--feature", "flow"], 0)] {
+    for (words, code) in
+        [(&["run", "w.yml", "--no-worktree"][..], 7), (&["start", "flow.yaml", "--feature", "flow"], 0)]
+    {
         let program = sandbox.piton(words.iter().copied()).real_clock();
         program.env("PITON_HOME", home(&sandbox).as_str()).run().expect_code(code);
     }

@@ -225,7 +225,7 @@ const RUN: Story = Story {
     name: "run (two steps)",
     project: workflow,
     before: &[],
-    command: &["run", "w.yml"],
+    command: &["run", "w.yml", "--no-worktree"],
     then: &["resume", "--yes"],
     shape: Shape::Journal,
 };
@@ -244,7 +244,7 @@ fn a_record_in_a_journal() {
         project: || {
             let sandbox = Sandbox::in_memory();
             sandbox.file("w.yml", &WORKFLOW.replace("id: two\n  shell: \"true\"", "id: two\n  shell: exit 1"));
-            sandbox.piton(["run", "w.yml"]).run().expect_code(7);
+            sandbox.piton(["run", "w.yml", "--no-worktree"]).run().expect_code(7);
             sandbox
         },
         before: &[],

@@ -68,7 +68,7 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError>
     }
     if sessions.is_empty() {
         let searched = ctx.home.root().to_string();
-        return Err(OpError::NoSession { searched, findings });
+        return Err(OpError::NoSession { searched, in_git: ctx.project.git.is_some(), findings });
     }
     sessions.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| b.id.cmp(&a.id)));
     Ok(Report { findings, ..Report::ok(SessionList { sessions }) })
@@ -162,7 +162,7 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
     let searched = ctx.home.root().to_string();
     let Some(id) = id else {
         found.sort_by(|a, b| a.candidate.name.cmp(&b.candidate.name));
-        return found.pop().ok_or(OpError::NoSession { searched, findings });
+        return found.pop().ok_or(OpError::NoSession { searched, in_git: ctx.project.git.is_some(), findings });
     };
     if let Some(exact) = found.iter().position(|location| location.candidate.name == id) {
         return Ok(found.swap_remove(exact));

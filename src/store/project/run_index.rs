@@ -29,6 +29,8 @@ const ID_LIMIT: usize = 100;
 const DIGEST: usize = 32;
 /// Bytes of an entry.
 const ENTRY_LIMIT: u64 = 16 << 10;
+/// Bytes of a header.
+const HEADER_LIMIT: u64 = 1 << 20;
 
 /// The index, in the state folder of this user.
 #[derive(Clone, Debug)]
@@ -128,7 +130,7 @@ fn homes_in(entry: &Utf8Path) -> Vec<Utf8PathBuf> {
 /// Tells whether the records of this run are in a home.
 fn has_run(home: &Utf8Path, id: &str, header: &[u8]) -> bool {
     let path = home.join(RUNS).join(id).join(HEADER);
-    platform::read_data_file(path.as_std_path(), ENTRY_LIMIT).is_ok_and(|bytes| bytes.as_deref() == Some(header))
+    platform::read_data_file(path.as_std_path(), HEADER_LIMIT).is_ok_and(|bytes| bytes.as_deref() == Some(header))
 }
 
 /// Tells whether a name is valid as a session id: no path, and no command line option.

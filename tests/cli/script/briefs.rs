@@ -187,3 +187,20 @@ fn an_agent_does_nothing_that_depends_on_a_skipped_command() {
     assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/next/1")), (json!("end"), json!(null)), "{plan}");
     assert_eq!(plan.at("/data/steps/skipped"), json!(["look", "mend", "test"]), "{plan}");
 }
+
+/// The agent is told a secret that its instructions name; nothing that is kept has it.
+#[test]
+fn a_secret_in_the_instructions_of_an_agent_is_in_no_file() {
+    let stage = stage("secrets: {T: MYSEC}\nsteps: [{id: draft, agent: writer, instructions: 'Use ${T}.'}]\n");
+    let tmp = stage.sandbox.top().join("tmp");
+    stage.outside("do", &format!("cat \"$PITON_BRIEF\" > {tmp}/kept"));
+    let output = stage.piton(["run", "w.yml"]).env("MYSEC", "hunter2unique").run().expect_code(0);
+    let told = prompt(&stage, "draft");
+    assert!(told.contains("Use hunter2unique.") && !told.contains("not set"), "{told}");
+    assert!(outside(&stage, "kept").contains("Use [masked]."), "{output}");
+    let id = super::support::session_of(&output.stderr);
+    let kept = ["json", "jsonl", "log", "md"].map(|kind| crate::support::files_below(&stage.folder(&id), kind));
+    for file in kept.into_iter().flatten() {
+        assert!(!String::from_utf8_lossy(&std::fs::read(&file).unwrap()).contains("hunter2unique"), "{file}");
+    }
+}
