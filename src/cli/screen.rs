@@ -308,10 +308,10 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
         Event::Loaded { done, total } => text.line(format!("Loaded checkpoint: {done}/{total} steps completed")),
         Event::Failed { number, step, error } => {
             let id = if number.to_string() == step { String::new() } else { format!(" ({step})") };
-            text.put(Tone::Bad, format!("Step {number}{id} failed: {error}")).end()
+            text.put(Tone::Bad, ops::with_short_paths(&format!("Step {number}{id} failed: {error}"))).end()
         }
-        Event::Warning { text: warning } => text.put(Tone::Warn, warning).end(),
-        Event::Note { text: note } => text.line(note),
+        Event::Warning { text: warning } => text.put(Tone::Warn, ops::with_short_paths(warning)).end(),
+        Event::Note { text: note } => text.line(ops::with_short_paths(note)),
         _ if is_quiet => return None,
         Event::Completed { .. } | Event::ItemEnded { error: None, .. } | Event::Output { .. } | Event::End(_) => {
             return None;

@@ -173,6 +173,7 @@ pub(crate) use rollback::RollbackRequest;
 pub(crate) use rollback::rollback;
 pub(crate) use run_location::RunLocation;
 pub(crate) use run_location::short_path;
+pub(crate) use run_location::with_short_paths;
 pub(crate) use schema::SchemaFile;
 pub(crate) use schema::SchemaList;
 pub(crate) use schema::schema;

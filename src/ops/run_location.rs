@@ -88,6 +88,15 @@ pub(crate) fn short_path(path: &str) -> String {
     }
 }
 
+/// Returns a message with its paths as [`short_path`] writes them.
+pub(crate) fn with_short_paths(message: &str) -> String {
+    let folders = [(store::current_dir().ok(), ""), (store::client::user_home(), "~/")];
+    folders.into_iter().fold(message.to_owned(), |text, (folder, short)| match folder {
+        Some(folder) if folder != "/" => text.replace(&format!(" {folder}/"), &format!(" {short}")),
+        Some(_) | None => text,
+    })
+}
+
 /// Reads the header of a session in a home.
 pub(super) fn session_header(home: &Utf8Path, id: &str) -> Option<Header> {
     let header = script::candidate(id, None)?.data_dir.join(HEADER).ok()?;

@@ -222,6 +222,9 @@ fn the_worktree_is_named_once_and_by_a_short_path() {
     assert!(!output.stderr.contains(home.as_str()), "{output}");
     let resumed = run(&["resume", &id]);
     assert_eq!(resumed.stderr.matches("Its work is kept in ~/state/").count(), 1, "{resumed}");
+    stage.workflow("steps: [{shell: echo a > a; git add a; git commit -qm a}]\n");
+    let kept = stage.sandbox.piton(["run", "w.yml"]).real_clock().env("PITON_HOME", home.as_str()).run();
+    assert!(kept.stderr.contains("The worktree is kept: ~/state/") && !kept.stderr.contains(home.as_str()), "{kept}");
 }
 
 #[test]
