@@ -124,7 +124,7 @@ impl RunIndex {
 fn homes_in(entry: &Utf8Path) -> Vec<Utf8PathBuf> {
     let bytes = platform::read_data_file(entry.as_std_path(), ENTRY_LIMIT).ok().flatten().unwrap_or_default();
     let text = String::from_utf8(bytes).unwrap_or_default();
-    text.lines().map(Utf8PathBuf::from).filter(|home| home.is_absolute()).collect()
+    text.lines().map(Utf8Path::new).filter(|home| home.is_absolute()).map(resolve_links).collect()
 }
 
 /// Tells whether the records of this run are in a home.
