@@ -100,6 +100,9 @@ impl Tally {
     }
 }
 
+/// How often the reader reads at least.
+const READS: usize = 10;
+
 /// Runs the writers concurrently, each with its number, and a reader until they are done.
 fn side_by_side(writer: impl Fn(usize) + Sync, reader: impl Fn(usize) + Sync) {
     let is_over = AtomicBool::new(false);
@@ -112,15 +115,15 @@ fn side_by_side(writer: impl Fn(usize) + Sync, reader: impl Fn(usize) + Sync) {
             .collect();
         let reads = scope.spawn(|| {
             let mut reads = 0;
-            while !is_over.load(Ordering::Relaxed) {
+            // On a busy machine the writers may be done before it has read often.
+            while !is_over.load(Ordering::Relaxed) || reads < READS {
                 reader(reads);
                 reads += 1;
             }
-            reads
         });
         let results: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         is_over.store(true, Ordering::Relaxed);
-        assert!(reads.join().expect("a reader that saw whole states") > 10);
+        reads.join().expect("a reader that saw whole states");
         for result in results {
             result.expect("a writer that lost nothing");
         }
