@@ -3,15 +3,12 @@
 use camino::Utf8Path;
 
 use super::OpError;
-use crate::dialect::script;
-use crate::dialect::script::record::HEADER;
+use super::run_location::header_bytes;
 use crate::engine;
 use crate::model::Candidate;
-use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::FindingCode;
-use crate::store;
 use crate::store::RunIndex;
 
 /// Returns the finding about a run of a workflow file in this home that is a copy which no person continued yet.
@@ -32,9 +29,6 @@ pub(crate) fn trust(index: &RunIndex, home: &Utf8Path, candidate: &Candidate) ->
 }
 
 fn header(home: &Utf8Path, candidate: &Candidate) -> Option<Vec<u8>> {
-    let own = script::candidate(&candidate.name, None).filter(|_| candidate.dialect == DialectId::Script)?;
-    match store::read_file(home, &own.data_dir.join(HEADER).ok()?) {
-        Content::Bytes(bytes) => Some(bytes.to_vec()),
-        Content::NameOnly | Content::Problem(_) => None,
-    }
+    let is_own = candidate.dialect == DialectId::Script;
+    is_own.then(|| header_bytes(home, &candidate.name)).flatten()
 }

@@ -99,7 +99,14 @@ pub(crate) fn with_short_paths(message: &str) -> String {
 
 /// Reads the header of a session in a home.
 pub(super) fn session_header(home: &Utf8Path, id: &str) -> Option<Header> {
+    Header::parse(&header_bytes(home, id)?, home).ok()
+}
+
+/// Reads the bytes of the header of a session in a home.
+pub(crate) fn header_bytes(home: &Utf8Path, id: &str) -> Option<Vec<u8>> {
     let header = script::candidate(id, None)?.data_dir.join(HEADER).ok()?;
-    let Content::Bytes(bytes) = store::read_file(home, &header) else { return None };
-    Header::parse(&bytes, home).ok()
+    match store::read_file(home, &header) {
+        Content::Bytes(bytes) => Some(bytes.to_vec()),
+        Content::NameOnly | Content::Problem(_) => None,
+    }
 }

@@ -6,12 +6,9 @@ use super::console::Console;
 use super::console::says_yes;
 use super::error::ProblemKind;
 use super::error::RunError;
-use crate::dialect::script;
-use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
-use crate::model::Content;
 use crate::model::quoted;
-use crate::store;
+use crate::ops;
 use crate::store::RunIndex;
 
 /// Refuses to run the commands of a run that this user did not begin, unless a person agrees: its folder may have come with a copy of the
@@ -24,8 +21,7 @@ pub(super) fn check(
     console: &dyn Console,
 ) -> Result<(), RunError> {
     let id = &header.session;
-    let file = script::candidate(id, None).and_then(|candidate| candidate.data_dir.join(HEADER).ok());
-    let Some(Content::Bytes(bytes)) = file.map(|file| store::read_file(home, &file)) else { return Ok(()) };
+    let Some(bytes) = ops::header_bytes(home, id) else { return Ok(()) };
     let original = index.original_of(id, &bytes, home);
     if original.is_none() && index.knows(id, &bytes, home) {
         return Ok(());
