@@ -80,24 +80,27 @@ pub(super) fn check(scene: &Scene, is_print: bool, output: &Output) -> Result<()
         (Shape::Whole, _) => {
             ensure(from_before.is_empty(), || format!("refused, it says: {from_before:?}"))?;
             ensure(left.is_empty(), || format!("leftover: {left:?}"))?;
-            check_words(output)
+            check_words(scene, output)
         }
         (Shape::InTurn, 0) => ensure(from_after.is_empty(), || format!("done, it says: {from_after:?}")),
         (Shape::InTurn, _) if is_print => Ok(()),
-        (Shape::InTurn, _) => check_words(output),
+        (Shape::InTurn, _) => check_words(scene, output),
         (Shape::Notes, code) => ensure(code == 0, || "a hook never fails".to_owned()),
     }
 }
 
-/// Checks that an error says where it happened, and what to do.
-fn check_words(output: &Output) -> Result<(), String> {
+/// Checks that an error says where it happened, and what to do. A runner names files of the project by their short paths.
+fn check_words(scene: &Scene, output: &Output) -> Result<(), String> {
     let (message, has_hint) = if output.stdout.starts_with('{') {
         let hints = output.at("/error/hints").as_array().is_some_and(|hints| !hints.is_empty());
         (output.at("/error/message").to_string(), hints)
     } else {
         (output.stderr.clone(), output.stderr.contains("\n→ "))
     };
-    ensure(message.contains("$ROOT") || message.contains("$HOME"), || "the error names no place".to_owned())?;
+    let is_named = |path: &String| message.contains(&format!(": {path}: "));
+    let has_place =
+        message.contains("$ROOT") || message.contains("$HOME") || scene.after.state.paths().iter().any(is_named);
+    ensure(has_place, || "the error names no place".to_owned())?;
     ensure(has_hint, || "the error says no next command".to_owned())
 }
 
