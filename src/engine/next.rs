@@ -82,7 +82,9 @@ impl<'a> Planner<'a> {
     fn follow_up(&self, evidence: &Evidence) -> Option<Next> {
         let run = self.reconciled.run;
         // A run that its own system calls complete can still be put away.
-        let is_left = |after: &&FollowUp| run.status != RunStatus::Completed || after.action == Action::Archive;
+        let is_left = |after: &&FollowUp| {
+            run.status != RunStatus::Completed || after.action == Action::Archive || after.merge.is_some()
+        };
         let follow_up = run.follow_up.as_ref().filter(is_left)?;
         let last = self.reconciled.graph.order().last()?;
         let approved = self.reconciled.compared.decisions.approved_end().filter(|_| follow_up.action == Action::Merge);
@@ -471,6 +473,9 @@ impl<'a> Planner<'a> {
             Action::Verify if at.is_some_and(|at| self.reconciled.compared.unread.contains(&at)) => None,
             Action::Verify => at.map(|at| command::finish(self.step(at), run)),
             Action::Archive => Some(command::on_run("archive", run, "")),
+            Action::Merge if self.reconciled.run.merge_command().is_some() => {
+                self.reconciled.run.merge_command().map(str::to_owned)
+            }
             Action::Merge if evidence.merged == Some(true) => Some(command::on_run("complete", run, "")),
             Action::Merge if self.reconciled.compared.decisions.approved_end().is_some() => None,
             Action::Merge => Some(command::on_end("approve", run, "")),

@@ -163,7 +163,7 @@ impl Reconciler<'_> {
     /// Compares the outputs with what `finish` recorded. A file that is gone counts against the step until a later step that declares it
     /// replaces it; one that was changed, only if no other work began or ended since.
     pub(super) fn recorded_outputs_are_gone(&mut self) -> bool {
-        if self.step.kind == StepKind::Gate {
+        if self.step.kind == StepKind::Gate || self.step.proof.is_elsewhere {
             return false;
         }
         let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return self.reported_files_are_gone() };

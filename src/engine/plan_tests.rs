@@ -135,6 +135,7 @@ fn merge() -> FollowUp {
         title: "Merge feature/x into main".to_owned(),
         agent: Some("git-worktree-manager".to_owned()),
         reason: "every phase is done".to_owned(),
+        merge: None,
     }
 }
 

@@ -206,6 +206,7 @@ fn where_a_run_lies_matters_as_long_as_something_is_left() {
         title: "Merge feature/x".to_owned(),
         agent: None,
         reason: "every phase is done".to_owned(),
+        merge: None,
     });
     let planned_merge = planned(&to_merge, &missing(), &options());
     assert_eq!(
@@ -357,6 +358,7 @@ fn what_is_not_committed_is_a_warning_only_before_a_merge() {
             title: "the end".to_owned(),
             agent: None,
             reason: "every phase is done".to_owned(),
+            merge: None,
         });
         let evidence = Evidence { workspace: Some(Workspace { dirty: Some(1), ..workspace() }), ..Evidence::default() };
         let planned = planned(&run, &evidence, &options());

@@ -168,6 +168,11 @@ impl QuestionInput<'_> {
     /// Asks whether the finished work may be merged, and then whether it was. Git commands are printed, never run.
     fn merge(&self) -> Option<Question> {
         let merge = self.next.iter().find(|next| next.action == Action::Merge)?;
+        if let Some(command) = self.reconciled.run.merge_command() {
+            let yes = QuestionOption::new("merge", "merge it", format!("{command} --yes")).by_person();
+            let options = vec![yes, self.leave("no", "leave it as it is")];
+            return Some(Question { text: format!("{}?", merge.title), options, default: Some("no".to_owned()) });
+        }
         let approve = command::on_end("approve", self.run(), " --by NAME");
         let complete = command::on_run("complete", self.run(), "");
         let is_approved = self.reconciled.compared.decisions.approved_end().is_some();

@@ -199,6 +199,7 @@ fn the_merge_is_approved_then_done_then_recorded() {
             title: "Merge it".to_owned(),
             agent: None,
             reason: "every phase is done".to_owned(),
+            merge: None,
         });
         change(&mut run);
         let mut case = case(run, Verdict::Complete);

@@ -149,6 +149,8 @@ pub(crate) struct FollowUp {
     pub(crate) title: String,
     pub(crate) agent: Option<String>,
     pub(crate) reason: String,
+    /// The command of Piton that merges the work; `None` where a person merges it with git.
+    pub(crate) merge: Option<String>,
 }
 
 /// The smallest unit that is resumed.
@@ -286,6 +288,8 @@ pub(crate) struct Proof {
     /// Documents that it writes or, as a gate, approves: it ends only once they exist. One that is changed after a gate approved it has to
     /// be approved again.
     pub(crate) documents: Vec<RelPath>,
+    /// The work was merged or moved since: what the outputs are now says nothing about the step.
+    pub(crate) is_elsewhere: bool,
 }
 
 /// The kind of a step.
@@ -416,6 +420,12 @@ impl Step {
 }
 
 impl Run {
+    /// Returns the command of Piton that merges the work, once every step is done; `None` for an aborted run, and where a person merges it.
+    pub(crate) fn merge_command(&self) -> Option<&str> {
+        let is_given_up = matches!(self.status, RunStatus::Aborted | RunStatus::Archived);
+        self.follow_up.as_ref().filter(|_| !is_given_up)?.merge.as_deref()
+    }
+
     /// Returns an active run with defaults for everything else.
     pub(crate) fn new(
         id: impl Into<String>,

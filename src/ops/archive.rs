@@ -89,6 +89,13 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveR
             });
         }
     }
+    if let (Some(merge), false) = (opened.loaded.run.as_ref().and_then(Run::merge_command), yes) {
+        let id = engine::quoted(&location.candidate.name);
+        return Err(OpError::NotConfirmed {
+            message: format!("the work of {} is not merged", location.candidate.name),
+            hints: vec![merge.to_owned(), format!("piton archive {id} --yes")],
+        });
+    }
     if opened.loaded.run.is_none() && !yes {
         let path = run_word(&location.candidate);
         return Err(OpError::NotConfirmed {

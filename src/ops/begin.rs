@@ -24,6 +24,7 @@ use super::resume;
 use super::select;
 use crate::dialect::script;
 use crate::dialect::script::Session;
+use crate::dialect::script::unmet::condition_holds;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Planned;
@@ -48,6 +49,7 @@ use crate::model::StepId;
 use crate::model::Verdict;
 use crate::store;
 use crate::store::StoreError;
+use crate::workflow::variables::RenderError;
 
 /// Where the brief of a step goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,16 +184,20 @@ fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
     }))
 }
 
-/// Refuses to begin a step of a workflow file whose instructions have a variable without a value.
+/// Refuses to begin a step of a workflow file whose condition or instructions have a variable without a value.
 fn check_variables(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), OpError> {
     let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Script && opened.guest().is_none()) else {
         return Ok(());
     };
     let Ok(session) = Session::read(&opened.files) else { return Ok(()) };
-    script::filled_in(&session, step).map(|_| ()).map_err(|error| {
-        let message = format!("the instructions of {} cannot be filled in: {}", step.id, error.message);
+    let refused = |what: &str, error: RenderError| {
+        let message = format!("the {what} of {} cannot be filled in: {}", step.id, error.message);
         OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![error.hint] })
-    })
+    };
+    if let Some(Err(error)) = condition_holds(step, &session.header, &session.state) {
+        return Err(refused("condition", error));
+    }
+    script::filled_in(&session, step).map(|_| ()).map_err(|error| refused("instructions", error))
 }
 
 /// Refuses to begin a step of a workflow file before the files that it uses are there.

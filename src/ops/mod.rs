@@ -213,6 +213,7 @@ pub(crate) use show::open_page;
 pub(crate) use show::show;
 pub(crate) use show::write_page;
 pub(crate) use skip_phase::skip_phase;
+pub(crate) use start::StartOptions;
 pub(crate) use start::start;
 pub(crate) use start::ways_to_start;
 pub(crate) use status::StatusReport;

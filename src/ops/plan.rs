@@ -16,13 +16,16 @@ use super::report::Report;
 use super::select;
 use super::versions;
 use crate::dialect::Guest;
+use crate::dialect::script;
 use crate::engine;
 use crate::engine::Planned;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
+use crate::model::Action;
 use crate::model::Commands;
 use crate::model::Evidence;
 use crate::model::Mode;
+use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Options;
 use crate::model::Owner;
@@ -150,9 +153,13 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
     if let Some(guest) = opened.guest() {
         offer_guest(&mut planned.plan, guest, run.waits, &command_word(&opened.files.root, &opened.candidate));
     }
-    // Only `resume` begins the steps of a session.
+    // `resume` runs the steps of a session; one for an agent can be handed to one instead.
     if opened.loaded.is_unattended {
-        planned.plan.commands.clear_begin();
+        let is_work = |next: &Next| matches!(next.action, Action::Run | Action::Retry | Action::Return);
+        let first = planned.plan.next.first().filter(|next| is_work(next)).and_then(|next| run.step(&next.step));
+        if !first.is_some_and(|step| script::is_for_an_agent(&step.definition)) {
+            planned.plan.commands.clear_begin();
+        }
         planned.plan.question = planned.plan.question.and_then(|question| of_session(question, &planned.plan.commands));
     }
     versions::offer_newer(opened, &mut planned.findings);

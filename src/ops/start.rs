@@ -45,13 +45,25 @@ use crate::workflow::inputs;
 /// Number of workflows that are offered where no run was found.
 const STARTS_SHOWN: usize = 6;
 
-/// Starts a run. `archive_existing`: an existing run of the same name is archived first instead of being refused.
+/// How a run is started.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StartOptions {
+    /// Archive an existing run of the same name first, instead of refusing.
+    pub(crate) archives_existing: bool,
+    /// Work in a worktree that is made for the run.
+    pub(crate) in_worktree: bool,
+}
+
+/// Starts a run. The worktree of one that works in its own is not made here.
 pub(crate) fn start(
     ctx: &ProjectContext,
     mut spec: StartSpec,
-    archive_existing: bool,
+    options: StartOptions,
 ) -> Result<Report<CheckpointReport>, OpError> {
     startable::check_feature_name(&spec.feature)?;
+    if options.in_worktree {
+        spec.branch = spec.branch.or_else(|| Some(format!("piton/{}", spec.feature)));
+    }
     spec.base_branch = spec.base_branch.or_else(|| store::git::head(&ctx.project.root).and_then(|head| head.branch));
     let feature = spec.feature.clone();
     let kind = ChangeKind::Start(Box::new(spec.clone())).without_secrets();
@@ -63,17 +75,23 @@ pub(crate) fn start(
                 hints: vec!["leave out --input".to_owned()],
             });
         }
+        Some(_) if options.in_worktree => {
+            return Err(OpError::Usage {
+                message: format!("the workflow `{}` says itself where its steps work", spec.workflow),
+                hints: vec!["leave out --worktree".to_owned()],
+            });
+        }
         Some(dialect) => {
             let edits = dialect.edit(&empty(ctx, &feature)?, &change)?;
             let location = location_of(ctx, dialect, &edits)?;
             (dialect, edits, location)
         }
         None => {
-            let (edits, location) = own_run(ctx, &spec, change.clone())?;
+            let (edits, location) = own_run(ctx, &spec, change.clone(), options.in_worktree)?;
             (by_id(DialectId::Script), edits, location)
         }
     };
-    clear_path(ctx, &location, &spec, archive_existing)?;
+    clear_path(ctx, &location, &spec, options.archives_existing)?;
     if location.root == ctx.home.root() {
         ctx.home.create(&location.candidate.name)?;
     }
@@ -192,9 +210,13 @@ fn hide_new_state(ctx: &ProjectContext, dialect: &dyn Dialect, location: &RunLoc
     startable::exclude(&ctx.project, &patterns);
 }
 
-fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow_file::LoadedWorkflow, OpError> {
+fn own_workflow(
+    ctx: &ProjectContext,
+    spec: &StartSpec,
+    in_worktree: bool,
+) -> Result<workflow_file::LoadedWorkflow, OpError> {
     let known = DIALECTS.iter().filter(|dialect| dialect.start().can_start()).map(|dialect| dialect.id().as_str());
-    let found = workflow_file::find(&ctx.project, &spec.workflow)?
+    let found = workflow_file::find(&ctx.project, &spec.workflow, in_worktree)?
         .ok_or_else(|| workflow_file::unknown(&ctx.project, &spec.workflow, known))?;
     if spec.phases.is_some() {
         return Err(OpError::Usage {
@@ -206,8 +228,24 @@ fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow_file:
 }
 
 /// Returns the edits that create a run of a workflow file, for agents, and where it will be.
-fn own_run(ctx: &ProjectContext, spec: &StartSpec, change: Change) -> Result<(Vec<Edit>, RunLocation), OpError> {
-    let found = own_workflow(ctx, spec)?;
+fn own_run(
+    ctx: &ProjectContext,
+    spec: &StartSpec,
+    change: Change,
+    in_worktree: bool,
+) -> Result<(Vec<Edit>, RunLocation), OpError> {
+    let found = own_workflow(ctx, spec, in_worktree)?;
+    let worktree = in_worktree.then(|| ctx.home.worktree(&spec.feature));
+    if let Some(left) = worktree.as_ref().filter(|folder| store::is_folder(folder)) {
+        return Err(OpError::InTheWay {
+            message: format!("the worktree of an earlier run of that name is there: {left}"),
+            hints: vec![
+                format!("git worktree remove {}", engine::quoted(left.as_str())),
+                "or give the run another name, with --feature".to_owned(),
+            ],
+        });
+    }
+    let head = store::git::head(&ctx.project.root).filter(|_| in_worktree).and_then(|head| head.sha);
     let inputs = inputs::values(&found.workflow.inputs, &spec.inputs)
         .map_err(|error| OpError::Usage { message: error.message, hints: vec![error.hint] })?;
     let header = Header {
@@ -216,10 +254,10 @@ fn own_run(ctx: &ProjectContext, spec: &StartSpec, change: Change) -> Result<(Ve
         root: ctx.project.root.clone(),
         workflow: found.source,
         created_at: change.at,
-        worktree: None,
+        worktree,
         branch: spec.branch.clone(),
         base_branch: spec.base_branch.clone(),
-        base_commit: None,
+        base_commit: head,
         args: Vec::new(),
         inputs,
         is_attended: true,

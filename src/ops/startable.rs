@@ -20,16 +20,18 @@ pub(super) fn built_in(workflow: &str) -> Option<&'static dyn Dialect> {
 pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<String> {
     let dialect = opened.dialect.id().as_str();
     let workflow = opened.loaded.run.as_ref().map_or(dialect, |run| run.workflow.as_str());
+    let in_worktree = opened.loaded.run.as_ref().is_some_and(|run| run.workspace.outside.is_some());
     let is_known = match built_in(workflow) {
         Some(found) => found.id() == opened.dialect.id(),
         None => {
             opened.candidate.dialect == DialectId::Script
-                && matches!(workflow_file::find(project, workflow), Ok(Some(_)))
+                && matches!(workflow_file::find(project, workflow, in_worktree), Ok(Some(_)))
         }
     };
     let feature = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());
+    let place = if in_worktree { " --worktree" } else { "" };
     (is_known && check_feature_name(feature).is_ok())
-        .then(|| format!("piton start {} --feature {}", engine::quoted(workflow), engine::quoted(feature)))
+        .then(|| format!("piton start {} --feature {}{place}", engine::quoted(workflow), engine::quoted(feature)))
 }
 
 /// Makes git ignore the state files if their system requires it; a state file in git breaks clean-up and rollback

@@ -67,8 +67,13 @@ struct Text {
 /// # Errors
 ///
 /// As [`load`], and if only `piton run` can carry it out.
-pub(crate) fn find(project: &Project, workflow: &str) -> Result<Option<LoadedWorkflow>, OpError> {
+pub(crate) fn find(project: &Project, workflow: &str, in_worktree: bool) -> Result<Option<LoadedWorkflow>, OpError> {
     let Some(loaded) = load(project, workflow)? else { return Ok(None) };
+    if !in_worktree && loaded.workflow.merge.is_some() {
+        let message = format!("{}: `merge` is about the worktree of a run", loaded.source.file);
+        let again = format!("piton start {} --feature NAME --worktree", quoted(workflow));
+        return Err(OpError::Usage { message, hints: vec![again, format!("piton run {}", quoted(workflow))] });
+    }
     if let Some(why) = not_for_agents(&loaded.workflow) {
         let message = format!("{}: {why}", loaded.source.file);
         let hints = vec![
@@ -103,9 +108,6 @@ pub(crate) fn path_of(project: &Project, name: &str) -> Option<Utf8PathBuf> {
 
 /// Returns why a workflow cannot be begun for agents: a step or setting of it that only `piton run` carries out.
 pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
-    if workflow.merge.is_some() {
-        return Some("`merge` is for `piton run`; `start` takes files without it".to_owned());
-    }
     if workflow.concurrency.is_some() {
         return Some("`concurrency` is for `piton run`: no process lives while agents work".to_owned());
     }
@@ -125,6 +127,11 @@ pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
             let name = &reference.path;
             let why = "it is a secret, of the environment, or from git";
             return Some(format!("the instructions of step {id} have `${{{name}}}`, which no brief shows: {why}"));
+        }
+        let asked = step.when.iter().flat_map(|when| when.condition.references());
+        if let Some(name) = asked.into_iter().find(|name| !workflow.is_for_briefs(name)) {
+            let why = "its value is a secret, of the environment, or from git";
+            return Some(format!("`when` of step {id} asks for `${{{name}}}`, which only `piton run` knows: {why}"));
         }
         let key = script::unattended_key(&step.canonical)?;
         Some(format!("`{key}` of step {id}, which is for an agent, is for `piton run`"))

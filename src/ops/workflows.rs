@@ -146,8 +146,9 @@ fn from_here(ctx: &ProjectContext, path: &RelPath) -> String {
 fn listed(name: String, file: Option<String>, workflow: &Workflow) -> ListedWorkflow {
     let needed = workflow.inputs.iter().filter(|input| input.default.is_none());
     let given: String = needed.map(|input| format!(" --input {}=VALUE", input.name)).collect();
+    let place = if workflow.merge.is_some() { " --worktree" } else { "" };
     let start = match workflow_file::not_for_agents(workflow) {
-        None => Some(format!("piton start {} --feature NAME{given}", quoted(&name))),
+        None => Some(format!("piton start {} --feature NAME{place}{given}", quoted(&name))),
         Some(_) => None,
     };
     let run = format!("piton run {}{given}", quoted(&name));

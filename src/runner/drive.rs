@@ -133,9 +133,6 @@ fn steps(
             Reported::Ends(end) => return Ok(Some(end)),
             Reported::Stopped(stop) => return context.interrupted(stop).map(Some),
         }
-        if asked.only.is_some() {
-            recorded_step::skip_dependents(executor)?;
-        }
         if asks_anew {
             due.retain(|due| due.keeps_items);
             if due.is_empty() {

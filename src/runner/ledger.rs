@@ -417,22 +417,10 @@ impl Ledger {
         Ok(Captured::Stored { stored, bytes: text.len() as u64, sha256 })
     }
 
-    /// Returns how a step ended, as conditions ask for it. One whose failure the file tolerates failed.
-    fn end_of(&self, step: &str) -> &'static str {
-        match self.state.steps.get(step).map(|step| (step.status, &step.tolerated)) {
-            Some((Status::Completed, None)) => "succeeded",
-            Some((Status::Completed, Some(_)) | (Status::Failed, _)) => "failed",
-            Some((Status::Skipped | Status::Cancelled, _)) => "skipped",
-            Some((Status::Pending | Status::InProgress | Status::WaitingApproval | Status::Blocked, _)) | None => {
-                "open"
-            }
-        }
-    }
-
     /// Returns the value of a captured variable, or for `step.ID.status` how a step ended.
     pub(super) fn variable(&self, name: &str) -> Result<Option<Value>, String> {
-        if let Some(step) = name.strip_prefix("step.").and_then(|rest| rest.strip_suffix(".status")) {
-            return Ok(Some(Value::from(self.end_of(step))));
+        if let Some(step) = script::status_of(name) {
+            return Ok(Some(Value::from(self.state.end_of(step))));
         }
         match self.state.variables.get(name) {
             None => Ok(None),

@@ -2,7 +2,7 @@
 //!
 //! The path of a run:
 //! - `open` starts or resumes a session: its lease and its records; `origin` finds out whether this user began it. `ready` checks and makes what has to
-//!   be there before the first step, `worktree_files` puts files of the project into a new worktree, `warnings` say what a person may not expect of it.
+//!   be there before the first step, `worktree_files` puts files of the project into a new worktree, `prepare` does that before an agent begins, `warnings` say what a person may not expect of it.
 //! - `resume` asks the planner which steps are due, and a person what only a person can know; `probe` finds out whether an interrupted
 //!   one took effect; `orphan` ends children of an earlier runner.
 //! - `drive` runs the steps in order, `side_by_side` several at the same time within the `pools` of the file; `recorded_step` runs one, with the
@@ -49,6 +49,7 @@ mod origin;
 mod orphan;
 mod output_watcher;
 mod pools;
+mod prepare;
 mod preview;
 mod probe;
 mod ready;
@@ -86,9 +87,11 @@ pub(crate) use open::ResumeRequest;
 pub(crate) use open::StartRequest;
 pub(crate) use open::resume;
 pub(crate) use open::run;
+pub(crate) use prepare::prepare;
 pub(crate) use preview::CostPreview;
 pub(crate) use preview::Preview;
 pub(crate) use preview::StepPreview;
+pub(crate) use ready::check_worktree;
 pub(crate) use report::EndedStep;
 pub(crate) use report::RunEnd;
 pub(crate) use report::RunReport;

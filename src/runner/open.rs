@@ -26,6 +26,7 @@ use super::preview::NewRun;
 use super::preview::Preview;
 use super::ready::check_claude;
 use super::ready::check_interpreters;
+use super::ready::check_worktree;
 use super::ready::folder;
 use super::report::RunResult;
 use super::resume::ResumeOptions;
@@ -179,7 +180,10 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     inputs::values(&workflow.inputs, &start.inputs)?;
     // Before a session and a worktree are made, which would stay.
     secrets::fetch(&workflow.all_secrets(), &run_environment.project.root)?;
-    check_worktree(&run_environment.project, start)?;
+    if !start.in_place {
+        let in_place = format!("piton run {} --no-worktree", quoted(&start.file));
+        check_worktree(&run_environment.project, &in_place)?;
+    }
     if start.dry_run {
         let root = &run_environment.project.root;
         let new = NewRun {
@@ -201,22 +205,6 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         console.tell(&Event::Warning { text: &text });
     }
     drive_session(&run_environment, home.root(), &id, &asked, console)
-}
-
-/// Refuses a run in a worktree where there can be none: a person says that the steps may work in the folder itself.
-fn check_worktree(project: &Project, start: &StartRequest) -> Result<(), RunError> {
-    let has_commit = || {
-        let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root));
-        head.is_some_and(|head| head.sha.is_some())
-    };
-    let (message, first) = match &project.git {
-        _ if start.in_place => return Ok(()),
-        None => (format!("a worktree needs git, and {} is in no repository", project.root), "git init, commit"),
-        Some(_) if has_commit() => return Ok(()),
-        Some(_) => ("a worktree needs a commit, and this repository has none yet".to_owned(), "git commit"),
-    };
-    let in_place = format!("to work in the folder itself: `piton run {} --no-worktree`", quoted(&start.file));
-    Err(RunError::new(ProblemKind::No, message, [in_place, format!("or: {first}, then run the command again")]))
 }
 
 /// Resumes a session.
@@ -356,7 +344,7 @@ fn drive_claimed(
             let text = format!("Process {pid} of the previous runner was still running; it was ended");
             console.tell(&Event::Note { text: &text });
         }
-        settle::record_shown_done(&mut ledger)?;
+        settle::record_shown(&mut ledger, header, asked, console)?;
     }
     let plan = scheduled_steps(
         &mut ledger,

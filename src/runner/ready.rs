@@ -11,6 +11,7 @@ use super::resume::ResumeOptions;
 use super::resume::ScheduledStep;
 use crate::dialect::script::record::Header;
 use crate::store;
+use crate::store::Project;
 use crate::store::worktree;
 use crate::workflow::Interpreter;
 use crate::workflow::Step;
@@ -34,6 +35,22 @@ pub(super) fn check_interpreters<'a>(steps: impl Iterator<Item = &'a Step>) -> R
     let message =
         format!("a step of the workflow has `interpreter: {0}`, and {0} is not on the PATH", missing.as_str());
     Err(RunError::new(ProblemKind::No, message, [format!("install {}, or remove the key", missing.as_str())]))
+}
+
+/// Refuses a run in a worktree where there can be none: `in_place` is the command by which a person lets the steps
+/// work in the folder itself.
+pub(crate) fn check_worktree(project: &Project, in_place: &str) -> Result<(), RunError> {
+    let has_commit = || {
+        let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root));
+        head.is_some_and(|head| head.sha.is_some())
+    };
+    let (message, first) = match &project.git {
+        None => (format!("a worktree needs git, and {} is in no repository", project.root), "git init, commit"),
+        Some(_) if has_commit() => return Ok(()),
+        Some(_) => ("a worktree needs a commit, and this repository has none yet".to_owned(), "git commit"),
+    };
+    let in_place = format!("to work in the folder itself: `{in_place}`");
+    Err(RunError::new(ProblemKind::No, message, [in_place, format!("or: {first}, then run the command again")]))
 }
 
 /// Returns the working folder of the steps that are due, and whether it is a worktree that was made for it now.

@@ -208,24 +208,6 @@ pub(super) fn one(
     }
 }
 
-/// Skips the steps that depend on one that was skipped by its condition: an agent that drives the run would begin them.
-pub(super) fn skip_dependents(executor: &StepExecutor<'_>) -> Result<(), RunError> {
-    loop {
-        let is_open = |step: &&Step| {
-            let ledger = executor.context.ledger();
-            ledger.step(&step.id).is_none_or(|state| state.status == Status::Pending)
-        };
-        let mut open = executor.context.workflow.steps.iter().filter(is_open);
-        let Some((step, why)) = open.find_map(|step| match executor.skipped_with_others(step) {
-            Some(StepOutcome::Skipped(why)) => Some((step, why)),
-            Some(StepOutcome::Completed(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) | None => None,
-        }) else {
-            return Ok(());
-        };
-        unmet(executor, step, why, false)?;
-    }
-}
-
 /// Records that a step is skipped by its condition, or with one that it depends on.
 fn unmet(executor: &StepExecutor<'_>, step: &Step, why: &str, is_forced: bool) -> Result<(), RunError> {
     let kind = ChangeKind::Skip { step: step.id.clone(), part: None, by: None, reason: why.to_owned() };

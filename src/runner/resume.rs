@@ -120,7 +120,7 @@ pub(super) fn scheduled_steps(
     let due = ledger.order(&Options::at(ledger.now()));
     let mut selection = StepSelection { ledger, workflow, declared, header, options, console, due };
     if let Some(step) = &options.only {
-        return selection.only(step).map(|due| vec![due]);
+        return selection.only(step).map(|due| due.into_iter().collect());
     }
     if options.is_new {
         return Ok(selection.due.iter().map(|due| ScheduledStep::first(due.at)).collect());
@@ -148,8 +148,8 @@ pub(super) fn scheduled_steps(
 }
 
 impl StepSelection<'_> {
-    /// Returns a step that is to be run alone: it is a command, it is due, and what it builds on is done.
-    fn only(&mut self, text: &str) -> Result<ScheduledStep, RunError> {
+    /// Returns a step that is to be run alone: it is a command, it is due, and what it builds on is done. `None` if its condition left it out.
+    fn only(&mut self, text: &str) -> Result<Option<ScheduledStep>, RunError> {
         let at = self.find(text)?;
         let run = self.ledger.run();
         let (step, id) = (&run.steps[at], quoted(&self.header.session));
@@ -168,6 +168,9 @@ impl StepSelection<'_> {
             return refuse(format!("step {} is for {who}", step.id), hint);
         }
         let Some(place) = self.due.iter().position(|due| due.at == at) else {
+            if self.ledger.step(&step.id).is_some_and(|state| state.is_unmet) {
+                return Ok(None);
+            }
             return refuse(format!("step {} is done already", step.id), format!("piton plan {id}"));
         };
         let is_open = |need: &&StepId| self.due[..place].iter().any(|due| run.steps[due.at].id == **need);
@@ -183,7 +186,7 @@ impl StepSelection<'_> {
             let message = "it took effect, and is recorded as done; nothing was run".to_owned();
             return refuse(message, format!("piton plan {}", quoted(&self.header.session)));
         }
-        Ok(ScheduledStep { is_forced: is_repeated, is_retry, ..ScheduledStep::first(at) })
+        Ok(Some(ScheduledStep { is_forced: is_repeated, is_retry, ..ScheduledStep::first(at) }))
     }
 
     /// Records that the run is given up; the steps are those of its `finally`.

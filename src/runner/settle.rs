@@ -3,10 +3,15 @@
 use camino::Utf8Path;
 use serde_json::Value;
 
+use super::console::Console;
+use super::console::Event;
 use super::error::RunError;
 use super::files;
 use super::ledger::Ledger;
+use super::resume::ResumeOptions;
 use crate::dialect::script::facts::Facts;
+use crate::dialect::script::record::Header;
+use crate::dialect::script::unmet::unmet;
 use crate::engine::EffectiveStatus;
 use crate::model::ChangeKind;
 use crate::model::Evidence;
@@ -46,8 +51,19 @@ pub(super) fn evidence(
     Evidence { files, records, ..Evidence::default() }
 }
 
+/// Records the steps that the plan shows as over before the runner did anything.
+pub(super) fn record_shown(
+    ledger: &mut Ledger,
+    header: &Header,
+    asked: &ResumeOptions,
+    console: &dyn Console,
+) -> Result<(), RunError> {
+    record_shown_done(ledger)?;
+    if asked.is_new || asked.gives_up { Ok(()) } else { record_unmet(ledger, header, console) }
+}
+
 /// Records the steps of agents that were cut off when their outputs were there, as the plan says.
-pub(super) fn record_shown_done(ledger: &mut Ledger) -> Result<(), RunError> {
+fn record_shown_done(ledger: &mut Ledger) -> Result<(), RunError> {
     let shown = ledger.run().steps.iter().enumerate().filter(|(at, step)| {
         step.status == Status::InProgress
             && step.kind == StepKind::Work
@@ -58,6 +74,18 @@ pub(super) fn record_shown_done(ledger: &mut Ledger) -> Result<(), RunError> {
         let summary = "its outputs were there when the run went on".to_owned();
         let outcome = Outcome { summary: Some(summary), ..Outcome::completed(step) };
         ledger.record(ChangeKind::Finish(Box::new(outcome)), Facts { digest, ..Facts::default() }, true)?;
+    }
+    Ok(())
+}
+
+/// Records the steps that their conditions leave out by now: a step after them can be run alone.
+fn record_unmet(ledger: &mut Ledger, header: &Header, console: &dyn Console) -> Result<(), RunError> {
+    let (total, unmet) = (ledger.run().steps.len(), unmet(&ledger.run().steps, header, ledger.state()));
+    for (at, why) in unmet {
+        let id = ledger.run().steps[at].id.clone();
+        let kind = ChangeKind::Skip { step: id.clone(), part: None, by: None, reason: why.to_owned() };
+        ledger.record(kind, Facts { is_unmet: true, ..Facts::default() }, false)?;
+        console.tell(&Event::Skipped { number: at + 1, total, step: id.as_str(), why });
     }
     Ok(())
 }

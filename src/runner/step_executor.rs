@@ -28,6 +28,7 @@ use super::retry::FailureKind;
 use super::retry::classify;
 use super::retry::decide;
 use super::scoped_variables::ScopedVariables;
+use crate::dialect::script::unmet;
 use crate::model::AgentReport;
 use crate::model::ClaudeWork;
 use crate::model::Context;
@@ -299,7 +300,7 @@ impl<'a> StepExecutor<'a> {
     pub(super) fn skipped_by_condition(&self, step: &Step) -> Option<StepOutcome> {
         match variables::holds(&step.when.as_ref()?.condition, &self.variables()) {
             Ok(true) => None,
-            Ok(false) => Some(StepOutcome::Skipped("its `when` does not hold")),
+            Ok(false) => Some(StepOutcome::Skipped(unmet::OWN)),
             Err(error) => Some(StepOutcome::Failed(unrendered(error))),
         }
     }
@@ -309,7 +310,7 @@ impl<'a> StepExecutor<'a> {
         let ledger = self.context.ledger();
         let is_unmet = |need: &StepReference| ledger.step(&need.id).is_some_and(|state| state.is_unmet);
         let is_skipped = !step.runs_if_skipped && step.depends_on.iter().any(is_unmet);
-        is_skipped.then_some(StepOutcome::Skipped("a step that it depends on was skipped"))
+        is_skipped.then_some(StepOutcome::Skipped(unmet::WITH_OTHERS))
     }
 
     /// Tries a step once: its command, its checks and its `on_success` steps.

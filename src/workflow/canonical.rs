@@ -21,8 +21,6 @@ use super::Step;
 use super::Validate;
 use super::Workflow;
 use super::WriteFile;
-use super::condition::Condition;
-use super::condition::Operand;
 use super::selection::SortKey;
 use super::template::Template;
 use crate::model::GateEffect;
@@ -50,7 +48,8 @@ pub(super) fn of(step: &Step) -> Value {
     add("skip_if_unchanged", step.skips_if_unchanged.then_some(Value::Bool(true)));
     add("outputs", (!step.outputs.is_empty()).then(|| step.outputs.iter().map(output).collect()));
     add("parts", (!step.parts.is_empty()).then(|| step.parts.iter().map(part).collect()));
-    add("when", step.when.as_ref().map(|when| condition(&when.condition)));
+    add("when", step.when.as_ref().map(|when| json!(when.condition.to_string())));
+    add("if_skipped", step.runs_if_skipped.then(|| json!("run")));
     add("result", step.result.as_ref().map(|(schema, _)| self::schema(schema)));
     add("finds", (!step.finds.is_empty()).then(|| json!(step.finds)));
     add("capture", step.capture.as_ref().map(capture));
@@ -195,7 +194,7 @@ fn foreach(foreach: &Foreach) -> Value {
         "max_items": foreach.max_items,
     });
     if let Some(only) = &foreach.only {
-        loop_of["where"] = condition(&only.condition);
+        loop_of["where"] = json!(only.condition.to_string());
     }
     if !foreach.sort_by.is_empty() {
         let key = |key: &SortKey| json!([key.path, key.is_descending]);
@@ -257,28 +256,4 @@ fn capture(capture: &Capture) -> Value {
     ];
     let kept: Vec<&str> = all.into_iter().filter_map(|(name, kept)| kept.then_some(name)).collect();
     json!({"name": capture.name, "format": format!("{:?}", capture.format).to_lowercase(), "streams": kept})
-}
-
-fn condition(condition: &Condition) -> Value {
-    let both =
-        |word: &str, left: &Condition, right: &Condition| json!([self::condition(left), word, self::condition(right)]);
-    match condition {
-        Condition::Value(operand) => side(operand),
-        Condition::Not(inner) => json!(["!", self::condition(inner)]),
-        Condition::And(left, right) => both("&&", left, right),
-        Condition::Or(left, right) => both("||", left, right),
-        Condition::Compare(left, comparison, right) => {
-            json!([side(left), format!("{comparison:?}").to_lowercase(), side(right)])
-        }
-    }
-}
-
-fn side(operand: &Operand) -> Value {
-    match operand {
-        Operand::Literal(value) => value.clone(),
-        Operand::Variable(reference) => {
-            let fallback = reference.fallback.as_ref().map(|text| format!(":-{text}")).unwrap_or_default();
-            json!({"variable": format!("{}{fallback}", reference.path)})
-        }
-    }
 }

@@ -136,34 +136,32 @@ impl Step {
         }
         let mut found: BTreeSet<&str> =
             texts.into_iter().flat_map(Template::references).map(|reference| reference.path.as_str()).collect();
-        if let Some(when) = &self.when {
-            in_condition(&when.condition, &mut found);
-        }
+        found.extend(self.when.iter().flat_map(|when| when.condition.references()));
         if let Command::Foreach(Foreach { only: Some(only), .. }) = &self.command {
-            in_condition(&only.condition, &mut found);
+            found.extend(only.condition.references());
         }
         found.extend(self.inside().into_iter().flatten().flat_map(Self::references));
         found
     }
 }
 
-fn in_condition<'a>(condition: &'a Condition, found: &mut BTreeSet<&'a str>) {
-    let operand = |operand: &'a Operand, found: &mut BTreeSet<&'a str>| match operand {
-        Operand::Literal(_) => {}
-        Operand::Variable(reference) => {
-            found.insert(reference.path.as_str());
-        }
-    };
-    match condition {
-        Condition::Value(value) => operand(value, found),
-        Condition::Not(inner) => in_condition(inner, found),
-        Condition::And(left, right) | Condition::Or(left, right) => {
-            in_condition(left, found);
-            in_condition(right, found);
-        }
-        Condition::Compare(left, _, right) => {
-            operand(left, found);
-            operand(right, found);
+fn variable(operand: &Operand) -> Option<&str> {
+    match operand {
+        Operand::Literal(_) => None,
+        Operand::Variable(reference) => Some(&reference.path),
+    }
+}
+
+impl Condition {
+    /// Returns the paths of the variables that it asks for.
+    pub(crate) fn references(&self) -> BTreeSet<&str> {
+        match self {
+            Self::Value(value) => variable(value).into_iter().collect(),
+            Self::Not(inner) => inner.references(),
+            Self::And(left, right) | Self::Or(left, right) => {
+                left.references().into_iter().chain(right.references()).collect()
+            }
+            Self::Compare(left, _, right) => variable(left).into_iter().chain(variable(right)).collect(),
         }
     }
 }

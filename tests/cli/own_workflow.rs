@@ -439,7 +439,7 @@ fn workflows_are_listed_with_their_inputs_and_the_commands_that_begin_them() {
     assert_eq!(commands(1), serde_json::json!(["piton validate broken"]));
     let mistake = all[1]["mistake"].as_str().expect("its first mistake");
     assert!(mistake.starts_with("1:17 ") && mistake.contains("`agnet`"), "{mistake}");
-    assert_eq!(commands(2), serde_json::json!(["piton run nightly"]), "`merge` is for `run`");
+    assert_eq!(commands(2), serde_json::json!(["piton start nightly --feature NAME --worktree", "piton run nightly"]));
     assert_eq!(commands(5), serde_json::json!(["piton start nine-step --feature NAME"]));
     assert!(all[5]["step_count"].as_u64() > Some(5) && all[5]["file"].is_null(), "{}", all[5]);
     let text = piton(&sandbox, &["--format", "text", "workflows"]).expect_code(0).stdout;

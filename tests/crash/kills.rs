@@ -110,7 +110,7 @@ fn a_file_that_changed_before_the_recovery_is_left_and_named() {
 }
 
 /// Lists the writes of the command as strace can find them again: by name and count. Several threads may come to the same.
-fn writes_of(program: Program<'_>, strace: Strace) -> Vec<Call> {
+pub(super) fn writes_of(program: Program<'_>, strace: Strace) -> Vec<Call> {
     let (output, mut calls) = strace.record(program, &["-y"]);
     output.expect_code(0);
     calls.retain(Call::is_write);

@@ -4,6 +4,7 @@ mod faults;
 mod kills;
 mod shim;
 mod stories;
+mod worktrees;
 
 use std::collections::BTreeSet;
 

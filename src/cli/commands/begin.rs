@@ -4,11 +4,13 @@ use clap::ValueEnum;
 
 use super::prelude::*;
 use crate::cli::render;
+use crate::cli::screen::Screen;
 use crate::cli::shared_args::Target;
 use crate::cli::shared_args::step_id;
 use crate::model::ChangeKind;
 use crate::ops::BriefForm;
 use crate::ops::Rebegin;
+use crate::runner;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Begin {
@@ -65,7 +67,14 @@ impl Command for Begin {
             Some(BriefArg::File) => BriefForm::File,
         };
         let brief = ops::BriefRequest { budget: self.budget, form, to_text: render::context };
-        call.answer(ops::begin(&call.project_of(self.target.run.as_ref(), &change)?, change, brief))
+        let ctx = call.project_of(self.target.run.as_ref(), &change)?;
+        // What cannot be located is refused by the verb.
+        if let Ok(location) = ops::location(&ctx)
+            && let Some(run) = location.own_run()
+        {
+            runner::prepare(call.global.now.as_deref(), run, &Screen::of(call.global, false))?;
+        }
+        call.answer(ops::begin(&ctx, change, brief))
     }
 
     fn called(&self) -> Option<CalledVerb> {

@@ -50,8 +50,8 @@ impl Command for Merge {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let location = ops::session_location(&call.project(Some(&self.id))?, &self.id)?;
         location.check_writable()?;
-        let Some((home, session)) = location.session() else {
-            return Err(CommandError::usage(format!("{} is no session of `piton run`", self.id)));
+        let Some((home, session)) = location.own_run() else {
+            return Err(CommandError::usage(format!("{} is no run of a workflow file", self.id)));
         };
         let style = match (&self.branch, self.squash) {
             (Some(name), _) => MergeStyle::Branch(name.clone()),

@@ -1,7 +1,11 @@
 //! `start`.
 
 use super::prelude::*;
+use crate::cli::screen::Screen;
 use crate::model::StartSpec;
+use crate::model::quoted;
+use crate::ops::StartOptions;
+use crate::runner;
 
 #[derive(Debug, Args)]
 #[command(
@@ -32,6 +36,9 @@ pub(in crate::cli) struct Start {
     /// Branch to work on (default: the first branch prefix and the feature)
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+    /// Work in a worktree made for the run, as `piton run` does; `piton merge RUN` merges it (workflow files only)
+    #[arg(long, conflicts_with = "print")]
+    worktree: bool,
     /// Archive an unfinished run of the same name first
     #[arg(long)]
     archive: bool,
@@ -51,6 +58,20 @@ impl Command for Start {
             inputs: self.inputs.clone(),
             ..StartSpec::new(&self.workflow, self.feature.as_deref().unwrap_or_default())
         };
-        call.answer(ops::start(&ctx, spec, self.archive))
+        let options = StartOptions { archives_existing: self.archive, in_worktree: self.worktree };
+        if !self.worktree {
+            return call.answer(ops::start(&ctx, spec, options));
+        }
+        let (workflow, feature) = (quoted(&self.workflow), quoted(&spec.feature));
+        let in_place = format!("piton start {workflow} --feature {feature}");
+        runner::check_worktree(&ctx.project, &in_place)?;
+        let started = ops::start(&ctx, spec, options)?;
+        // A kill before this leaves a run whose worktree is made when its first step begins.
+        runner::prepare(
+            call.global.now.as_deref(),
+            (ctx.home.root(), started.body.run.as_str()),
+            &Screen::of(call.global, false),
+        )?;
+        call.answer(Ok(started))
     }
 }

@@ -95,6 +95,7 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
         title: "retrospective".to_owned(),
         agent: None,
         reason: "every story is done: a retrospective may follow".to_owned(),
+        merge: None,
     });
     let state_folders = files.state.parent().into_iter().chain(folders).collect();
     let wanted = guest::wanted(&run.steps, state_folders);

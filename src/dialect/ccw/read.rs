@@ -528,6 +528,7 @@ fn follow_up(status: RunStatus) -> Option<FollowUp> {
             agent: None,
             reason: "every task is done: review the whole with /workflow:review; archiving completes the session"
                 .to_owned(),
+            merge: None,
         }),
     }
 }

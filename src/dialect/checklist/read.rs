@@ -188,6 +188,7 @@ fn archive(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
         title: format!("openspec archive {name}"),
         agent: None,
         reason: format!("every task is ticked: `openspec archive {name}` puts the change into the specs"),
+        merge: None,
     });
     if run.steps.iter().all(|step| step.status.satisfies()) {
         let message = format!("every task is ticked, and the change is not archived: openspec archive {name}");

@@ -75,6 +75,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
             title: "Archive the state".to_owned(),
             agent: None,
             reason: "all five phases are done; the state goes to memory/state/.archive".to_owned(),
+            merge: None,
         }),
         interruption: None,
         records: Records { skip: false, ..Records::ALL },

@@ -280,6 +280,7 @@ fn merge(config: &NineStepConfig) -> FollowUp {
         title: "Pre-merge approval and merge".to_owned(),
         agent: Some(Role::GitManager.name(config)),
         reason: "every phase is complete: ask the user for the pre-merge approval".to_owned(),
+        merge: None,
     }
 }
 

@@ -2,16 +2,13 @@
 
 use std::fmt::Write as _;
 
-use camino::Utf8Path;
-
 use serde_json::Value;
 use serde_json::json;
 
-use super::facts::Captured;
 use super::read::uses_of;
-use super::record::BUILT_IN;
 use super::record::Header;
 use super::session::Session;
+use super::unmet::RecordedVariables;
 use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
@@ -27,7 +24,6 @@ use crate::workflow::template::Reader;
 use crate::workflow::template::Template;
 use crate::workflow::variables;
 use crate::workflow::variables::RenderError;
-use crate::workflow::variables::Scope;
 
 /// Builds the hand-over for one step.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
@@ -75,38 +71,12 @@ pub(crate) fn filled_in(session: &Session, step: &Step) -> Result<String, Render
     let text = as_written(step);
     // The parser of the file refused a text that is no template.
     let Ok(template) = Template::parse(text, Reader::Plain) else { return Ok(text.to_owned()) };
-    variables::render(&template, &BriefVariables { session })
+    let Session { header, state, .. } = session;
+    variables::render(&template, &RecordedVariables { header, state, skipped: &|_| false })
 }
 
 fn as_written(step: &Step) -> &str {
     step.definition.get("instructions").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The variables that a brief may show: what the run was begun with and what its steps recorded, never the environment or a secret.
-struct BriefVariables<'a> {
-    session: &'a Session,
-}
-
-impl Scope for BriefVariables<'_> {
-    fn get(&self, name: &str) -> Result<Option<Value>, String> {
-        let Session { header, state, .. } = self.session;
-        match state.variables.get(name) {
-            Some(Captured::Inline { value }) => Ok(Some(value.clone())),
-            Some(Captured::Stored { stored, bytes, .. }) => {
-                Err(format!("its {bytes} bytes in {stored} are too many for a brief"))
-            }
-            None => {
-                let folder: &Utf8Path = header.worktree.as_ref().unwrap_or(&header.root);
-                Ok(header.variable(name, &state.workflow.name, folder))
-            }
-        }
-    }
-
-    fn names(&self) -> Vec<String> {
-        let Session { header, state, .. } = self.session;
-        let built_in = BUILT_IN.iter().map(|name| (*name).to_owned());
-        state.variables.keys().chain(header.inputs.keys()).cloned().chain(built_in).collect()
-    }
 }
 
 /// Returns the workflow file, by its path from the folder of the work where it lies below.

@@ -5,6 +5,7 @@
 //! - `record` is the journal with its chain, `facts` what a record says besides its change, `state` the sum of the records, `snapshot` a
 //!   stored copy of that; `items` names the items of a `foreach`.
 //! - `read` turns a session into a run, `write` records a change, `past` lists and restores earlier states.
+//! - `unmet` says which steps their conditions leave out.
 //! - `native` has the plan in the words of Specification 186, and the brief of a step.
 //! - `prodigy` reads and imports the sessions of Prodigy, `adopt` makes a run of one of the client.
 
@@ -21,6 +22,7 @@ pub(crate) mod record;
 mod session;
 pub(crate) mod snapshot;
 pub(crate) mod state;
+pub(crate) mod unmet;
 mod write;
 
 pub(crate) use adopt::AdoptedStep;
@@ -47,6 +49,7 @@ pub(crate) use read::unattended_key;
 pub(crate) use read::uses_of;
 pub(crate) use session::Session;
 pub(crate) use session::start;
+pub(crate) use unmet::status_of;
 
 use camino::Utf8Path;
 use record::Header;

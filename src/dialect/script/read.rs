@@ -20,6 +20,7 @@ use super::session::Session;
 use super::state::ExecutionState;
 use super::state::Phase;
 use super::state::StepState;
+use super::unmet::unmet;
 use crate::dialect::Loaded;
 use crate::model::Action;
 use crate::model::DialectId;
@@ -50,6 +51,7 @@ use crate::model::StepKind;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+use crate::model::quoted;
 use crate::model::sha256_hex;
 use crate::workflow;
 use crate::workflow::Parsed;
@@ -147,7 +149,7 @@ impl Reader<'_> {
             workspace: WorkspaceRecord {
                 branch: header.branch.clone(),
                 base_branch: header.base_branch.clone(),
-                outside: header.worktree.clone(),
+                outside: header.worktree.clone().filter(|_| !self.is_handed_over()),
                 issues: header.issues.clone(),
                 ..WorkspaceRecord::default()
             },
@@ -170,6 +172,12 @@ impl Reader<'_> {
         Loaded { run: Some(run), findings: self.findings, wanted, native, is_unattended }
     }
 
+    /// Tells whether its work left its worktree: it was merged, or is a branch for a person to merge.
+    fn is_handed_over(&self) -> bool {
+        let header = &self.session.header;
+        header.worktree.is_some() && !header.keeps_work(self.session.state.run.worktree.as_deref())
+    }
+
     /// Returns what its plan needs to know: its work is not where its records are.
     fn wanted(&self, run: &Run) -> EvidenceRequest {
         let header = &self.session.header;
@@ -177,9 +185,14 @@ impl Reader<'_> {
             let outputs = step.definition.get("outputs").and_then(Value::as_array);
             outputs.into_iter().flatten().filter_map(|output| output_of(&step.id, output))
         });
+        if self.is_handed_over() {
+            return EvidenceRequest::default();
+        }
+        // The first step makes the worktree.
+        let is_made = header.worktree.is_none() || run.steps.iter().any(|step| step.attempts > 0);
         EvidenceRequest {
             outputs: outputs.collect(),
-            workspace: header.branch.is_some().then_some(None),
+            workspace: (header.branch.is_some() && is_made).then_some(None),
             outside: header.worktree.clone(),
             base: Some(header.worktree.clone().unwrap_or_else(|| header.root.clone())),
             ..EvidenceRequest::default()
@@ -309,11 +322,19 @@ impl Reader<'_> {
             let mut step = Step { depends_on, plan_order: Some(steps.len()), ..self::step(step, state) };
             if self.session.header.is_attended {
                 step.is_command = is_command;
-            } else if is_command {
+            }
+            if self.is_handed_over() {
+                step.proof = Proof { is_elsewhere: true, ..Proof::default() };
+            } else if is_command && !self.session.header.is_attended {
                 // The runner checked its outputs when it ended; later steps may move them.
                 step.proof = Proof::default();
             }
             steps.push(step);
+        }
+        if !self.is_run_again {
+            for at in unmet(&steps, &self.session.header, &self.session.state).into_keys() {
+                steps[at].status = Status::Skipped;
+            }
         }
         let variables = self.variables(&steps);
         if let Some(open) = steps.iter_mut().find(|step| !step.status.satisfies()) {
@@ -361,19 +382,23 @@ impl Reader<'_> {
     fn follow_up(&self) -> Option<FollowUp> {
         let header = &self.session.header;
         let base = header.base_branch.as_deref().unwrap_or("the branch it came from");
-        if header.is_attended {
+        let end = self.session.state.run.worktree.as_deref();
+        // The runner asks once; agents are told until it is merged or dropped.
+        if header.keeps_work(end) && (header.is_attended || end.is_none()) {
             return Some(FollowUp {
-                action: Action::Archive,
-                title: "Archive the run".to_owned(),
+                action: Action::Merge,
+                title: format!("Merge into {}", clean_line(base, 100)),
                 agent: None,
-                reason: "every step is done: archive the state".to_owned(),
+                reason: "every step is done, and its work is in a worktree of its own".to_owned(),
+                merge: header.is_attended.then(|| format!("piton merge {}", quoted(&header.session))),
             });
         }
-        (header.worktree.is_some() && self.session.state.run.worktree.is_none()).then(|| FollowUp {
-            action: Action::Merge,
-            title: format!("Merge into {}", clean_line(base, 100)),
+        header.is_attended.then(|| FollowUp {
+            action: Action::Archive,
+            title: "Archive the run".to_owned(),
             agent: None,
-            reason: "every step is done, and its work is in a worktree of its own".to_owned(),
+            reason: "every step is done: archive the state".to_owned(),
+            merge: None,
         })
     }
 
@@ -491,8 +516,7 @@ fn outputs_of(definition: &Value) -> Vec<RelPath> {
 
 /// Returns a key of a step for an agent that only the runner carries out: what it does besides the agent's work.
 pub(crate) fn unattended_key(definition: &Value) -> Option<&'static str> {
-    const KEYS: [&str; 11] = [
-        "when",
+    const KEYS: [&str; 10] = [
         "capture",
         "output_file",
         "finds",

@@ -243,6 +243,18 @@ impl Default for StepState {
 }
 
 impl State {
+    /// Returns how a step ended, as conditions ask for it. One whose failure the file tolerates failed.
+    pub(crate) fn end_of(&self, step: &str) -> &'static str {
+        match self.steps.get(step).map(|step| (step.status, &step.tolerated)) {
+            Some((Status::Completed, None)) => "succeeded",
+            Some((Status::Completed, Some(_)) | (Status::Failed, _)) => "failed",
+            Some((Status::Skipped | Status::Cancelled, _)) => "skipped",
+            Some((Status::Pending | Status::InProgress | Status::WaitingApproval | Status::Blocked, _)) | None => {
+                "open"
+            }
+        }
+    }
+
     /// Returns the newer of the state of the journal and that of a snapshot.
     pub(crate) fn newest(journal: Self, snapshot: Option<Self>) -> Self {
         snapshot.filter(|snapshot| snapshot.seq > journal.seq).unwrap_or(journal)

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::support::Stage;
 use super::support::session_of;
+use crate::support::Output;
 
 const FLOW: &str = "\
 inputs: {version: {}}
@@ -286,4 +287,157 @@ fn an_approval_on_conditions_is_for_a_person() {
         assert!(next.to_string().contains("waits at step approval"), "{next}");
         assert_eq!(stage.executions(), ["draft", "review"], "{next}");
     }
+}
+
+const CONDITIONS: &str = "inputs: {deep: {type: boolean, default: false}}
+steps:
+- {id: count, shell: echo 1, capture: n}
+- {id: look, agent: reviewer, instructions: Look., when: '${n} > 1 || ${deep}'}
+- {id: fix, agent: developer, instructions: Fix.}
+- {id: ask, gate: the lead, if_skipped: run, when: 'skipped(fix)', depends_on: fix}
+- {id: tell, shell: echo told >> LOG}
+- {id: polish, shell: echo polished >> LOG, when: 'failed(tell)'}
+- {id: end, agent: writer, instructions: End., depends_on: tell}
+";
+
+fn plan_of(stage: &Stage) -> Output {
+    stage.piton(["plan", "x", "--format", "json"]).run()
+}
+
+fn skipped(plan: &Output) -> Vec<String> {
+    let skipped = plan.at("/data/steps/skipped").as_array().cloned().unwrap_or_default();
+    skipped.iter().filter_map(|id| Some(id.as_str()?.to_owned())).collect()
+}
+
+/// workflow.md 1: a step whose `when` is false is skipped, and so is what depends on it, under both drivers.
+#[test]
+fn a_step_for_an_agent_is_skipped_by_its_condition() {
+    let stage = Stage::new(CONDITIONS);
+    let call = |arguments: &[&str]| stage.piton(arguments.iter().copied()).run();
+    call(&["start", "w.yml", "--feature", "x"]).expect_code(0);
+    assert_eq!(skipped(&plan_of(&stage)), [] as [&str; 0], "nothing is known yet");
+    call(&["exec", "count", "--run", "x"]).expect_code(0);
+    let before = stage.sandbox.everything();
+    let plan = plan_of(&stage);
+    assert_eq!(skipped(&plan), ["look", "fix"], "{plan}");
+    assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/next/0/action")), (json!("ask"), json!("approve")));
+    assert_eq!(before.changes(&stage.sandbox.everything()), [] as [&str; 0], "a plan records nothing");
+    let refused = call(&["begin", "look", "--run", "x"]);
+    assert!(refused.to_string().contains("look was left out"), "{refused}");
+    call(&["approve", "ask", "--run", "x", "--by", "Kim"]).expect_code(0);
+    let told = call(&["exec", "tell", "--run", "x"]).expect_code(0);
+    assert!(told.stderr.contains("Skipping step 2/7: its `when` does not hold"), "{told}");
+    assert!(told.stderr.contains("Skipping step 3/7: a step that it depends on was skipped"), "{told}");
+    assert_eq!(skipped(&plan_of(&stage)), ["look", "fix", "polish"]);
+    assert_eq!(plan_of(&stage).at("/data/next/0/step"), "end");
+    call(&["begin", "end", "--run", "x"]).expect_code(0);
+    call(&["finish", "end", "--run", "x", "--summary", "done"]).expect_code(0);
+    assert_eq!(plan_of(&stage).at("/data/verdict"), "complete");
+    assert_eq!(stage.executions(), ["told"]);
+}
+
+#[test]
+fn a_person_can_have_a_step_done_whose_condition_does_not_hold() {
+    let stage = Stage::new(CONDITIONS);
+    let call = |arguments: &[&str]| stage.piton(arguments.iter().copied()).run();
+    call(&["start", "w.yml", "--feature", "x"]).expect_code(0);
+    call(&["exec", "count", "--run", "x"]).expect_code(0);
+    let refused = call(&["begin", "look", "--run", "x", "--format", "text"]);
+    let hint = refused.stderr.lines().find_map(|line| line.strip_prefix("→ ")).expect("a command");
+    let redo = hint.replace("NAME", "Kim").replace("WHY", "curious");
+    call(&redo.split(' ').skip(1).collect::<Vec<_>>()).expect_code(0);
+    call(&["begin", "look", "--run", "x"]).expect_code(0);
+    call(&["finish", "look", "--run", "x", "--verdict", "APPROVED"]).expect_code(0);
+    assert_eq!(plan_of(&stage).at("/data/next/0/step"), "fix");
+}
+
+#[test]
+fn a_condition_that_holds_lets_the_agent_begin() {
+    let stage = Stage::new(CONDITIONS);
+    let call = |arguments: &[&str]| stage.piton(arguments.iter().copied()).run();
+    call(&["start", "w.yml", "--feature", "x", "--input", "deep=true"]).expect_code(0);
+    call(&["exec", "count", "--run", "x"]).expect_code(0);
+    call(&["begin", "look", "--run", "x"]).expect_code(0);
+    call(&["finish", "look", "--run", "x", "--verdict", "APPROVED"]).expect_code(0);
+    call(&["begin", "fix", "--run", "x"]).expect_code(0);
+    call(&["finish", "fix", "--run", "x", "--summary", "done"]).expect_code(0);
+    assert_eq!(skipped(&plan_of(&stage)), ["ask", "tell", "polish", "end"], "the gate was for a skipped fix");
+}
+
+#[test]
+fn a_condition_that_no_record_decides_is_for_the_runner() {
+    for (name, keys) in [("TOKEN", "env: {TOKEN: x}\n"), ("workflow.commit_count", "")] {
+        let stage = Stage::new(&format!(
+            "{keys}steps:\n- {{id: a, agent: writer, instructions: Go., when: '${{{name}}} == 1'}}\n"
+        ));
+        let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
+        assert!(
+            output.to_string().contains(&format!("asks for `${{{name}}}`, which only `piton run` knows")),
+            "{output}"
+        );
+    }
+}
+
+/// Which values can be compared shows when they are there.
+#[test]
+fn a_condition_that_cannot_be_decided_is_refused_with_its_reason() {
+    let stage = Stage::new(
+        "steps:\n- {id: count, shell: echo many, capture: n}\n- {id: look, agent: a, instructions: Go., when: '${n} > 1'}\n",
+    );
+    stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
+    stage.piton(["exec", "count", "--run", "x"]).run().expect_code(0);
+    let refused = stage.piton(["begin", "look", "--run", "x"]).run().expect_code(1);
+    assert!(refused.to_string().contains("`many` and `1` are not both numbers"), "{refused}");
+}
+
+const APART: &str = "steps:
+- {id: draft, agent: writer, instructions: Write., outputs: draft.md}
+- {id: keep, shell: 'git add draft.md; git commit -qm draft'}
+";
+
+/// workflow.md 2: the worktree is a property of the run, under both drivers.
+#[test]
+fn agents_work_in_the_worktree_of_their_run() {
+    let stage = Stage::new(APART);
+    let call = |arguments: &[&str]| stage.piton(arguments.iter().copied()).run();
+    call(&["start", "w.yml", "--feature", "x", "--worktree"]).expect_code(0);
+    let worktree = stage.worktree("x");
+    let begun = call(&["begin", "draft", "--run", "x", "--format", "text"]).expect_code(0);
+    assert!(
+        begun.stdout.lines().any(|line| line.starts_with("Work in ") && line.contains("/worktrees/x; ")),
+        "{begun}"
+    );
+    call(&["finish", "draft", "--run", "x", "--summary", "done"]).expect_code(1);
+    std::fs::write(worktree.join("draft.md"), "text").unwrap();
+    call(&["finish", "draft", "--run", "x", "--summary", "done"]).expect_code(0);
+    call(&["exec", "keep", "--run", "x"]).expect_code(0);
+    let plan = plan_of(&stage);
+    assert_eq!(plan.at("/data/commands/begin"), "piton merge x", "{plan}");
+    let refused = call(&["archive", "x"]).expect_code(9);
+    assert!(refused.to_string().contains("the work of x is not merged"), "{refused}");
+    assert!(!stage.sandbox.root().join("draft.md").exists());
+    call(&["merge", "x", "--yes"]).expect_code(0);
+    assert!(stage.sandbox.root().join("draft.md").exists() && !worktree.exists());
+    let plan = plan_of(&stage);
+    assert_eq!(plan.at("/data/commands/begin"), "piton archive x", "{plan}");
+    call(&["archive", "x"]).expect_code(0);
+}
+
+#[test]
+fn a_worktree_for_agents_that_cannot_be_made_is_refused_before_the_run_begins() {
+    let plain = Stage::in_place(APART);
+    let refused = plain.piton(["start", "w.yml", "--feature", "x", "--worktree"]).run().expect_code(1);
+    assert!(refused.to_string().contains("`piton start w.yml --feature x`"), "{refused}");
+    assert!(!plain.state().exists(), "nothing is begun");
+    let stage = Stage::new(&format!("merge: [{{shell: 'true'}}]\n{APART}"));
+    let call = |arguments: &[&str]| stage.piton(arguments.iter().copied()).run();
+    let refused = call(&["start", "w.yml", "--feature", "x"]).expect_code(2);
+    assert!(refused.to_string().contains("piton start w.yml --feature NAME --worktree"), "{refused}");
+    let refused = call(&["start", "nine-step", "--feature", "x", "--worktree"]).expect_code(2);
+    assert!(refused.to_string().contains("leave out --worktree"), "{refused}");
+    call(&["start", "w.yml", "--feature", "x", "--worktree"]).expect_code(0);
+    call(&["abort", "x"]).expect_code(0);
+    call(&["archive", "x"]).expect_code(0);
+    let refused = call(&["start", "w.yml", "--feature", "x", "--worktree"]);
+    assert!(refused.code != 0 && refused.to_string().contains("the worktree of an earlier run"), "{refused}");
 }

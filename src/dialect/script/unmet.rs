@@ -1,0 +1,114 @@
+//! Steps that are skipped by a condition, as far as the records of the run decide it. Pure.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+use serde_json::Value;
+
+use super::facts::Captured;
+use super::record::BUILT_IN;
+use super::record::Header;
+use super::state::State;
+use crate::model::Status;
+use crate::model::Step;
+use crate::workflow::condition::Condition;
+use crate::workflow::variables;
+use crate::workflow::variables::RenderError;
+use crate::workflow::variables::Scope;
+
+/// The reason to skip a step whose own condition does not hold.
+pub(crate) const OWN: &str = "its `when` does not hold";
+/// The reason to skip a step after one that was skipped by a condition.
+pub(crate) const WITH_OTHERS: &str = "a step that it depends on was skipped";
+
+/// Returns the positions of the steps that are due and skipped by a condition, each with the reason.
+///
+/// A step is skipped if its `when` does not hold, or with a step that it depends on unless it says `if_skipped: run`
+/// (docs/workflows.md#steps). A condition whose variables are not in the records decides nothing here.
+pub(crate) fn unmet(steps: &[Step], header: &Header, state: &State) -> BTreeMap<usize, &'static str> {
+    let positions: BTreeMap<&str, usize> = steps.iter().zip(0..).map(|(step, at)| (step.id.as_str(), at)).collect();
+    let mut unmet = BTreeMap::new();
+    loop {
+        let known = unmet.len();
+        for (at, step) in steps.iter().enumerate() {
+            if step.status != Status::Pending || unmet.contains_key(&at) {
+                continue;
+            }
+            let needs = || step.depends_on.iter().filter_map(|need| positions.get(need.as_str()));
+            let is_over = |need: &usize| unmet.contains_key(need) || steps[*need].status.satisfies();
+            if !needs().all(is_over) {
+                continue;
+            }
+            let is_unmet = |need: &usize| {
+                unmet.contains_key(need)
+                    || state.steps.get(steps[*need].id.as_str()).is_some_and(|state| state.is_unmet)
+            };
+            let runs_if_skipped = step.definition.get("if_skipped").is_some();
+            let skipped = |id: &str| positions.get(id).is_some_and(|at| unmet.contains_key(at));
+            let why = if !runs_if_skipped && needs().any(is_unmet) {
+                Some(WITH_OTHERS)
+            } else {
+                let variables = RecordedVariables { header, state, skipped: &skipped };
+                (holds(step, &variables) == Some(Ok(false))).then_some(OWN)
+            };
+            if let Some(why) = why {
+                unmet.insert(at, why);
+            }
+        }
+        if unmet.len() == known {
+            return unmet;
+        }
+    }
+}
+
+/// Tells whether the condition of a step holds; `None` if it has none.
+///
+/// # Errors
+///
+/// If a variable of it is not in the records, or its values cannot be compared.
+pub(crate) fn condition_holds(step: &Step, header: &Header, state: &State) -> Option<Result<bool, RenderError>> {
+    holds(step, &RecordedVariables { header, state, skipped: &|_| false })
+}
+
+fn holds(step: &Step, variables: &RecordedVariables<'_>) -> Option<Result<bool, RenderError>> {
+    let text = step.definition.get("when").and_then(Value::as_str)?;
+    // The parser of the file accepted it.
+    Some(variables::holds(&Condition::parse(text).ok()?, variables))
+}
+
+/// The variables that the records hold: what the run was begun with and what its steps left, never the environment or a secret.
+pub(super) struct RecordedVariables<'a> {
+    pub(super) header: &'a Header,
+    pub(super) state: &'a State,
+    /// Tells whether a step is skipped that is not recorded so yet.
+    pub(super) skipped: &'a dyn Fn(&str) -> bool,
+}
+
+impl Scope for RecordedVariables<'_> {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        let Self { header, state, skipped } = self;
+        if let Some(step) = status_of(name) {
+            return Ok(Some(Value::from(if skipped(step) { "skipped" } else { state.end_of(step) })));
+        }
+        match state.variables.get(name) {
+            Some(Captured::Inline { value }) => Ok(Some(value.clone())),
+            Some(Captured::Stored { stored, bytes, .. }) => {
+                Err(format!("its {bytes} bytes in {stored} are too many for a brief"))
+            }
+            None => {
+                let folder: &Utf8Path = header.worktree.as_ref().unwrap_or(&header.root);
+                Ok(header.variable(name, &state.workflow.name, folder))
+            }
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        let built_in = BUILT_IN.iter().map(|name| (*name).to_owned());
+        self.state.variables.keys().chain(self.header.inputs.keys()).cloned().chain(built_in).collect()
+    }
+}
+
+/// Returns the step whose end a variable says.
+pub(crate) fn status_of(variable: &str) -> Option<&str> {
+    variable.strip_prefix("step.")?.strip_suffix(".status")
+}

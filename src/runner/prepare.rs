@@ -1,0 +1,56 @@
+//! Makes the worktree of a run for agents before an agent works there; the runner makes it itself before it runs a step.
+
+use camino::Utf8Path;
+
+use super::console::Console;
+use super::error::RunError;
+use super::ledger::Ledger;
+use super::open;
+use super::open::RunEnvironment;
+use super::origin;
+use super::ready;
+use super::resume::ResumeOptions;
+use super::resume::ScheduledStep;
+use super::worktree_files;
+use crate::model::Evidence;
+use crate::store;
+
+/// Makes the worktree of a run, and puts the files into it that the workflow names, unless that is done.
+///
+/// # Errors
+///
+/// When another process drives the run, git refuses the worktree, or a file cannot be put there.
+pub(crate) fn prepare(
+    now: Option<&str>,
+    (home, session): (&Utf8Path, &str),
+    console: &dyn Console,
+) -> Result<(), RunError> {
+    let header = open::header(home, session)?;
+    if header.worktree.is_none() || !header.is_attended {
+        return Ok(());
+    }
+    let environment = RunEnvironment::open(&header.root, now)?;
+    let paths = open::session_paths(home, session, &environment.project)?;
+    let asked = ResumeOptions::default();
+    let candidate = open::candidate(session, Some(&header))?;
+    let (_, session, loaded) = open::load_repaired(&environment, &paths, &candidate, &asked, console)?;
+    // What cannot be read or written is refused by the verb itself.
+    let Some(run) = loaded.run.filter(|run| run.writable) else { return Ok(()) };
+    if run.steps.iter().any(|step| step.attempts > 0) {
+        return Ok(());
+    }
+    origin::check(&environment.index(), home, &header, false, console)?;
+    open::claim(&paths, &environment, &asked)?;
+    let done = (|| {
+        let (workflow, _) = open::workflow(&header.workflow)?;
+        let caller = (environment.ticker, environment.caller());
+        let mut ledger = Ledger::new(paths.clone(), caller, session, (run, Evidence::default()));
+        ledger.catch_up()?;
+        let (folder, is_new) = ready::folder(&header, &ledger, &[ScheduledStep::first(0)], &asked)?;
+        let project = &environment.project;
+        worktree_files::set_up((&header, &folder, is_new), &workflow.worktree, (project, &mut ledger), console)
+    })();
+    let released = store::lease::release(&paths.lock()?, environment.ticker.now(), &environment.caller());
+    done?;
+    Ok(released?)
+}
