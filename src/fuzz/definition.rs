@@ -90,7 +90,6 @@ pub(super) fn workflow(data: &[u8]) {
     }
     assert_eq!(Outline::of(&workflow, String::new()).steps.len(), workflow.steps.len());
     workflow.expected_schemas();
-    workflow.needs_claude();
 }
 
 /// Text that a shell must never see as program code.

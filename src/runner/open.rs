@@ -24,8 +24,7 @@ use super::pools::Pools;
 use super::preview::KnownVariables;
 use super::preview::NewRun;
 use super::preview::Preview;
-use super::ready::check_claude;
-use super::ready::check_interpreters;
+use super::ready::check_programs;
 use super::ready::check_worktree;
 use super::ready::folder;
 use super::report::RunResult;
@@ -76,6 +75,7 @@ use crate::store::SessionHome;
 use crate::store::Ticker;
 use crate::workflow;
 use crate::workflow::Limits;
+use crate::workflow::Step;
 use crate::workflow::Workflow;
 use crate::workflow::inputs;
 
@@ -175,8 +175,10 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         ..ResumeOptions::default()
     };
     check_asked(&workflow, &start.file, &asked)?;
-    check_claude(workflow.needs_claude())?;
-    check_interpreters(workflow.steps.iter().chain(workflow.around()))?;
+    match check_programs(&asked_for(&workflow, start)) {
+        Err(error) if start.dry_run => console.tell(&Event::Warning { text: &error.to_string() }),
+        checked => checked?,
+    }
     inputs::values(&workflow.inputs, &start.inputs)?;
     // Before a session and a worktree are made, which would stay.
     secrets::fetch(&workflow.all_secrets(), &run_environment.project.root)?;
@@ -205,6 +207,18 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         console.tell(&Event::Warning { text: &text });
     }
     drive_session(&run_environment, home.root(), &id, &asked, console)
+}
+
+/// Returns the steps that a new run is to carry out, with those around them.
+fn asked_for<'a>(workflow: &'a Workflow, start: &StartRequest) -> Vec<&'a Step> {
+    let is = |step: &Step, name: &Option<String>| name.as_deref() == Some(step.id.as_str());
+    if start.only.is_some() {
+        return workflow.steps.iter().filter(|step| is(step, &start.only)).collect();
+    }
+    match workflow.steps.iter().position(|step| is(step, &start.until)) {
+        Some(last) => workflow.steps[..=last].iter().chain(&workflow.on_stop).collect(),
+        None => workflow.steps.iter().chain(workflow.around()).collect(),
+    }
 }
 
 /// Resumes a session.
@@ -353,10 +367,8 @@ fn drive_claimed(
         asked,
         console,
     )?;
-    let is_needed = plan.iter().any(|due| workflow.steps[due.at].needs_claude());
-    check_claude(is_needed || (asked.only.is_none() && !asked.gives_up && workflow.needs_claude_around()))?;
-    let around = workflow.around().filter(|_| asked.only.is_none());
-    check_interpreters(plan.iter().map(|due| &workflow.steps[due.at]).chain(around))?;
+    let around = workflow.around().filter(|_| asked.only.is_none() && !asked.gives_up);
+    check_programs(&plan.iter().map(|due| &workflow.steps[due.at]).chain(around).collect::<Vec<_>>())?;
     if asked.dry_run {
         return Ok(preview_rest(header, &workflow, &ledger, &plan));
     }

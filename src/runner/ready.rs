@@ -16,20 +16,15 @@ use crate::store::worktree;
 use crate::workflow::Interpreter;
 use crate::workflow::Step;
 
-/// Checks before the first step that `claude` is installed when a step needs it.
-pub(super) fn check_claude(is_needed: bool) -> Result<(), RunError> {
-    if !is_needed || files::is_on_path("claude") {
-        return Ok(());
+/// Checks before the first step that the programs of the steps are installed: `claude` and the shells.
+pub(super) fn check_programs(steps: &[&Step]) -> Result<(), RunError> {
+    if steps.iter().any(|step| step.needs_claude()) && !files::is_on_path("claude") {
+        let message = "a step of the workflow calls `claude`, which is not on the PATH";
+        let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
+        return Err(RunError::new(ProblemKind::No, message, [hint]));
     }
-    let message = "a step of the workflow calls `claude`, which is not on the PATH";
-    let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
-    Err(RunError::new(ProblemKind::No, message, [hint]))
-}
-
-/// Checks before the first step that the shells of the steps are installed.
-pub(super) fn check_interpreters<'a>(steps: impl Iterator<Item = &'a Step>) -> Result<(), RunError> {
     let mut needed = Vec::new();
-    steps.for_each(|step| step.interpreters(&mut needed));
+    steps.iter().for_each(|step| step.interpreters(&mut needed));
     let is_missing = |shell: &&Interpreter| **shell != Interpreter::Sh && !files::is_on_path(shell.as_str());
     let Some(missing) = needed.iter().find(is_missing) else { return Ok(()) };
     let message =

@@ -123,7 +123,9 @@ pub(super) fn scheduled_steps(
         return selection.only(step).map(|due| due.into_iter().collect());
     }
     if options.is_new {
-        return Ok(selection.due.iter().map(|due| ScheduledStep::first(due.at)).collect());
+        let mut due = selection.due.iter().map(|due| ScheduledStep::first(due.at)).collect();
+        options.until.iter().try_for_each(|step| selection.stop_after(step, &mut due))?;
+        return Ok(due);
     }
     if options.gives_up {
         return selection.give_up();

@@ -539,14 +539,4 @@ impl Workflow {
     pub(crate) fn around(&self) -> impl DoubleEndedIterator<Item = &Step> {
         self.merge.iter().flat_map(|merge| &merge.steps).chain(&self.on_stop)
     }
-
-    /// Tells whether any step, at any depth, calls `claude`.
-    pub(crate) fn needs_claude(&self) -> bool {
-        self.steps.iter().any(Step::needs_claude) || self.needs_claude_around()
-    }
-
-    /// Tells whether the steps that are no steps of the run call `claude`.
-    pub(crate) fn needs_claude_around(&self) -> bool {
-        self.around().any(Step::needs_claude)
-    }
 }

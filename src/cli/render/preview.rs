@@ -81,8 +81,7 @@ fn put_step(text: &mut Text, step: &StepPreview, before: Option<&str>, depth: us
         text.line(format!("{indent}{of}{most}{parallel}{apart}"));
     }
     if !step.claude.is_empty() {
-        let widens = |option: &String| option.starts_with("--permission-mode") || option.starts_with("--allowedTools");
-        let tone = if step.claude.iter().any(widens) { Tone::Warn } else { Tone::Plain };
+        let tone = if widens_permissions(step) { Tone::Warn } else { Tone::Plain };
         text.plain(&indent).put(tone, safe_line(&format!("claude {}", step.claude.join(" ")), 400)).end();
     }
     if let Some(probe) = &step.probe {
@@ -99,6 +98,12 @@ fn put_step(text: &mut Text, step: &StepPreview, before: Option<&str>, depth: us
         text.line(format!("{indent}{}{repeats}:", inside.key));
         inside.steps.iter().for_each(|step| put_step(text, step, None, depth + 2, verbose));
     }
+}
+
+/// Tells whether the file lets the client do more in a step than its settings do.
+fn widens_permissions(step: &StepPreview) -> bool {
+    let widens = |option: &String| option.starts_with("--permission-mode") || option.starts_with("--allowedTools");
+    step.claude.iter().any(widens)
 }
 
 /// Returns the kind of a step and how it runs, in one line.
@@ -119,7 +124,9 @@ fn about(step: &StepPreview, before: Option<&str>) -> String {
     let tries = (step.attempts > 1).then(|| format!("up to {} attempts", step.attempts));
     let once = (!step.idempotent).then(|| "not repeated after a crash".to_owned());
     let gate = (step.kind == "gate").then(|| "stops here with exit 9 until a person approves".to_owned());
-    let all = [reviews, after, timeout, tries, once, gate].into_iter().flatten();
+    let is_of_client = matches!(step.kind, "agent" | "claude") && !widens_permissions(step);
+    let permissions = is_of_client.then(|| "default permissions".to_owned());
+    let all = [reviews, after, permissions, timeout, tries, once, gate].into_iter().flatten();
     [format!("{}{by}", step.kind)].into_iter().chain(all).collect::<Vec<_>>().join(" · ")
 }
 

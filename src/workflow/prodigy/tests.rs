@@ -192,8 +192,8 @@ fn the_head_of_a_workflow_is_read() {
     assert_eq!(read.secrets["KEY"], Secret::File("/run/key".to_owned()));
     let merge = read.merge.as_ref().unwrap();
     assert_eq!((merge.steps[0].id.as_str(), merge.timeout), ("merge.1", Some(Duration::from_secs(60))));
-    assert!(!read.needs_claude());
-    assert!(workflow("- {shell: a, on_failure: /fix}").needs_claude());
+    assert!(!read.steps.iter().any(Step::needs_claude));
+    assert!(workflow("- {shell: a, on_failure: /fix}").steps[0].needs_claude());
 }
 
 #[test]

@@ -138,3 +138,24 @@ fn until_and_only_show_what_they_leave() {
     assert_eq!(ids(&["--format", "json", "--until", "b"]), ["a", "b"]);
     assert_eq!(ids(&["--format", "json", "--only", "c"]), ["c"]);
 }
+
+#[test]
+fn it_says_what_an_agent_may_do_and_that_its_program_is_missing() {
+    let stage = Stage::in_place(
+        "steps: [{id: a, shell: 'true'}, {id: b, agent: writer, instructions: Go.}, {id: c, claude: /go, allowed_tools: [Read]}]",
+    );
+    let shown = dry(&stage, &["--format", "text"]);
+    for line in [
+        "  2. b agent writer · default permissions · up to 5 attempts",
+        "  3. c claude · up to 5 attempts",
+        "     claude --allowedTools Read",
+    ] {
+        assert!(shown.stdout.lines().any(|found| found == line), "{line}: {shown}");
+    }
+    assert!(shown.stderr.contains("calls `claude`, which is not on the PATH"), "{shown}");
+    // Only what is asked for has to be installed.
+    let (stopped, id) = stage.run(&["--until", "a"]);
+    stopped.expect_code(0);
+    let refused = stage.resume(&id).expect_code(1);
+    assert!(refused.to_string().contains("which is not on the PATH"), "{refused}");
+}
