@@ -192,5 +192,7 @@ fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         let path = path.filter(|path| files.files.contains_key(path));
         reading.extend(path.filter(|path| *path != files.state).map(|path| path.reading_item(what)));
     }
+    // A task of one line is told without its box.
+    let text = super::markdown::checkbox(text).filter(|_| !text.contains('\n')).map_or(text, |checkbox| checkbox.text);
     Brief { instructions: text.to_owned(), reading, ..Brief::default() }
 }

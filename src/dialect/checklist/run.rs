@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::kind::ListKind;
 use super::list::Claim;
@@ -46,7 +47,7 @@ pub(super) fn build(kind: ListKind, id: &str, state: &RelPath, list: &TaskList) 
     let tasks = &list.tasks[..list.tasks.len().min(STEPS)];
     run.steps = tasks.iter().enumerate().map(|(at, task)| step(kind, state, list, at, task)).collect();
     let order = match kind {
-        ListKind::SpecKit => order_of_stages(list, tasks),
+        ListKind::SpecKit => order_of_stages(list, tasks).on,
         ListKind::OpenSpec | ListKind::Superpowers | ListKind::PlanMode => in_file_order(tasks),
     };
     for (step, on) in run.steps.iter_mut().zip(order) {
@@ -187,13 +188,13 @@ struct Before {
 
 impl Before {
     /// Adds neighbours that may be done together.
-    fn add(&mut self, batch: std::ops::Range<usize>, tasks: &[ListedTask]) {
-        let open: Vec<usize> =
-            batch.clone().filter(|at| matches!(tasks[*at].claim, Claim::Open | Claim::Begun)).collect();
+    fn add(&mut self, batch: &[usize], tasks: &[ListedTask]) {
+        let is_open = |at: &usize| matches!(tasks[*at].claim, Claim::Open | Claim::Begun);
+        let open: Vec<usize> = batch.iter().copied().filter(is_open).collect();
         if !open.is_empty() {
             self.open = open;
         }
-        self.last = batch.collect();
+        self.last = batch.to_vec();
     }
 
     fn all(&self) -> impl Iterator<Item = usize> + '_ {
@@ -210,18 +211,28 @@ fn in_file_order(tasks: &[ListedTask]) -> Vec<Vec<usize>> {
     let mut before = Before::default();
     let order = (0..tasks.len()).map(|at| {
         let on = before.sorted();
-        before.add(at..at + 1, tasks);
+        before.add(&[at], tasks);
         on
     });
     order.collect()
 }
 
+/// The dependencies of the tasks of a list with phases.
+#[derive(Debug)]
+struct StageOrder {
+    on: Vec<Vec<usize>>,
+    /// Dependencies that the list names and its order contradicts: on a task of a later phase, or on one that waits itself.
+    contradicted: Vec<(usize, usize)>,
+}
+
 /// Returns the dependencies of a list with phases: phases in order, user stories free of each other, and inside of a phase in file order,
-/// with neighbours together that are marked for it and share no file.
-fn order_of_stages(list: &TaskList, tasks: &[ListedTask]) -> Vec<Vec<usize>> {
+/// with neighbours together that are marked for it and share no file, and a task behind the later one that it names.
+fn order_of_stages(list: &TaskList, tasks: &[ListedTask]) -> StageOrder {
     let by_id: BTreeMap<String, usize> =
         tasks.iter().enumerate().map(|(at, task)| (task.id.to_lowercase(), at)).rev().collect();
-    let mut order: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
+    let at_id = |id: &String| by_id.get(&id.to_lowercase()).copied();
+    let named: Vec<Vec<usize>> = tasks.iter().map(|task| task.waits_for.iter().filter_map(at_id).collect()).collect();
+    let mut order = StageOrder { on: vec![Vec::new(); tasks.len()], contradicted: Vec::new() };
     // What a phase waits for, and the last tasks of the stories since.
     let mut barrier: Vec<usize> = Vec::new();
     let mut stories: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
@@ -246,12 +257,14 @@ fn order_of_stages(list: &TaskList, tasks: &[ListedTask]) -> Vec<Vec<usize>> {
             }
         };
         let mut before = Before { last: start.clone(), open: Vec::new() };
-        for batch in batches(&tasks[from..to]) {
-            let batch = batch.start + from..batch.end + from;
-            for at in batch.clone() {
-                let named = tasks[at].waits_for.iter().filter_map(|id| by_id.get(&id.to_lowercase())).copied();
-                let earlier: Vec<usize> = named.filter(|on| *on < at).collect();
-                order[at] = match earlier.is_empty() {
+        let turns = turns(from..to, &named);
+        let turn: BTreeMap<usize, usize> = turns.iter().zip(0..).map(|(at, turn)| (*at, turn)).collect();
+        for batch in batches(&turns, tasks) {
+            for at in batch.iter().copied() {
+                let is_before = |on: &usize| turn.get(on).map_or(*on < from, |other| *other < turn[&at]);
+                let (earlier, later): (Vec<usize>, Vec<usize>) = named[at].iter().partition(|on| is_before(on));
+                order.contradicted.extend(later.into_iter().map(|on| (at, on)));
+                order.on[at] = match earlier.is_empty() {
                     true => before.sorted(),
                     false => start.iter().copied().chain(earlier).collect::<BTreeSet<usize>>().into_iter().collect(),
                 };
@@ -271,21 +284,52 @@ fn order_of_stages(list: &TaskList, tasks: &[ListedTask]) -> Vec<Vec<usize>> {
     order
 }
 
+/// Returns the tasks of a phase in file order, each behind the later ones of the phase that it names.
+fn turns(phase: Range<usize>, named: &[Vec<usize>]) -> Vec<usize> {
+    let mut open: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for at in phase.clone() {
+        for on in named[at].iter().filter(|on| phase.contains(on)) {
+            *open.entry(at).or_default() += 1;
+            behind.entry(*on).or_default().push(at);
+        }
+    }
+    let mut ready: BTreeSet<usize> = phase.clone().filter(|at| !open.contains_key(at)).collect();
+    let mut turns = Vec::with_capacity(phase.len());
+    while let Some(at) = ready.pop_first() {
+        turns.push(at);
+        for waiting in behind.remove(&at).unwrap_or_default() {
+            if let Some(count) = open.get_mut(&waiting) {
+                *count -= 1;
+                if *count == 0 {
+                    open.remove(&waiting);
+                    ready.insert(waiting);
+                }
+            }
+        }
+    }
+    // These wait for each other.
+    turns.extend(open.into_keys());
+    turns
+}
+
 /// Splits the tasks of a phase into neighbours that may be done together.
-fn batches(tasks: &[ListedTask]) -> Vec<std::ops::Range<usize>> {
+fn batches<'a>(turns: &'a [usize], tasks: &[ListedTask]) -> Vec<&'a [usize]> {
     let mut batches = Vec::new();
     let mut from = 0;
-    while from < tasks.len() {
-        let mut files: BTreeSet<&RelPath> = tasks[from].files.named.iter().collect();
+    while from < turns.len() {
+        let first = &tasks[turns[from]];
+        let mut files: BTreeSet<&RelPath> = first.files.named.iter().collect();
         let mut to = from + 1;
-        while to < tasks.len() && to - from < TOGETHER && tasks[from].is_parallel && tasks[to].is_parallel {
-            if tasks[to].files.named.iter().any(|file| files.contains(file)) {
+        while to < turns.len() && to - from < TOGETHER && first.is_parallel && tasks[turns[to]].is_parallel {
+            let named = &tasks[turns[to]].files.named;
+            if named.iter().any(|file| files.contains(file)) {
                 break;
             }
-            files.extend(&tasks[to].files.named);
+            files.extend(named);
             to += 1;
         }
-        batches.push(from..to);
+        batches.push(&turns[from..to]);
         from = to;
     }
     batches
@@ -375,6 +419,15 @@ pub(super) fn findings(state: &RelPath, list: &TaskList) -> Vec<Finding> {
             None,
         );
     }
+    let contradicted = contradicted_waits(list);
+    if !contradicted.is_empty() {
+        let contradicted: Vec<&str> = contradicted.iter().map(String::as_str).collect();
+        let message = format!(
+            "tasks wait for others that the order of the list puts behind them, and that order counts: {}",
+            listed(&contradicted)
+        );
+        add(FindingCode::DependencyDangling, message, None);
+    }
     if list.tasks.len() > STEPS {
         add(
             FindingCode::PartUnreadable,
@@ -391,6 +444,17 @@ fn unknown_waits(tasks: &[ListedTask]) -> Vec<String> {
     let waits = tasks.iter().flat_map(|task| task.waits_for.iter().map(move |on| (task, on)));
     let unknown = waits.filter(|(task, on)| !known.contains(&on.to_lowercase()) && task.claim != Claim::Done);
     unknown.map(|(task, on)| format!("{} for {on}", task.id)).collect()
+}
+
+/// Returns the open tasks that wait for others that come behind them, with the id.
+fn contradicted_waits(list: &TaskList) -> Vec<String> {
+    let tasks = &list.tasks[..list.tasks.len().min(STEPS)];
+    if tasks.iter().all(|task| task.waits_for.is_empty()) {
+        return Vec::new();
+    }
+    let contradicted = order_of_stages(list, tasks).contradicted.into_iter();
+    let open = contradicted.filter(|(at, _)| tasks[*at].claim != Claim::Done);
+    open.map(|(at, on)| format!("{} for {}", tasks[at].id, tasks[on].id)).collect()
 }
 
 fn listed(ids: &[&str]) -> String {

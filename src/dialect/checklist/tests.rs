@@ -28,6 +28,51 @@ fn dependencies_of_a_task_are_read_from_its_line() {
     }
 }
 
+/// What each task waits for, and what is said of waits that the order contradicts.
+fn order(text: &str) -> (Vec<String>, Vec<String>) {
+    let list = speckit(text);
+    let state = RelPath::parse("specs/001-a/tasks.md").unwrap();
+    let run = super::run::build(super::kind::ListKind::SpecKit, "a", &state, &list);
+    let on = |step: &crate::model::Step| {
+        let on: Vec<&str> = step.depends_on.iter().map(crate::model::StepId::as_str).collect();
+        format!("{}: {}", step.id, on.join(" "))
+    };
+    let findings = super::run::findings(&state, &list);
+    let said = findings.into_iter().filter(|finding| finding.message.contains("puts behind them"));
+    (run.steps.iter().map(on).collect(), said.map(|finding| finding.message).collect())
+}
+
+#[test]
+fn a_task_comes_behind_a_later_one_that_it_names() {
+    for (text, expected, said) in [
+        // T002 comes last, and T003 does not wait for it.
+        (
+            "- [ ] T001 a\n- [ ] T002 b (depends on T004)\n- [ ] T003 c\n- [ ] T004 d\n- [ ] T005 e\n",
+            vec!["T001: ", "T002: T004", "T003: T001", "T004: T003", "T005: T002"],
+            None,
+        ),
+        // Neighbours that may be done together still wait for each other where they say so.
+        ("- [ ] T001 [P] a\n- [ ] T002 [P] b (depends on T001)\n", vec!["T001: ", "T002: T001"], None),
+        (
+            "- [ ] T001 a (depends on T002)\n- [ ] T002 b (depends on T001)\n",
+            vec!["T001: ", "T002: T001"],
+            Some("T001 for T002"),
+        ),
+        (
+            "## Phase 1: Setup\n- [ ] T001 a (depends on T002)\n## Phase 2: Foundational\n- [ ] T002 b\n",
+            vec!["T001: ", "T002: T001"],
+            Some("T001 for T002"),
+        ),
+        // What is done has nothing to wait for.
+        ("- [x] T001 a (depends on T002)\n- [ ] T002 b (depends on T001)\n", vec!["T001: ", "T002: T001"], None),
+    ] {
+        let (on, findings) = order(text);
+        assert_eq!(on, expected, "{text}");
+        assert_eq!(findings.len(), usize::from(said.is_some()), "{text}: {findings:?}");
+        assert!(said.is_none_or(|said| findings[0].ends_with(said)), "{text}: {findings:?}");
+    }
+}
+
 #[test]
 fn user_stories_that_wait_for_others_say_so_in_words() {
     for (line, waits) in [

@@ -14,14 +14,18 @@ use crate::model::Step;
 use crate::model::StepReport;
 use crate::model::Timestamp;
 
-/// Returns what was said about a run, with the records of its own system. A record of an unknown time is left out: no report is without one.
+/// Returns what was said about a run, with the records of its own system, or at least the commit of a step. A record of an unknown time is
+/// left out: no report is without one.
 pub(in crate::engine) fn statements<'a>(run: &Run, evidence: &'a Evidence) -> Cow<'a, [Statement]> {
-    let is_said = |step: &&Step| step.guest.as_ref().is_some_and(|proof| proof.said.is_some());
-    if !run.steps.iter().any(|step| is_said(&step)) {
+    let history = History::of(&evidence.guest);
+    let is_said = |proof: &GuestProof| {
+        proof.said.is_some() || (history.is_some() && !(proof.names.is_empty() && proof.commits.is_empty()))
+    };
+    let is_finished = |step: &&Step| step.status == Status::Completed && step.guest.as_deref().is_some_and(is_said);
+    if !run.steps.iter().any(|step| is_finished(&step)) {
         return Cow::Borrowed(&evidence.statements);
     }
-    let history = History::of(&evidence.guest);
-    let finished = run.steps.iter().filter(|step| step.status == Status::Completed).filter(is_said);
+    let finished = run.steps.iter().filter(is_finished);
     let of_state = run.stamp.or(evidence.committed_at);
     let reports = finished.filter_map(|step| report(step, of_state, history.as_ref(), &evidence.guest));
     let said = |report| Statement {
@@ -42,6 +46,9 @@ fn report(
     let proof = step.guest.as_deref()?;
     let commit = newest_commit(proof, history, evidence);
     let (sha, at) = commit.unzip();
+    if proof.said.is_none() && sha.is_none() {
+        return None;
+    }
     Some(StepReport {
         step: step.id.clone(),
         part: None,
@@ -50,11 +57,11 @@ fn report(
         agent: None,
         status: Status::Completed,
         verdict: None,
-        summary: proof.said.clone(),
+        summary: Some(proof.said.clone().unwrap_or_else(|| step.title.clone())),
         error: None,
         conditions: Vec::new(),
         findings: Vec::new(),
-        files: proof.results.iter().map(|file| file.path.clone()).collect(),
+        files: proof.results.iter().filter(|_| proof.said.is_some()).map(|file| file.path.clone()).collect(),
         commit: sha,
     })
 }

@@ -57,12 +57,27 @@ fn a_finished_step_reports_with_its_last_commit_and_its_time() {
         ("without git", done().without_git(), times, Some(at(5)), Some((None, at(5)))),
         ("open", said(Status::Pending), times, None, None),
         ("nothing is said", built(Status::Completed), times, None, None),
+        (
+            "nothing is said, and a commit names it",
+            built(Status::Completed).commit("feat(1-01): x", WORK),
+            times,
+            None,
+            Some((Some("0000000"), at(3))),
+        ),
+        (
+            "only a commit names it, and it is open",
+            built(Status::Pending).commit("feat(1-01): x", WORK),
+            times,
+            None,
+            None,
+        ),
     ] {
-        let found = reports(&case, &times, stamp);
+        let (is_said, found) = (!what.starts_with("nothing is said"), reports(&case, &times, stamp));
         let short: Vec<_> = found.iter().map(|report| (report.commit.as_deref(), report.at)).collect();
         assert_eq!(short, expected.into_iter().collect::<Vec<_>>(), "{what}");
         for report in found {
-            assert_eq!((report.summary.as_deref(), report.files.len()), (Some("it went well"), 2), "{what}");
+            let expected = if is_said { ("it went well", 2) } else { ("Title of 1", 0) };
+            assert_eq!((report.summary.as_deref().unwrap(), report.files.len()), expected, "{what}");
         }
     }
 }
