@@ -6,7 +6,6 @@ use super::bundle::clock;
 use crate::dialect::by_id;
 use crate::dialect::script;
 use crate::dialect::script::facts::Outline;
-use crate::dialect::script::record::FORMAT;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Source;
 use crate::hook;
@@ -149,24 +148,14 @@ pub(super) fn definition(data: &[u8]) {
         return;
     }
     let header = Header {
-        format: FORMAT,
-        session: "feature".to_owned(),
-        root: "/project".into(),
-        workflow: Source { root: "/project".into(), file },
-        created_at: clock().now,
-        worktree: None,
-        branch: None,
-        base_branch: None,
-        base_commit: None,
-        args: Vec::new(),
-        inputs: std::collections::BTreeMap::new(),
         is_attended: true,
-        description: None,
-        issues: Vec::new(),
-        below: None,
-        included: Vec::new(),
-        imported_from: None,
-        adopted_from: None,
+        ..Header::new(
+            "/home".into(),
+            "feature",
+            "/project".into(),
+            Source { root: "/project".into(), file },
+            clock().now,
+        )
     };
     let change = Change { at: clock().now, kind: ChangeKind::Start(Box::new(StartSpec::new("w", "feature"))) };
     let edits = script::start(&header, change, Outline::of(&read, "0".repeat(64)), None);

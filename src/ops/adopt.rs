@@ -16,7 +16,6 @@ use super::startable;
 use crate::dialect::claude;
 use crate::dialect::script;
 use crate::dialect::script::AdoptedStep;
-use crate::dialect::script::record::FORMAT;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Source;
 use crate::engine;
@@ -272,25 +271,12 @@ fn header(ctx: &ProjectContext, name: &str, session: &str, title: Option<String>
         file: name.to_owned(),
         problem: "the new run would not be found again".to_owned(),
     })?;
+    let workflow = Source { root: home.to_owned(), file };
     Ok(Header {
-        format: FORMAT,
-        session: name.to_owned(),
-        root: ctx.project.root.clone(),
-        below: Header::below(home, &ctx.project.root),
-        workflow: Source { root: home.to_owned(), file },
-        created_at: ctx.clock.now,
-        worktree: None,
-        branch: None,
-        base_branch: None,
-        base_commit: None,
-        args: Vec::new(),
-        inputs: std::collections::BTreeMap::new(),
         is_attended: true,
         description: title,
-        issues: Vec::new(),
-        included: Vec::new(),
-        imported_from: None,
         adopted_from: Some(session.to_owned()),
+        ..Header::new(home, name, &ctx.project.root, workflow, ctx.clock.now)
     })
 }
 

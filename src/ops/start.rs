@@ -23,7 +23,6 @@ use crate::dialect::Dialect;
 use crate::dialect::by_id;
 use crate::dialect::script;
 use crate::dialect::script::facts::Outline;
-use crate::dialect::script::record::FORMAT;
 use crate::dialect::script::record::Header;
 use crate::engine;
 use crate::model::Change;
@@ -249,24 +248,16 @@ fn own_run(
     let inputs = inputs::values(&found.workflow.inputs, &spec.inputs)
         .map_err(|error| OpError::Usage { message: error.message, hints: vec![error.hint] })?;
     let header = Header {
-        format: FORMAT,
-        session: spec.feature.clone(),
-        root: ctx.project.root.clone(),
-        workflow: found.source,
-        created_at: change.at,
         worktree,
         branch: spec.branch.clone(),
         base_branch: spec.base_branch.clone(),
         base_commit: head,
-        args: Vec::new(),
         inputs,
         is_attended: true,
         description: spec.description.clone(),
         issues: spec.issues.clone(),
-        below: Header::below(ctx.home.root(), &ctx.project.root),
         included: found.included,
-        imported_from: None,
-        adopted_from: None,
+        ..Header::new(ctx.home.root(), &spec.feature, &ctx.project.root, found.source, change.at)
     };
     let outline = Outline::of(&found.workflow, found.sha256);
     let edits = script::start(&header, change, outline, None);

@@ -30,7 +30,6 @@ pub(super) fn drive(
 ) -> Result<RunResult, RunError> {
     let is_whole = asked.only.is_none() && !asked.gives_up;
     if is_whole && let Some(problem) = on_stop::run_cut_off(context)? {
-        context.ledger().release()?;
         return Err(after_stop(context, &problem));
     }
     let mut executor = StepExecutor::new(context)?;

@@ -41,7 +41,6 @@ use crate::dialect::Loaded;
 use crate::dialect::script;
 use crate::dialect::script::Session;
 use crate::dialect::script::facts::Outline;
-use crate::dialect::script::record::FORMAT;
 use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Remainder;
@@ -243,24 +242,14 @@ fn begin(
     let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root)).unwrap_or_default();
     let in_worktree = !start.in_place;
     let header = Header {
-        format: FORMAT,
-        session: id.clone(),
-        root: project.root.clone(),
-        workflow: source,
-        created_at: now,
         worktree: in_worktree.then(|| home.worktree(&id)),
         branch: in_worktree.then(|| format!("piton/{id}")),
         base_branch: head.branch.filter(|_| in_worktree),
         base_commit: head.sha.clone().filter(|_| in_worktree),
         args: start.args.clone(),
         inputs: inputs::values(&workflow.inputs, &start.inputs)?,
-        is_attended: false,
-        description: None,
-        issues: Vec::new(),
-        below: Header::below(home.root(), &project.root),
         included: files.included,
-        imported_from: None,
-        adopted_from: None,
+        ..Header::new(home.root(), &id, &project.root, source, now)
     };
     let spec = StartSpec {
         branch: header.branch.clone(),

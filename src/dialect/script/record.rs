@@ -79,6 +79,36 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// Returns the header of a run that Piton drives in `root`, with its records in `home`.
+    pub(crate) fn new(
+        home: &Utf8Path,
+        session: &str,
+        root: &Utf8Path,
+        workflow: Source,
+        created_at: Timestamp,
+    ) -> Self {
+        Self {
+            format: FORMAT,
+            session: session.to_owned(),
+            below: Self::below(home, root),
+            root: root.to_owned(),
+            workflow,
+            created_at,
+            worktree: None,
+            branch: None,
+            base_branch: None,
+            base_commit: None,
+            args: Vec::new(),
+            inputs: BTreeMap::new(),
+            is_attended: false,
+            description: None,
+            issues: Vec::new(),
+            included: Vec::new(),
+            imported_from: None,
+            adopted_from: None,
+        }
+    }
+
     /// Reads a header that is kept in `home`. A repository that was moved took its runs along: the project is where its runs are.
     ///
     /// # Errors
@@ -99,8 +129,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Returns [`Header::below`] for a project whose records are kept in `home`.
-    pub(crate) fn below(home: &Utf8Path, root: &Utf8Path) -> Option<RelPath> {
+    fn below(home: &Utf8Path, root: &Utf8Path) -> Option<RelPath> {
         let below = root.strip_prefix(top_of(home)?).ok()?;
         RelPath::parse(below.as_str()).ok()
     }

@@ -10,7 +10,6 @@ use super::Session;
 use super::facts::Facts;
 use super::facts::Outline;
 use super::record::Event;
-use super::record::FORMAT;
 use super::record::Header;
 use super::record::Source;
 use super::session::start;
@@ -67,24 +66,10 @@ pub(super) fn done(workflow: &str, step: &str) -> Value {
 pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> FileSet {
     let parsed = workflow::parse(&path("w.yaml"), workflow.as_bytes()).workflow.unwrap();
     let header = Header {
-        inputs: std::collections::BTreeMap::new(),
-        format: FORMAT,
-        session: ID.to_owned(),
-        root: Utf8PathBuf::from("/repo"),
-        workflow: Source { root: Utf8PathBuf::from("/repo"), file: path("w.yaml") },
-        created_at: at(0),
         worktree: Some(Utf8PathBuf::from("/home/worktrees/session-1")),
         branch: Some("piton/session-1".to_owned()),
         base_branch: Some("main".to_owned()),
-        base_commit: None,
-        args: Vec::new(),
-        is_attended: false,
-        description: None,
-        issues: Vec::new(),
-        below: None,
-        included: Vec::new(),
-        imported_from: None,
-        adopted_from: None,
+        ..Header::new("/home".into(), ID, "/repo".into(), Source { root: "/repo".into(), file: path("w.yaml") }, at(0))
     };
     let outline = Outline::of(&parsed, sha256_hex(workflow.as_bytes()));
     let begun = start(&header, start_change(&parsed.name), outline, None).unwrap();

@@ -6,7 +6,6 @@ use camino::Utf8PathBuf;
 use super::report::ImportReport;
 use crate::dialect::script::Session;
 use crate::dialect::script::prodigy;
-use crate::dialect::script::record::FORMAT;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Source;
 use crate::model::Change;
@@ -145,25 +144,14 @@ fn header(
         return Err(OpError::InTheWay { message, hints: vec!["run the workflow again: `piton run FILE`".to_owned()] });
     };
     let root = ctx.project.root.clone();
+    let workflow = below(&root, folder, file).unwrap_or_else(|| Source { root: folder.clone(), file: file.clone() });
+    let id = sessions::new_id(ctx.clock.now);
     Ok(Header {
-        inputs: std::collections::BTreeMap::new(),
-        format: FORMAT,
-        session: sessions::new_id(ctx.clock.now),
-        workflow: below(&root, folder, file).unwrap_or_else(|| Source { root: folder.clone(), file: file.clone() }),
-        created_at: ctx.clock.now,
         branch: branch(run, worktree.as_deref()),
         base_branch: run.workspace.base_branch.clone(),
-        base_commit: None,
-        args: Vec::new(),
-        is_attended: false,
-        description: None,
-        issues: Vec::new(),
-        below: Header::below(ctx.home.root(), &root),
-        included: Vec::new(),
         imported_from: Some(run.id.as_str().to_owned()),
-        adopted_from: None,
         worktree,
-        root,
+        ..Header::new(ctx.home.root(), &id, &root, workflow, ctx.clock.now)
     })
 }
 

@@ -181,25 +181,10 @@ fn nonsense_is_survived() {
 }
 
 fn header() -> Header {
+    let workflow = Source { root: "/repo".into(), file: path("w.yaml") };
     Header {
-        inputs: BTreeMap::new(),
-        format: 1,
-        session: "session-1".to_owned(),
-        root: Utf8PathBuf::from("/repo"),
-        workflow: Source { root: Utf8PathBuf::from("/repo"), file: path("w.yaml") },
-        created_at: at(30),
-        worktree: None,
-        branch: None,
-        base_branch: None,
-        base_commit: None,
-        args: Vec::new(),
-        is_attended: false,
-        description: None,
-        issues: Vec::new(),
-        below: None,
-        included: Vec::new(),
         imported_from: Some("workflow-1".to_owned()),
-        adopted_from: None,
+        ..Header::new("/home".into(), "session-1", "/repo".into(), workflow, at(30))
     }
 }
 
