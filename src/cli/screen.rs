@@ -236,9 +236,8 @@ impl runner::Console for Screen {
         match self.stdout {
             Stdout::Events => print_event(event),
             Stdout::Steps | Stdout::Document => {
-                if let (Event::Executing { number, total, step, title }, Some(progress)) = (event, &self.progress) {
-                    // A step without an `id` is known by its command.
-                    progress.at(*number, *total, if number.to_string() == *step { title } else { step });
+                if let (Event::Executing { number, total, title, .. }, Some(progress)) = (event, &self.progress) {
+                    progress.at(*number, *total, title);
                 }
                 self.is_folder_told.fetch_or(matches!(event, Event::Session { .. }), Ordering::Relaxed);
                 if let Some(text) = as_text(event, self.is_quiet) {
