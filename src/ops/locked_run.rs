@@ -99,7 +99,9 @@ impl<'a> LockedRun<'a> {
     /// Locks the run and loads it under the lock.
     pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
         client_sessions::check_writable(ctx, location)?;
-        check_not_its_child(&ctx.environment, &location.candidate.name).map_err(OpError::Refused)?;
+        if let Some((_, run)) = location.own_run() {
+            check_not_its_child(&ctx.environment, run).map_err(OpError::Refused)?;
+        }
         let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
         // After waiting for the lock, the time is read again.
         let clock = ctx.later();
