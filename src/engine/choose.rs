@@ -157,7 +157,12 @@ impl Chooser<'_> {
         returns
     }
 
-    fn return_to(&self, at: usize, causes: &[usize]) -> Choice {
+    /// Returns the steps that failed reviews send the run back to, each with those reviews.
+    pub(super) fn returned(&self) -> BTreeMap<usize, Vec<usize>> {
+        self.to_step(&mut Vec::new()).map_or_else(|_| BTreeMap::new(), |target| self.returns(target))
+    }
+
+    pub(super) fn return_to(&self, at: usize, causes: &[usize]) -> Choice {
         let names: Vec<&str> = causes
             .iter()
             .map(|cause| &self.reconciled.run.steps[*cause])

@@ -75,14 +75,6 @@ impl LiveRun {
         Self::new(run, self.evidence.clone()).order(&Options { skip: Vec::new(), ..options.clone() })
     }
 
-    /// Returns the step that the planner names first now, which may be one that a review sends the run back to.
-    pub(crate) fn next(&self, options: &Options) -> Option<StepDue> {
-        let first = Chooser { reconciled: self.reconciled(), options }.choose().choices.into_iter().next()?;
-        let status = self.effective_status(first.at);
-        let is_repeated = status.is_some_and(|status| status.is_over() || status == EffectiveStatus::Invalid);
-        Some(StepDue { at: first.at, action: first.action, is_repeated })
-    }
-
     pub(crate) const fn set_status(&mut self, status: RunStatus) {
         self.run.status = status;
     }
@@ -215,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_step_says_whether_it_was_done_before() {
+    fn the_first_of_the_order_says_whether_it_was_done_before() {
         for (status, output, action, is_repeated) in [
             (Status::Pending, false, Action::Run, false),
             (Status::InProgress, false, Action::Retry, false),
@@ -224,7 +216,11 @@ mod tests {
             let mut run = line_of(&[("A", status), ("B", Status::Pending)]);
             run.steps[0].proof.outputs = output.then(|| path("out.json")).into_iter().collect();
             let live = LiveRun::new(run, Evidence::default());
-            assert_eq!(live.next(&options()), Some(StepDue { at: 0, action, is_repeated }), "{status}");
+            assert_eq!(
+                live.order(&options()).first().copied(),
+                Some(StepDue { at: 0, action, is_repeated }),
+                "{status}"
+            );
         }
     }
 

@@ -1,10 +1,16 @@
 //! Rules 3 to 7 again and again: the order in which the steps of a run come next, if each one ends well.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::choose::Choice;
 use super::choose::Chooser;
 use super::choose::Chosen;
 use super::reconciled::EffectiveStatus;
 use super::reconciled::ReconciledRun;
 use crate::model::Action;
+use crate::model::StepId;
+use crate::model::StepKind;
 
 /// A step that comes next once those before it have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,21 +22,30 @@ pub(crate) struct StepDue {
     pub(crate) is_repeated: bool,
 }
 
-/// Returns the order. What the planner chooses counts as done for the steps behind it.
+/// Returns the order. What the planner chooses counts as done for the steps behind it; work that a review sent back is done again with all
+/// that builds on it.
 pub(super) fn in_order(chooser: Chooser<'_>) -> Vec<StepDue> {
     let Chooser { reconciled, options } = chooser;
     let mut statuses = reconciled.effective_statuses.to_vec();
     let reviews = chooser.unresolved_reviews();
+    let returns = if options.from.is_empty() { chooser.returned() } else { BTreeMap::new() };
+    let mut again: BTreeSet<usize> = returns.values().flatten().copied().collect();
+    again.extend(returns.keys().flat_map(|target| reconciled.graph.all_dependents(*target)));
+    again.retain(|at| !matches!(statuses[*at], EffectiveStatus::Skipped | EffectiveStatus::Cancelled));
     let mut due = Vec::new();
     for &at in reconciled.graph.order() {
         let chooser = Chooser { reconciled: ReconciledRun { effective_statuses: &statuses, ..reconciled }, options };
         let id = &reconciled.run.steps[at].id;
-        let choice = if options.from.is_empty() {
+        let choice = if let Some(causes) = returns.get(&at) {
+            Some(chooser.return_to(at, causes))
+        } else if again.contains(&at) {
+            Some(Choice::new(at, action_of(&reconciled, at), "4.return", String::new()))
+        } else if options.from.is_empty() {
             chooser.choice(at, &reviews)
         } else if options.from.contains(id) {
             let mut chosen = Chosen::default();
             chooser.choose_named("--from", "7.from", at, &mut chosen);
-            chosen.choices.pop()
+            chosen.choices.pop().or_else(|| asked_again(&reconciled, at, &due))
         } else {
             None
         };
@@ -42,6 +57,23 @@ pub(super) fn in_order(chooser: Chooser<'_>) -> Vec<StepDue> {
         }
     }
     due
+}
+
+/// Returns how a step is done again that builds on work that a review sent back.
+fn action_of(reconciled: &ReconciledRun<'_>, at: usize) -> Action {
+    match reconciled.run.steps[at].kind {
+        StepKind::Gate => Action::Approve,
+        StepKind::Work | StepKind::Review | StepKind::Container => Action::Retry,
+    }
+}
+
+/// Returns the choice of a gate that was answered, if work that it stands behind is repeated.
+fn asked_again(reconciled: &ReconciledRun<'_>, at: usize, due: &[StepDue]) -> Option<Choice> {
+    let steps = &reconciled.run.steps;
+    let is_due = |need: &StepId| due.iter().any(|due| steps[due.at].id == *need);
+    let is_behind = steps[at].kind == StepKind::Gate && steps[at].depends_on.iter().any(is_due);
+    let reason = || "work before it is repeated".to_owned();
+    is_behind.then(|| Choice::new(at, Action::Approve, "7.from", reason()))
 }
 
 #[cfg(test)]

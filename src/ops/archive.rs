@@ -8,6 +8,7 @@ use super::OpError;
 use super::archived;
 use super::archived::ArchivedRun;
 use super::client_sessions;
+use super::lifecycle;
 use super::locked_run::LockedRun;
 use super::opened_run::OpenedRun;
 use super::opened_run::run_word;
@@ -72,9 +73,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveR
         }
         found => found?,
     };
-    if location.is_of_client() {
-        client_sessions::check_writable(ctx, &location)?;
-    }
+    client_sessions::check_writable(ctx, &location)?;
     let opened = ctx.read(&location)?;
     if let (Some(run), false) = (&opened.loaded.run, yes) {
         let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
@@ -94,6 +93,16 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveR
         return Err(OpError::NotConfirmed {
             message: format!("the work of {} is not merged", location.candidate.name),
             hints: vec![merge.to_owned(), format!("piton archive {id} --yes")],
+        });
+    }
+    if opened.loaded.run.as_ref().is_some_and(lifecycle::needs_drop) && !yes {
+        let id = engine::quoted(&location.candidate.name);
+        return Err(OpError::NotConfirmed {
+            message: format!(
+                "{} would leave its worktree, or steps of `finally` that did not run",
+                location.candidate.name
+            ),
+            hints: vec![format!("piton drop {id}"), format!("piton archive {id} --yes")],
         });
     }
     if opened.loaded.run.is_none() && !yes {

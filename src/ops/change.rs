@@ -199,7 +199,8 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change
         "pause" => return Some(planned.plan.commands.resume.unwrap_or_else(plan)),
         "abort" => {
             let archive = lifecycle::archive_command(opened, run, now);
-            return archive.map(|command| format!("{command} --yes")).or_else(|| Some(plan()));
+            let consent = if lifecycle::needs_drop(run) { "" } else { " --yes" };
+            return archive.map(|command| format!("{command}{consent}")).or_else(|| Some(plan()));
         }
         _ => {}
     }

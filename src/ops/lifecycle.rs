@@ -1,20 +1,24 @@
 //! Where a run is in its life: open, paused, aborted, finished or archived, in the same words for every verb.
 
 use super::opened_run::OpenedRun;
+use super::project_context::ProjectContext;
 use super::report::Lifecycle;
 use super::report::Stage;
+use super::run_location::RunLocation;
 use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::model::Action;
 use crate::model::DecisionKind;
+use crate::model::DialectId;
 use crate::model::FindingCode;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Plan;
 use crate::model::Run;
 use crate::model::RunStatus;
+use crate::model::Step;
 use crate::model::Timestamp;
 use crate::model::Verdict;
 use crate::model::safe_line;
@@ -56,6 +60,7 @@ impl Lifecycle {
         match self.stage {
             // Its steps are run by a resume, and its own verbs archive it.
             _ if opened.loaded.is_unattended || opened.dialect.state_home() == StateHome::Client => None,
+            _ if opened.guest().is_some() => None,
             Stage::Open => None,
             Stage::Paused => plan.commands.resume.clone().or_else(|| command("plan")),
             Stage::Finished if plan.commands.begin.is_some() => plan.commands.begin.clone(),
@@ -67,9 +72,25 @@ impl Lifecycle {
 
 /// Returns the command that archives a run; `None` if its state is not archived.
 pub(super) fn archive_command(opened: &OpenedRun, run: &Run, now: Timestamp) -> Option<String> {
+    if needs_drop(run) {
+        return Some(format!("piton drop {}", engine::quoted(run.id.as_str())));
+    }
     let is_archivable = !opened.candidate.claim.is_implied()
         && opened.dialect.archives().archive(&opened.files, Some(run), now).is_ok();
     is_archivable.then(|| format!("piton archive {}", engine::quoted(run.id.as_str())))
+}
+
+/// Tells whether a run ended.
+pub(crate) fn is_over(ctx: &ProjectContext, location: &RunLocation) -> bool {
+    let status = ctx.read(location).ok().and_then(|opened| Some(opened.loaded.run?.status));
+    matches!(status, Some(RunStatus::Completed | RunStatus::Aborted | RunStatus::Archived))
+}
+
+/// Tells whether more is left of an aborted run than its state: a worktree, or steps that run when it ends.
+pub(super) fn needs_drop(run: &Run) -> bool {
+    let is_final = |step: &Step| step.definition.get("finally").is_some() && !step.status.is_over();
+    let has_more = run.workspace.outside.is_some() || run.steps.iter().any(is_final);
+    run.dialect == DialectId::Script && run.status == RunStatus::Aborted && has_more
 }
 
 fn reason_of_pause(run: &Run) -> Option<String> {

@@ -381,6 +381,9 @@ pub(crate) fn check_not_its_child(environment: &Environment, run: &str) -> Resul
     let Some((_, step)) = environment.step.as_ref().filter(|(own, _)| own == run) else { return Ok(()) };
     let message =
         format!("`piton run` carries out step {step} of {run} and records it; this process is part of that step");
-    let hints = vec!["end your last message with the report that the brief asks for".to_owned()];
+    let hints = vec![
+        "leave it to the runner: an agent ends its last message with the report, a command with its exit code"
+            .to_owned(),
+    ];
     Err(Refusal { kind: RefusalKind::Conflict, message, hints })
 }

@@ -119,6 +119,7 @@ pub(crate) use guard::TaskVerdict;
 pub(crate) use guard::judge_task;
 pub(crate) use history::HistoryReport;
 pub(crate) use history::history;
+pub(crate) use lifecycle::is_over;
 pub(crate) use list::ListReport;
 pub(crate) use list::list;
 pub(crate) use list::summary;

@@ -24,6 +24,7 @@ use crate::engine::RefusalKind;
 use crate::model::Action;
 use crate::model::Commands;
 use crate::model::Evidence;
+use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Notice;
@@ -34,6 +35,7 @@ use crate::model::Plan;
 use crate::model::Question;
 use crate::model::QuestionOption;
 use crate::model::Run;
+use crate::model::RunStatus;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Verdict;
@@ -160,7 +162,13 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         if !first.is_some_and(|step| script::is_for_an_agent(&step.definition)) {
             planned.plan.commands.clear_begin();
         }
-        planned.plan.question = planned.plan.question.and_then(|question| of_session(question, &planned.plan.commands));
+        let goes_on = planned.plan.next.first().map(|next| engine::quoted(next.step.as_str()));
+        let goes_on = goes_on.filter(|_| run.status == RunStatus::Aborted);
+        let goes_on = goes_on.map(|step| format!("piton resume {} --from {step}", engine::quoted(run.id.as_str())));
+        let aborted = planned.findings.iter_mut().filter(|finding| finding.code == FindingCode::RunAborted);
+        aborted.for_each(|finding| finding.fix = goes_on.clone().or(finding.fix.take()));
+        let resume = goes_on.as_ref().or(planned.plan.commands.resume.as_ref());
+        planned.plan.question = planned.plan.question.and_then(|question| of_session(question, resume));
     }
     versions::offer_newer(opened, &mut planned.findings);
     versions::offer_only_repair(&mut planned);
@@ -202,8 +210,7 @@ fn offer_guest(plan: &mut Plan, guest: Guest, waits: bool, word: &str) {
 
 /// Returns the question about a session of the runner, which begins its steps itself when it is resumed. `--yes` is left out: it would confirm
 /// the merge at the end too.
-fn of_session(mut question: Question, commands: &Commands) -> Option<Question> {
-    let resume = commands.resume.as_ref();
+fn of_session(mut question: Question, resume: Option<&String>) -> Option<Question> {
     let begins =
         |option: &QuestionOption| ["piton begin ", "piton exec "].iter().any(|verb| option.command.starts_with(verb));
     question.options.retain_mut(|option| match resume {

@@ -39,7 +39,7 @@ pub(crate) fn skip_phase(
     let mut written = Written::of(run, "skip", None);
     for step in open.iter().cloned() {
         let kind = ChangeKind::Skip { step, part: None, by: by.map(str::to_owned), reason: reason.to_owned() };
-        let limits = ChangeLimits { whole_phase: true, ..locked.limits() };
+        let limits = ChangeLimits { with_gates: true, ..locked.limits() };
         written = locked.apply(kind, &locked.evidence(), limits)?;
         locked = locked.after(&location, &mut written)?;
     }

@@ -90,7 +90,10 @@ pub(crate) fn start(
             (by_id(DialectId::Script), edits, location)
         }
     };
-    clear_path(ctx, &location, &spec, options.archives_existing)?;
+    clear_path(ctx, &location, &spec, options)?;
+    if options.in_worktree {
+        check_free(ctx, &spec)?;
+    }
     if location.root == ctx.home.root() {
         ctx.home.create(&location.candidate.name)?;
     }
@@ -235,15 +238,6 @@ fn own_run(
 ) -> Result<(Vec<Edit>, RunLocation), OpError> {
     let found = own_workflow(ctx, spec, in_worktree)?;
     let worktree = in_worktree.then(|| ctx.home.worktree(&spec.feature));
-    if let Some(left) = worktree.as_ref().filter(|folder| store::is_folder(folder)) {
-        return Err(OpError::InTheWay {
-            message: format!("the worktree of an earlier run of that name is there: {left}"),
-            hints: vec![
-                format!("git worktree remove {}", engine::quoted(left.as_str())),
-                "or give the run another name, with --feature".to_owned(),
-            ],
-        });
-    }
     let head = store::git::head(&ctx.project.root).filter(|_| in_worktree).and_then(|head| head.sha);
     let inputs = inputs::values(&found.workflow.inputs, &spec.inputs)
         .map_err(|error| OpError::Usage { message: error.message, hints: vec![error.hint] })?;
@@ -266,13 +260,34 @@ fn own_run(
     Ok((edits, RunLocation { root: ctx.home.root().to_owned(), candidate }))
 }
 
-fn clear_path(
-    ctx: &ProjectContext,
-    new: &RunLocation,
-    spec: &StartSpec,
-    archive_existing: bool,
-) -> Result<(), OpError> {
-    clear(ctx, &mut in_the_way(ctx, new, &spec.feature), spec, archive_existing)
+fn clear_path(ctx: &ProjectContext, new: &RunLocation, spec: &StartSpec, options: StartOptions) -> Result<(), OpError> {
+    clear(ctx, &mut in_the_way(ctx, new, &spec.feature), spec, options)
+}
+
+/// Refuses a worktree where one of an earlier run of that name is left, or its branch: the new run would go on with that work.
+fn check_free(ctx: &ProjectContext, spec: &StartSpec) -> Result<(), OpError> {
+    let (worktree, branch) = (ctx.home.worktree(&spec.feature), spec.branch.as_deref().unwrap_or_default());
+    let mut left = Vec::new();
+    if store::is_folder(&worktree) {
+        left.push((
+            format!("the worktree {worktree}"),
+            format!("git worktree remove {}", engine::quoted(worktree.as_str())),
+        ));
+    }
+    if store::git::branch_exists(&ctx.project.root, branch) == Some(true) {
+        left.push((format!("the branch {branch}"), format!("git branch -D {}", engine::quoted(branch))));
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    let (what, remove): (Vec<String>, Vec<String>) = left.into_iter().unzip();
+    Err(OpError::InTheWay {
+        message: format!("work of an earlier run of that name is left: {}", what.join(", ")),
+        hints: vec![
+            format!("if nothing in it is needed: {}", remove.join(" && ")),
+            "or give the run another name, with --feature".to_owned(),
+        ],
+    })
 }
 
 /// Returns the runs of the same system that are where a new one goes, or have its name.
@@ -289,10 +304,10 @@ fn clear(
     ctx: &ProjectContext,
     same: &mut [RunLocation],
     spec: &StartSpec,
-    archive_existing: bool,
+    options: StartOptions,
 ) -> Result<(), OpError> {
     for entry in entries::entries(ctx, same, entries::Dating::Files)? {
-        if archive_existing {
+        if options.archives_existing {
             archive::archive_run(ctx, &entry.location)?;
             continue;
         }
@@ -312,9 +327,13 @@ fn clear(
         };
         let gone = lifecycle::gone(&ctx.read(&entry.location)?);
         let first = gone.and_then(|gone| gone.hints.into_iter().next()).or(first);
+        let place = if options.in_worktree { " --worktree" } else { "" };
         let given: String = spec.inputs.iter().map(|input| format!(" --input {}", engine::quoted(input))).collect();
-        let again =
-            format!("piton start {} --feature {}{given} --archive", spec.workflow, engine::quoted(&spec.feature));
+        let again = format!(
+            "piton start {} --feature {}{place}{given} --archive",
+            spec.workflow,
+            engine::quoted(&spec.feature)
+        );
         return Err(OpError::InTheWay {
             message: format!("{what} of {} already exists: {} ({at})", row.id, row.state),
             hints: first.into_iter().chain([again]).collect(),

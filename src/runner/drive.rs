@@ -1,6 +1,4 @@
-//! Runs the steps in order, or several at a time. A first run and a resume take the same path.
-
-use std::collections::VecDeque;
+//! Runs the steps that are due. A first run and a resume take the same path.
 
 use super::context::RunContext;
 use super::error::ProblemKind;
@@ -20,7 +18,6 @@ use super::side_by_side;
 use super::step_executor::StepExecutor;
 use crate::model::ClaudeWork;
 use crate::model::quoted;
-use crate::workflow::Command;
 
 /// Runs the steps that are due, then finishes the run.
 pub(super) fn drive(
@@ -100,46 +97,26 @@ fn after_stop(context: &RunContext<'_>, problem: &str) -> RunError {
     RunError::new(ProblemKind::Failed, message, [context.header.resume()])
 }
 
-/// Runs the steps; returns `None` when all are done, else how the run ended. Where a review can send the run back, the planner is asked anew
-/// after each step.
+/// Runs the steps; returns `None` when all are done, else how the run ended. A step that is asked for alone and the steps of `finally` run one
+/// after the other, with nothing behind them.
 fn steps(
     executor: &mut StepExecutor<'_>,
     due: &[ScheduledStep],
     asked: &ResumeOptions,
 ) -> Result<Option<RunEnd>, RunError> {
-    let has_reviews = executor.context.workflow.steps.iter().any(|step| step.reviews.is_some());
-    let asks_anew = (has_reviews || asked.failed) && asked.only.is_none();
-    let until = asked.until.as_ref().and_then(|text| Some(executor.context.ledger().run().resolve(text)?.id.clone()));
-    if asked.jobs > 1 && asked.only.is_none() && !asked.gives_up {
-        return side_by_side::steps(executor, due, (asked, asks_anew, until));
+    if asked.only.is_none() && !asked.gives_up {
+        return side_by_side::steps(executor, due, asked);
     }
     let context = executor.context;
-    let mut due: VecDeque<ScheduledStep> = due.iter().copied().collect();
-    while let Some(next) = due.pop_front() {
-        let step = &context.workflow.steps[next.at];
+    for next in due.iter().copied() {
         if let Some(stop) = executor.signals.stop() {
             return context.interrupted(stop).map(Some);
         }
-        if let Command::Gate(_) = &step.command {
-            return recorded_step::at_gate(context, next.at).map(Some);
-        }
-        let done = recorded_step::one(executor, step, next, asked.skips_unchanged())?;
+        let done = recorded_step::one(executor, &context.workflow.steps[next.at], next, asked.skips_unchanged())?;
         match recorded_step::reported(context, next, done)? {
-            Reported::GoesOn { is_over } if is_over && until.as_ref() == Some(&step.id) => {
-                return recorded_step::stepped(context, &step.id).map(Some);
-            }
             Reported::GoesOn { .. } => {}
             Reported::Ends(end) => return Ok(Some(end)),
             Reported::Stopped(stop) => return context.interrupted(stop).map(Some),
-        }
-        if asks_anew {
-            due.retain(|due| due.keeps_items);
-            if due.is_empty() {
-                let next = context.ledger().next();
-                due.extend(
-                    next.map(|due| ScheduledStep { is_forced: due.is_repeated, ..ScheduledStep::first(due.at) }),
-                );
-            }
         }
     }
     Ok(None)

@@ -155,11 +155,6 @@ impl Ledger {
         self.run.order(options)
     }
 
-    /// Returns the step that comes next.
-    pub(super) fn next(&self) -> Option<StepDue> {
-        self.run.next(&Options::at(self.now()))
-    }
-
     pub(super) fn now(&self) -> Timestamp {
         self.ticker.now().now
     }
@@ -171,19 +166,25 @@ impl Ledger {
 
     /// Admits a change and makes it durable. `force`: a person chose to repeat a finished step.
     pub(super) fn record(&mut self, kind: ChangeKind, facts: Facts, force: bool) -> Result<(), RunError> {
-        self.admit(kind, facts, (force, false))
+        self.admit(kind, facts, ChangeLimits { force, ..ChangeLimits::of(u32::MAX) }, false)
+    }
+
+    /// Records that a step is skipped by its condition, or with one that it depends on.
+    pub(super) fn leave_out(&mut self, step: StepId, why: &str, force: bool) -> Result<(), RunError> {
+        let kind = ChangeKind::Skip { step, part: None, by: None, reason: why.to_owned() };
+        let limits = ChangeLimits { force, with_gates: true, ..ChangeLimits::of(u32::MAX) };
+        self.admit(kind, Facts { is_unmet: true, ..Facts::default() }, limits, false)
     }
 
     /// Records how work of an agent ended, with what it said: that reaches the steps that build on it, as with `piton finish`.
     pub(super) fn record_report(&mut self, outcome: Outcome, facts: Facts) -> Result<(), RunError> {
-        self.admit(ChangeKind::Finish(Box::new(outcome)), facts, (false, true))
+        self.admit(ChangeKind::Finish(Box::new(outcome)), facts, ChangeLimits::of(u32::MAX), true)
     }
 
-    fn admit(&mut self, kind: ChangeKind, facts: Facts, (force, is_said): (bool, bool)) -> Result<(), RunError> {
+    /// The `retry` of a step limits its tries, not the engine.
+    fn admit(&mut self, kind: ChangeKind, facts: Facts, limits: ChangeLimits, is_said: bool) -> Result<(), RunError> {
         let at = self.ticker.now().now;
-        // The `retry` of a step limits its tries, not the engine.
-        let guard = ChangeLimits { force, ..ChangeLimits::of(u32::MAX) };
-        match self.run.admit(Change { at, kind }, guard)? {
+        match self.run.admit(Change { at, kind }, limits)? {
             Admitted::Change { change, .. } => {
                 let said = if is_said { engine::statement(self.run.run(), &change) } else { None };
                 if let Some(said) = said {
@@ -223,10 +224,13 @@ impl Ledger {
         store::commit(&lock, &[edit], &self.meta(name, step.clone()))?;
         store::lease::refresh(&lock, self.ticker.now(), &self.caller)?;
         drop(lock);
-        let record = Record { seq: journal_end.seq, event, facts };
-        self.state.apply(&record);
+        let mut changed = facts.reopens.clone();
+        if let Event::Change(Change { kind: ChangeKind::Begin { step, .. }, .. }) = &event {
+            changed.extend(self.state.left_out_behind(step));
+        }
+        self.state.apply(&Record { seq: journal_end.seq, event, facts });
         self.journal_end = journal_end;
-        self.update_run(step.as_ref(), &record.facts.reopens);
+        self.update_run(step.as_ref(), &changed);
         if self.journal_end.seq - self.snapshot_seq >= SNAPSHOT_EVERY { self.snapshot() } else { Ok(()) }
     }
 

@@ -182,7 +182,8 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     // Before a session and a worktree are made, which would stay.
     secrets::fetch(&workflow.all_secrets(), &run_environment.project.root)?;
     if !start.in_place {
-        let in_place = format!("piton run {} --no-worktree", quoted(&start.file));
+        let given: String = start.inputs.iter().map(|input| format!(" --input {}", quoted(input))).collect();
+        let in_place = format!("piton run {} --no-worktree{given}", quoted(&start.file));
         check_worktree(&run_environment.project, &in_place)?;
     }
     if start.dry_run {

@@ -59,6 +59,10 @@ pub(super) fn folder(
         return Ok((header.root.clone(), false));
     };
     if files::is_folder(folder) {
+        if store::git::head(folder).is_none() {
+            // The repository was moved. Where git cannot mend that, the first step that needs it says so.
+            let _ = worktree::git(&header.root, "worktree", &["repair", "--", folder.as_str()]);
+        }
         return Ok((folder.clone(), false));
     }
     if due.is_empty() {
@@ -82,7 +86,7 @@ pub(super) fn folder(
     worktree::add(&header.root, folder, branch, base).map_err(|refusal| {
         let message = format!("the worktree of session {id} cannot be created: {refusal}");
         let hints = [
-            format!("once that is fixed: `{}`", header.resume()),
+            format!("once that is fixed: `{}`", header.goes_on()),
             "or in place: `piton run FILE --no-worktree`".to_owned(),
         ];
         RunError::new(ProblemKind::No, message, hints)

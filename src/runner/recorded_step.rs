@@ -10,6 +10,7 @@ use super::report::Decide;
 use super::report::RunEnd;
 use super::resume::ScheduledStep;
 use super::retry::Failure;
+use super::settle;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
@@ -139,6 +140,7 @@ pub(super) fn one(
             };
             executor.context.console.tell(&Event::Note { text: &text });
         }
+        executor.begun = None;
         if let Some(stop) = exec::pause(left, &executor.signals) {
             return Ok(StepOutcome::Stopped(stop));
         }
@@ -146,7 +148,7 @@ pub(super) fn one(
     executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
     match executor.skipped_with_others(step).or_else(|| executor.skipped_by_condition(step)) {
         Some(StepOutcome::Skipped(why)) => {
-            unmet(executor, step, why, due.is_forced)?;
+            executor.context.ledger().leave_out(step.id.clone(), why, due.is_forced)?;
             return Ok(StepOutcome::Skipped(why));
         }
         Some(StepOutcome::Failed(failure)) => {
@@ -208,12 +210,6 @@ pub(super) fn one(
     }
 }
 
-/// Records that a step is skipped by its condition, or with one that it depends on.
-fn unmet(executor: &StepExecutor<'_>, step: &Step, why: &str, is_forced: bool) -> Result<(), RunError> {
-    let kind = ChangeKind::Skip { step: step.id.clone(), part: None, by: None, reason: why.to_owned() };
-    executor.context.ledger().record(kind, Facts { is_unmet: true, ..Facts::default() }, is_forced)
-}
-
 fn announce(executor: &StepExecutor<'_>, step: &Step, due: ScheduledStep) {
     let (number, total) = (due.at + 1, executor.context.workflow.steps.len());
     let title = executor.context.masks.hide(&step.title);
@@ -243,7 +239,11 @@ fn begin(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Re
     let facts = Facts { head, keeps_items: due.keeps_items, ..Facts::default() };
     let kind = ChangeKind::Begin { step: step.id.clone(), part: None, agent: None, attempt: 0, reopens: Vec::new() };
     let mut ledger = context.ledger();
+    if !due.is_retry {
+        executor.sent_back = settle::sent_back(&context.folder, step, &context.workflow, &ledger);
+    }
     ledger.record(kind, facts, due.is_forced)?;
+    executor.begun = None;
     executor.head = ledger.step(&step.id).and_then(|state| state.head.clone());
     executor.measured = ledger.step(&step.id).map_or(0, |state| state.measured);
     executor.workflow_step = Some(step.id.clone());

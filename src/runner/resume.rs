@@ -13,6 +13,7 @@ use super::error::RunError;
 use super::ledger::Ledger;
 use super::probe::Probe;
 use super::probe::ProbeOutcome;
+use crate::dialect::script;
 use crate::dialect::script::facts::Facts;
 use crate::dialect::script::facts::Outline;
 use crate::dialect::script::record::Header;
@@ -139,13 +140,14 @@ pub(super) fn scheduled_steps(
     if options.failed {
         due = selection.failed_items(due)?;
     }
+    let left = due.clone();
     if let Some(step) = &options.until {
         selection.stop_after(step, &mut due)?;
     }
     if options.dry_run {
         return Ok(due);
     }
-    selection.record_resume(sha256, &due)?;
+    selection.record_resume(sha256, &left)?;
     Ok(due)
 }
 
@@ -247,17 +249,20 @@ impl StepSelection<'_> {
             let last = format!("piton {} {id}", if waits { "merge" } else { "status" });
             return Err(RunError::new(ProblemKind::No, message, [again, last]));
         }
-        if run.status == RunStatus::Aborted {
+        if run.status == RunStatus::Aborted && self.options.from.is_none() {
             let message = format!("session {id} was aborted");
-            return Err(RunError::new(
-                ProblemKind::Person,
-                message,
-                [format!("piton drop {id}"), format!("to restart it: `{resume} --force`")],
-            ));
+            let goes_on = self.due.first().map(|due| quoted(run.steps[due.at].id.as_str()));
+            let goes_on = goes_on.map_or_else(
+                || format!("piton status {id}"),
+                |step| format!("to go on where it stopped: `{resume} --from {step}`"),
+            );
+            let restart = format!("to restart it: `{resume} --force`");
+            return Err(RunError::new(ProblemKind::Person, message, [format!("piton drop {id}"), goes_on, restart]));
         }
-        // An unknown outcome is asked about separately, in `took_effect`.
+        // An unknown outcome is asked about separately, in `took_effect`. Who names a step goes on with an aborted run.
+        let is_asked = [FindingCode::OutcomeUnknown, FindingCode::RunAborted];
         let is_blocking =
-            |finding: &&Finding| finding.severity == Severity::Blocking && finding.code != FindingCode::OutcomeUnknown;
+            |finding: &&Finding| finding.severity == Severity::Blocking && !is_asked.contains(&finding.code);
         let blocking: Vec<Finding> = planned.findings.iter().filter(is_blocking).cloned().collect();
         if let Some(first) = blocking.first() {
             let hints = first.fix.clone().into_iter().collect::<Vec<_>>();
@@ -356,6 +361,12 @@ impl StepSelection<'_> {
 
     fn from(&self, text: &str, skipped: &BTreeSet<usize>) -> Result<usize, RunError> {
         let from = self.find(text)?;
+        let gate = &self.ledger.run().steps[from];
+        if gate.kind == StepKind::Gate && self.is_over(from) {
+            let message = format!("{} is a gate that was answered", gate.id);
+            let again = engine::redo_command(&gate.id, &self.ledger.run().id);
+            return Err(RunError::new(ProblemKind::Person, message, [format!("to have it asked again: `{again}`")]));
+        }
         match (0..from).find(|at| !self.is_over(*at) && !skipped.contains(at)) {
             None => Ok(from),
             Some(open) => {
@@ -432,7 +443,9 @@ impl StepSelection<'_> {
     /// Runs the probe of a step once a person agreed; `--yes` agrees to the probe, never to repeating the step.
     fn run_probe(&self, step: &Step) -> Result<Option<ProbeOutcome>, RunError> {
         let (Some(text), false) = (&step.probe, self.options.dry_run) else { return Ok(None) };
-        let Some(defined) = self.workflow.steps.iter().find(|defined| defined.id == step.id) else { return Ok(None) };
+        let defined = self.workflow.steps.iter().find(|defined| defined.id == step.id);
+        // That of an agent's step is a text for a person.
+        let Some(defined) = defined.filter(|defined| !defined.has_agent()) else { return Ok(None) };
         let question =
             format!("Step {} must not run twice. Run its probe to see whether it took effect: {text} [y/N]", step.id);
         if !self.options.yes && !says_yes(self.console.ask(&question, None)) {
@@ -458,7 +471,9 @@ impl StepSelection<'_> {
             "step {} ({}) must not run twice, and it is unknown whether it took effect before it was interrupted",
             step.id, step.title
         );
+        let is_for_an_agent = script::is_for_an_agent(&step.definition);
         let look = match (&step.probe, self.options.yes) {
+            (Some(probe), _) if is_for_an_agent => format!("to find out: {probe}"),
             (Some(probe), false) => format!("to find out: `{resume} --yes`, which runs its probe: {probe}"),
             (Some(_), true) | (None, _) => format!("piton status {id}"),
         };

@@ -23,10 +23,12 @@ use crate::model::OutputSchema;
 use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::StepKind;
+use crate::model::sha256_hex;
 use crate::store;
 use crate::store::Environment;
 use crate::store::Project;
 use crate::workflow::Step;
+use crate::workflow::Workflow;
 
 /// Gathers what the plan knows of the outputs of a run that goes on; nothing if no step declares any.
 pub(super) fn evidence(
@@ -83,8 +85,7 @@ fn record_unmet(ledger: &mut Ledger, header: &Header, console: &dyn Console) -> 
     let (total, unmet) = (ledger.run().steps.len(), unmet(&ledger.run().steps, header, ledger.state()));
     for (at, why) in unmet {
         let id = ledger.run().steps[at].id.clone();
-        let kind = ChangeKind::Skip { step: id.clone(), part: None, by: None, reason: why.to_owned() };
-        ledger.record(kind, Facts { is_unmet: true, ..Facts::default() }, false)?;
+        ledger.leave_out(id.clone(), why, false)?;
         console.tell(&Event::Skipped { number: at + 1, total, step: id.as_str(), why });
     }
     Ok(())
@@ -103,6 +104,31 @@ pub(super) fn missing_output(folder: &Utf8Path, step: &Step) -> Option<String> {
         let why = text_misfit(folder, (&output.path, &text), schema)?;
         Some(format!("its output {} does not fit its schema: {why}", output.path))
     })
+}
+
+/// Returns the digests of the outputs of a step whose work a review sent back; nothing for any other step.
+pub(super) fn sent_back(folder: &Utf8Path, step: &Step, workflow: &Workflow, ledger: &Ledger) -> Vec<Option<String>> {
+    let is_refused = |review: &&Step| {
+        let state = ledger.step(&review.id);
+        let is_of_step = review.reviews.as_ref().is_some_and(|of| of.id == step.id);
+        is_of_step && state.is_some_and(|state| state.status == Status::Failed && state.verdict.is_some())
+    };
+    match workflow.steps.iter().any(|review| is_refused(&review)) {
+        true => digests(folder, step),
+        false => Vec::new(),
+    }
+}
+
+/// Returns the output of a step that is as it was sent back; `None` if any of them was changed.
+pub(super) fn untouched(folder: &Utf8Path, step: &Step, sent_back: &[Option<String>]) -> Option<String> {
+    let is_same = !sent_back.is_empty() && digests(folder, step) == sent_back;
+    let first = step.outputs.first().filter(|_| is_same)?;
+    Some(format!("{} is unchanged since the attempt that was sent back", first.path))
+}
+
+fn digests(folder: &Utf8Path, step: &Step) -> Vec<Option<String>> {
+    let digest = |path: &RelPath| files::read(&path.under(folder)).ok().map(|text| sha256_hex(text.as_bytes()));
+    step.outputs.iter().map(|output| digest(&output.path)).collect()
 }
 
 /// Returns why the text of an output does not fit a schema.

@@ -1,4 +1,4 @@
-//! Runs several steps at the same time (`--jobs`): each that is due begins as soon as what it depends on is done, in the order of the plan. All
+//! Runs the steps of a run, several at the same time with `--jobs`: each that is due begins as soon as what it depends on is done, in the order of the plan. All
 //! of them record in the same ledger, one after the other.
 
 use std::collections::BTreeSet;
@@ -21,6 +21,7 @@ use super::step_executor::StepOutcome;
 use crate::model::Options;
 use crate::model::StepId;
 use crate::workflow::Command;
+use crate::workflow::Step;
 
 /// The result of a step that ran in its own thread.
 type Done = Result<StepOutcome, RunError>;
@@ -60,23 +61,29 @@ struct Lanes<'a> {
 pub(super) fn steps(
     executor: &StepExecutor<'_>,
     due: &[ScheduledStep],
-    (asked, asks_anew, until): (&ResumeOptions, bool, Option<StepId>),
+    asked: &ResumeOptions,
 ) -> Result<Option<RunEnd>, RunError> {
     let context = executor.context;
+    let asks_anew = asked.failed || context.workflow.steps.iter().any(|step| step.reviews.is_some());
+    let until = asked.until.as_ref().and_then(|text| Some(context.ledger().run().resolve(text)?.id.clone()));
     let signals = StepExecutor::new(context)?.signals;
     let (due, running) = (due.to_vec(), Vec::new());
-    let mut lanes = Lanes { context, signals, jobs: asked.jobs, due, running, asks_anew, until, end: None, stop: None };
+    let mut lanes =
+        Lanes { context, signals, jobs: asked.jobs.max(1), due, running, asks_anew, until, end: None, stop: None };
     lanes.cut_off();
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         loop {
             while let Some((step, slot)) = lanes.next() {
                 let message = Message { sender: sender.clone(), step, done: None, slot };
-                let may_skip = asked.skips_unchanged();
+                let (may_skip, is_labelled) = (asked.skips_unchanged(), asked.jobs > 1);
+                let (begun, is_begun) = mpsc::channel();
                 scope.spawn(move || {
                     let mut message = message;
-                    message.done = Some(run(context, message.step, may_skip));
+                    message.done = Some(run(context, message.step, (may_skip, is_labelled), begun));
                 });
+                // They begin in the order of the plan. The sender is dropped then.
+                let _ = is_begun.recv();
             }
             if lanes.running.is_empty() {
                 return;
@@ -89,10 +96,11 @@ pub(super) fn steps(
     lanes.finish()
 }
 
-fn run(context: &RunContext<'_>, due: ScheduledStep, may_skip: bool) -> Done {
+fn run(context: &RunContext<'_>, due: ScheduledStep, (may_skip, is_labelled): (bool, bool), begun: Sender<()>) -> Done {
     let step = &context.workflow.steps[due.at];
     let mut executor = StepExecutor::new(context)?;
-    executor.label = Some(step.id.as_str().to_owned());
+    executor.begun = Some(begun);
+    executor.label = is_labelled.then(|| step.id.as_str().to_owned());
     recorded_step::one(&mut executor, step, due, may_skip)
 }
 
@@ -109,7 +117,7 @@ impl<'a> Lanes<'a> {
         let found = self.due.iter().enumerate().find_map(|(place, scheduled)| {
             let step = &steps[scheduled.at];
             let waits = step.depends_on.iter().any(|need| open.contains(&need.id));
-            if waits || matches!(step.command, Command::Gate(_)) {
+            if waits || (matches!(step.command, Command::Gate(_)) && !self.is_left_out(step)) {
                 return None;
             }
             match &step.pool {
@@ -124,6 +132,11 @@ impl<'a> Lanes<'a> {
         let step = self.due.remove(place);
         self.running.push(step);
         Some((step, slot))
+    }
+
+    /// Tells whether a gate is skipped by its condition, which is asked once what it depends on is done.
+    fn is_left_out(&self, gate: &Step) -> bool {
+        StepExecutor::new(self.context).is_ok_and(|executor| executor.is_left_out(gate))
     }
 
     /// Takes the result of a step. The first one that ends the run counts.

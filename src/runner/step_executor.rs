@@ -1,6 +1,7 @@
 //! Runs one step: its command, its output and its variables. Only the items of a `foreach` are recorded here.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -82,6 +83,10 @@ pub(super) struct StepExecutor<'a> {
     pub(super) brief: Option<Box<Context>>,
     /// What agents said about the current item.
     pub(super) said: Vec<String>,
+    /// The digests of the outputs that a review sent back.
+    pub(super) sent_back: Vec<Option<String>>,
+    /// Dropped when the step is recorded as begun: the next one begins after it.
+    pub(super) begun: Option<Sender<()>>,
 }
 
 /// The digests of what a step begins with.
@@ -155,6 +160,8 @@ impl<'a> StepExecutor<'a> {
             before: None,
             brief: None,
             said: Vec::new(),
+            sent_back: Vec::new(),
+            begun: None,
         })
     }
 
@@ -303,6 +310,12 @@ impl<'a> StepExecutor<'a> {
             Ok(false) => Some(StepOutcome::Skipped(unmet::OWN)),
             Err(error) => Some(StepOutcome::Failed(unrendered(error))),
         }
+    }
+
+    /// Tells whether a step is skipped by its condition, or with one that it depends on.
+    pub(super) fn is_left_out(&self, step: &Step) -> bool {
+        let outcome = self.skipped_with_others(step).or_else(|| self.skipped_by_condition(step));
+        matches!(outcome, Some(StepOutcome::Skipped(_)))
     }
 
     /// Returns the outcome of a step that depends on one that was skipped by its condition.

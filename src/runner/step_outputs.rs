@@ -34,11 +34,25 @@ impl StepExecutor<'_> {
         if let Some(problem) = settle::missing_output(&self.folder, step) {
             return Some(rejected(problem));
         }
+        if let Some(problem) = settle::untouched(&self.folder, step, &self.sent_back) {
+            return Some(refused(problem));
+        }
         if let Err(failure) = self.keep_result(step, produced) {
             return Some(failure);
         }
         if let Err(failure) = self.find_files(step) {
             return Some(failure);
+        }
+        if let (Some(report), true) = (&produced.report, self.item.is_some()) {
+            // Of a step of the run the record of its end leaves these.
+            let verdict = report.verdict.map(|verdict| verdict.to_string());
+            for (what, value) in [("summary", produced.summary.clone()), ("verdict", verdict)] {
+                let name = format!("{}.{what}", step.id);
+                let value = value.filter(|_| self.context.used.has(&name)).map(Value::String);
+                if let Some(Err(failure)) = value.map(|value| self.set_output(name, value)) {
+                    return Some(failure);
+                }
+            }
         }
         let mut named = Vec::new();
         if self.context.used.has_output(&step.id) {

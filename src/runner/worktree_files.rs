@@ -32,7 +32,7 @@ pub(super) fn set_up(
     let root = &header.root;
     let refused = |why: String| {
         let message = format!("the worktree cannot be set up: {why}");
-        let again = format!("once that is fixed: `{}`", header.resume());
+        let again = format!("once that is fixed: `{}`", header.goes_on());
         let hint = format!("correct `worktree` in {}", header.workflow.file);
         RunError::new(ProblemKind::No, message, [hint, again])
     };

@@ -109,7 +109,10 @@ impl Run {
             return None;
         }
         let ctx = call.project(Some(&self.file)).ok()?;
-        ops::location(&ctx).ok().filter(|location| location.own_run().is_some())
+        let location = ops::location(&ctx).ok().filter(|location| location.own_run().is_some())?;
+        // By the name of its workflow only an open run is named: else the file runs once more.
+        let is_new = !location.candidate.name.contains(&self.file) && ops::is_over(&ctx, &location);
+        (!is_new || self.named_file(call).is_none()).then_some(location)
     }
 
     /// Returns the path of the workflow file that is named.

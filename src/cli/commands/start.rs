@@ -63,7 +63,8 @@ impl Command for Start {
             return call.answer(ops::start(&ctx, spec, options));
         }
         let (workflow, feature) = (quoted(&self.workflow), quoted(&spec.feature));
-        let in_place = format!("piton start {workflow} --feature {feature}");
+        let given: String = self.inputs.iter().map(|input| format!(" --input {}", quoted(input))).collect();
+        let in_place = format!("piton start {workflow} --feature {feature}{given}");
         runner::check_worktree(&ctx.project, &in_place)?;
         let started = ops::start(&ctx, spec, options)?;
         // A kill before this leaves a run whose worktree is made when its first step begins.

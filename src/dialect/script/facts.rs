@@ -1,6 +1,7 @@
 //! What a record says besides its change, and the values of a session.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -170,6 +171,25 @@ pub(crate) struct OutlineStep {
 }
 
 impl Outline {
+    /// Returns the steps that depend on a step, at any distance.
+    pub(crate) fn behind(&self, step: &StepId) -> Vec<&StepId> {
+        let (mut behind, mut found) = (BTreeSet::from([step]), Vec::new());
+        loop {
+            let known = behind.len();
+            let mut before: Option<&StepId> = None;
+            for step in &self.steps {
+                let needs = step.depends_on.as_deref().or(before.map(std::slice::from_ref)).unwrap_or_default();
+                before = Some(&step.id);
+                if needs.iter().any(|need| behind.contains(need)) && behind.insert(&step.id) {
+                    found.push(&step.id);
+                }
+            }
+            if behind.len() == known {
+                return found;
+            }
+        }
+    }
+
     /// Returns the outline of a workflow; `sha256` is the digest of its file.
     pub(crate) fn of(workflow: &Workflow, sha256: String) -> Self {
         let steps = workflow.steps.iter().map(|step| OutlineStep {

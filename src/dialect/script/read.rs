@@ -390,7 +390,7 @@ impl Reader<'_> {
                 title: format!("Merge into {}", clean_line(base, 100)),
                 agent: None,
                 reason: "every step is done, and its work is in a worktree of its own".to_owned(),
-                merge: header.is_attended.then(|| format!("piton merge {}", quoted(&header.session))),
+                merge: Some(format!("piton merge {}", quoted(&header.session))),
             });
         }
         header.is_attended.then(|| FollowUp {

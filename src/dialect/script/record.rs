@@ -155,6 +155,14 @@ impl Header {
         self.worktree.is_some() && matches!(end, None | Some("kept"))
     }
 
+    /// Returns the command that goes on with the run as it is driven.
+    pub(crate) fn goes_on(&self) -> String {
+        match self.is_attended {
+            true => format!("piton begin --run {}", quoted(&self.session)),
+            false => self.resume(),
+        }
+    }
+
     /// Returns the command by which Piton runs the rest. A run that was begun for agents is handed to one by `resume`.
     pub(crate) fn resume(&self) -> String {
         let verb = if self.is_attended { "run" } else { "resume" };

@@ -243,16 +243,13 @@ impl Default for StepState {
 }
 
 impl State {
-    /// Returns how a step ended, as conditions ask for it. One whose failure the file tolerates failed.
-    pub(crate) fn end_of(&self, step: &str) -> &'static str {
-        match self.steps.get(step).map(|step| (step.status, &step.tolerated)) {
-            Some((Status::Completed, None)) => "succeeded",
-            Some((Status::Completed, Some(_)) | (Status::Failed, _)) => "failed",
-            Some((Status::Skipped | Status::Cancelled, _)) => "skipped",
-            Some((Status::Pending | Status::InProgress | Status::WaitingApproval | Status::Blocked, _)) | None => {
-                "open"
-            }
+    /// Returns the steps that a condition left out and that depend on a step: once that begins again, their conditions are asked again.
+    pub(crate) fn left_out_behind(&self, begun: &StepId) -> Vec<StepId> {
+        let is_left_out = |id: &StepId| self.steps.get(id.as_str()).is_some_and(|step| step.is_unmet);
+        if self.steps.values().all(|step| !step.is_unmet) {
+            return Vec::new();
         }
+        self.workflow.behind(begun).into_iter().filter(|id| is_left_out(id)).cloned().collect()
     }
 
     /// Returns the newer of the state of the journal and that of a snapshot.
@@ -270,6 +267,9 @@ impl State {
         self.run.changed_at = Some(change.at);
         match &change.kind {
             ChangeKind::Begin { step, part, agent, attempt, .. } => {
+                for left_out in self.left_out_behind(step) {
+                    self.steps.remove(left_out.as_str());
+                }
                 self.begin(step, part.as_ref(), (*attempt, change.at), facts);
                 if agent.is_some() {
                     self.step(step).agent.clone_from(agent);

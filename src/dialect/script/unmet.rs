@@ -76,6 +76,20 @@ fn holds(step: &Step, variables: &RecordedVariables<'_>) -> Option<Result<bool, 
     Some(variables::holds(&Condition::parse(text).ok()?, variables))
 }
 
+impl State {
+    /// Returns how a step ended, as conditions ask for it. One whose failure the file tolerates failed.
+    pub(crate) fn end_of(&self, step: &str) -> &'static str {
+        match self.steps.get(step).map(|step| (step.status, &step.tolerated)) {
+            Some((Status::Completed, None)) => "succeeded",
+            Some((Status::Completed, Some(_)) | (Status::Failed, _)) => "failed",
+            Some((Status::Skipped | Status::Cancelled, _)) => "skipped",
+            Some((Status::Pending | Status::InProgress | Status::WaitingApproval | Status::Blocked, _)) | None => {
+                "open"
+            }
+        }
+    }
+}
+
 /// The variables that the records hold: what the run was begun with and what its steps left, never the environment or a secret.
 pub(super) struct RecordedVariables<'a> {
     pub(super) header: &'a Header,

@@ -231,7 +231,7 @@ fn a_review_that_said_no_names_the_decisions_and_first_its_work() {
 
 #[test]
 fn with_its_phase_a_gate_is_left_out_unless_it_is_over_or_unclear() {
-    let whole = ChangeLimits { whole_phase: true, ..FREE };
+    let whole = ChangeLimits { with_gates: true, ..FREE };
     for (kind, effective, expected) in [
         (StepKind::Gate, Open, (PERSON, YES)),
         (StepKind::Gate, Waiting, (PERSON, YES)),

@@ -47,14 +47,15 @@ pub(crate) struct ChangeLimits {
     /// Number of failures of one step before a person has to decide.
     pub(crate) attempt_limit: u32,
     pub(crate) rebegin: Rebegin,
-    /// The step is left out with all open steps of its phase, so with the work that a gate or a review is about.
-    pub(crate) whole_phase: bool,
+    /// A gate or a review may be skipped: with all open steps of its phase, so with the work that it is about, or by the condition that its
+    /// workflow file gives it.
+    pub(crate) with_gates: bool,
 }
 
 impl ChangeLimits {
     /// Returns the limits of a caller that overrides nothing.
     pub(crate) const fn of(attempt_limit: u32) -> Self {
-        Self { force: false, attempt_limit, rebegin: Rebegin::No, whole_phase: false }
+        Self { force: false, attempt_limit, rebegin: Rebegin::No, with_gates: false }
     }
 }
 
@@ -401,7 +402,7 @@ impl TransitionCheck<'_> {
             }
             None => Ok(Admission::Admit(ChangeKind::Skip { step: id, part, by, reason })),
             Some(_)
-                if self.limits.whole_phase
+                if self.limits.with_gates
                     && matches!(step.kind, StepKind::Gate | StepKind::Review)
                     && !effective_status.is_over()
                     && effective_status != EffectiveStatus::Unreadable =>

@@ -20,7 +20,7 @@ const CLAUDE: &str = r#"for prompt; do :; done
 printf '%s\n' "$prompt" >> TMP/prompts
 report() { printf '{"type":"result","subtype":"success","is_error":false,"result":"Done.\\n\\nSTEP: %s\\nSTATUS: DONE\\nSUMMARY: as asked%s"}\n' "$1" "$2"; }
 case "$prompt" in
-"Do step draft"*) echo draft >> LOG; echo text > draft.md; report draft "" ;;
+"Do step draft"*) echo draft >> LOG; echo text >> draft.md; report draft "" ;;
 "Do step review"*)
   echo review >> LOG
   read verdict < TMP/verdicts
@@ -436,8 +436,135 @@ fn a_worktree_for_agents_that_cannot_be_made_is_refused_before_the_run_begins() 
     let refused = call(&["start", "nine-step", "--feature", "x", "--worktree"]).expect_code(2);
     assert!(refused.to_string().contains("leave out --worktree"), "{refused}");
     call(&["start", "w.yml", "--feature", "x", "--worktree"]).expect_code(0);
-    call(&["abort", "x"]).expect_code(0);
-    call(&["archive", "x"]).expect_code(0);
+    let again = call(&["start", "w.yml", "--feature", "x", "--worktree"]);
+    assert!(again.code != 0 && again.to_string().contains("an unfinished run of x already exists"), "{again}");
+    assert!(again.to_string().contains("piton start w.yml --feature x --worktree --archive"), "{again}");
+    let aborted = call(&["abort", "x"]).expect_code(0);
+    assert_eq!(aborted.at("/data/next"), "piton drop x", "its worktree is left");
+    let refused = call(&["archive", "x"]).expect_code(9);
+    assert!(refused.to_string().contains("piton drop x"), "{refused}");
+    call(&["archive", "x", "--yes"]).expect_code(0);
     let refused = call(&["start", "w.yml", "--feature", "x", "--worktree"]);
-    assert!(refused.code != 0 && refused.to_string().contains("the worktree of an earlier run"), "{refused}");
+    assert!(refused.code != 0 && refused.to_string().contains("work of an earlier run of that name"), "{refused}");
+    assert!(refused.to_string().contains("git branch -D piton/x"), "{refused}");
+}
+
+/// A gate and a review are skipped by their conditions as other steps are, under both drivers.
+#[test]
+fn a_gate_and_a_review_are_skipped_by_their_conditions() {
+    const FLOW: &str = "inputs: {strict: {type: boolean, default: false}}
+steps:
+- {id: a, shell: echo a >> LOG}
+- {id: look, agent: y, reviews: a, when: '${strict}'}
+- {id: ask, gate: Ann, depends_on: a, when: '${strict}'}
+- {id: b, shell: echo b >> LOG, depends_on: [look, ask], if_skipped: run}
+";
+    let stage = Stage::new(FLOW);
+    stage.program("claude", "exit 1");
+    for jobs in ["1", "2"] {
+        stage.forget();
+        stage.run(&["--jobs", jobs]).0.expect_code(0);
+        assert_eq!(stage.executions(), ["a", "b"], "{jobs}");
+    }
+    stage.forget();
+    let call = |arguments: &[&str]| stage.piton(arguments.iter().copied()).run();
+    call(&["start", "w.yml", "--feature", "x"]).expect_code(0);
+    call(&["exec", "a", "--run", "x"]).expect_code(0);
+    assert_eq!(skipped(&plan_of(&stage)), ["look", "ask"]);
+    call(&["exec", "b", "--run", "x"]).expect_code(0);
+    assert_eq!(stage.executions(), ["a", "b"]);
+}
+
+/// What a condition left out is asked again when the work before it is repeated.
+#[test]
+fn a_condition_is_asked_again_when_a_review_sends_the_work_back() {
+    let stage = Stage::new(
+        "steps:
+- {id: draft, agent: writer, instructions: Write., outputs: draft.md}
+- {id: extra, shell: echo extra >> LOG, when: \"${draft.summary} contains 'second'\"}
+- {id: then, shell: echo then >> LOG}
+- {id: review, agent: reviewer, reviews: draft, depends_on: [draft, then], if_skipped: run}
+",
+    );
+    let draft = "\"Do step draft\"*) if [ -e TMP/sent ]; then s=second; else s=first; fi; : > TMP/sent; echo draft >> LOG; echo $s >> draft.md; printf '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"STEP: draft\\\\nSTATUS: DONE\\\\nSUMMARY: the %s try\"}\\n' $s ;;";
+    let lines = CLAUDE.lines().map(|line| if line.starts_with("\"Do step draft") { draft } else { line });
+    stage.program("claude", &lines.collect::<Vec<_>>().join("\n"));
+    stage.outside("verdicts", &[NO, YES].concat());
+    stage.run(&[]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["draft", "review", "draft", "extra", "then", "review"]);
+}
+
+/// As `finish` refuses it.
+#[test]
+fn work_that_was_sent_back_and_is_untouched_is_not_done() {
+    let stage = Stage::new(FLOW);
+    stage.program("claude", &CLAUDE.replace("echo text >> draft.md", "echo text > draft.md"));
+    stage.outside("verdicts", &[NO, YES].concat());
+    let (output, _) = stage.run(&["--input", "version=1"]);
+    let output = output.expect_code(7);
+    assert!(output.stderr.contains("draft.md is unchanged since the attempt that was sent back"), "{output}");
+}
+
+/// A probe of an agent's step is a text for a person.
+#[test]
+fn the_probe_of_an_agent_is_never_run() {
+    let stage = Stage::new(
+        "steps:\n- {id: publish, agent: writer, instructions: Go., idempotent: false, probe: echo probed >> LOG}\n",
+    );
+    stage.program("claude", "echo agent >> LOG; kill -KILL $PPID; sleep 5");
+    let (_, id) = stage.run(&[]);
+    let refused = stage.piton(["resume", &id, "--yes"]).run().expect_code(9);
+    assert!(refused.stderr.contains("to find out: echo probed"), "{refused}");
+    assert_eq!(stage.executions(), ["agent"]);
+}
+
+#[test]
+fn a_gate_is_asked_again_when_the_work_before_it_is_repeated() {
+    let stage =
+        Stage::new("steps:\n- {id: a, shell: echo a >> LOG}\n- {id: g, gate: Ann}\n- {id: e, shell: echo e >> LOG}\n");
+    let (_, id) = stage.run(&[]);
+    let approve = || stage.piton(["approve", "g", "--run", &id, "--by", "Ann"]).run().expect_code(0);
+    approve();
+    stage.resume(&id).expect_code(0);
+    let refused = stage.piton(["resume", &id, "--from", "g"]).run().expect_code(9);
+    assert!(refused.stderr.contains("piton redo g --run"), "{refused}");
+    let waits = stage.piton(["resume", &id, "--from", "a"]).run().expect_code(9);
+    assert!(waits.stderr.contains(&format!("piton approve g --run {id}")), "{waits}");
+    approve();
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["a", "e", "a", "e"]);
+}
+
+#[test]
+fn a_gate_stops_only_what_depends_on_it() {
+    let stage = Stage::new(
+        "steps:\n- {id: a, shell: echo a >> LOG}\n- {id: g, gate: Ann}\n- {id: c, shell: echo c >> LOG, depends_on: a}\n",
+    );
+    stage.run(&[]).0.expect_code(9);
+    assert_eq!(stage.executions(), ["a", "c"]);
+}
+
+#[test]
+fn a_workflow_that_is_found_by_name_runs_again_once_its_run_is_over() {
+    let stage = Stage::new("steps: [{id: x, shell: 'true'}]\n");
+    stage.sandbox.file(
+        "piton/rel.yaml",
+        "steps:\n- {id: a, shell: echo a >> COUNT}\n".replace("COUNT", stage.log().as_str()).as_str(),
+    );
+    for _ in 0..2 {
+        stage.piton(["run", "rel", "--no-worktree"]).run().expect_code(0);
+    }
+    assert_eq!(stage.executions(), ["a", "a"]);
+}
+
+#[test]
+fn an_aborted_session_goes_on_where_it_stopped() {
+    let stage = Stage::new("steps:\n- {id: a, shell: echo a >> LOG}\n- {id: b, shell: echo b >> LOG}\n");
+    let (_, id) = stage.run(&["--until", "a"]);
+    stage.piton(["abort", &id]).run().expect_code(0);
+    let plan = stage.piton(["plan", &id, "--format", "json"]).run();
+    let go_on = plan.at("/data/question/options/0/command");
+    assert_eq!(go_on, format!("piton resume {id} --from b"), "{plan}");
+    stage.piton(["resume", &id, "--from", "b", "--yes"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["a", "b"]);
 }
