@@ -30,7 +30,8 @@ pub(super) fn end_all(ledger: &Ledger) -> Vec<u32> {
     let open: Vec<&str> =
         run.steps.iter().filter(|step| step.status == Status::InProgress).map(|step| step.id.as_str()).collect();
     let is_over = run.steps.iter().all(|step| step.status.satisfies());
-    let merge = is_over.then_some(MERGE);
+    // Steps of `on_stop` are steps of no other either.
+    let merge = (is_over || ledger.state().run.is_stopping).then_some(MERGE);
     let steps: Vec<String> = open.into_iter().chain(merge).map(|step| format!("{STEP}={step}")).collect();
     if steps.is_empty() {
         return Vec::new();

@@ -75,6 +75,12 @@ pub(super) fn path(text: &Text, what: &str, problems: &mut Problems<'_>) -> Opti
             return None;
         }
     };
+    if path.as_str().contains("${") {
+        let message =
+            format!("the {what} `{path}` has a variable, and the plan looks for this file before any is known");
+        problems.add(text.place, message, "name each file, or let the step check the ones that it makes");
+        return None;
+    }
     if path.as_str().contains(['*', '?', '[', '{']) {
         let message = format!("the {what} `{path}` is a pattern, and this names one file");
         problems.add(text.place, message, "name each file, without `*`, `?`, `[` and `{`");

@@ -162,6 +162,10 @@ fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &m
     }
     let given_title = map.text("title", problems);
     let each = map.take("foreach");
+    if let (Some(inner), Level::Item) = (each, level) {
+        let message = "a `foreach` is inside of no other: its items would be run again with the item around them";
+        problems.add(inner.place, message, "list the combinations as items of one `foreach`");
+    }
     let inner_id = if each.is_some() && kind != "steps" { format!("{id}.1") } else { id.clone() };
     let mut timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
     let command = match (kind, each) {

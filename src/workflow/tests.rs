@@ -187,6 +187,14 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
         ("steps:\n- {id: g, steps: [{id: h, steps: [{shell: x}]}]}\n", "2:19 a group is in a group"),
         ("steps:\n- {steps: [{shell: x}]}\n", "2:3 a group of steps needs an `id`"),
         ("steps:\n- {shell: x, if_skipped: maybe}\n", "2:26 `if_skipped` is run or skip, not `maybe`"),
+        (
+            "steps:\n- {id: a, shell: x, outputs: 'dist/${item}.gz'}\n",
+            "2:30 the output `dist/${item}.gz` has a variable, and the plan looks for this file before any is known",
+        ),
+        (
+            "steps:\n- {id: a, foreach: [1], steps: [{foreach: [2], shell: x}]}\n",
+            "2:43 a `foreach` is inside of no other: its items would be run again with the item around them",
+        ),
         ("steps:\n- {shell: x, working_dir: /etc}\n", "2:27 `working_dir` is absolute"),
         (
             "steps:\n- {foreach: {items: {file: a, at: items}}, shell: x}\n",

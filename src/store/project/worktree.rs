@@ -209,6 +209,9 @@ fn is_of_lock(message: &str) -> bool {
     .any(|part| message.contains(part))
 }
 
+/// Files that a refusal names.
+const FILES: usize = 5;
+
 fn git_once(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).arg(verb).args(arguments);
@@ -224,8 +227,12 @@ fn git_once(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result
     }
     let telling = |line: &&str| ["fatal:", "error:", "CONFLICT"].iter().any(|word| line.starts_with(word));
     let mut lines = why.lines().chain(said.lines()).map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.clone().find(telling).or_else(|| lines.next());
-    Err(refusal(first.unwrap_or("it gave no reason")))
+    let first = lines.clone().find(telling).or_else(|| lines.next()).unwrap_or("it gave no reason");
+    // What follows names files, up to what git advises.
+    let is_file = |line: &&str| !["Please", "Aborting", "error:", "fatal:"].iter().any(|word| line.starts_with(word));
+    let files = || lines.clone().skip_while(|line| *line != first).skip(1).take_while(is_file).take(FILES);
+    let named = if first.ends_with(':') { files().collect::<Vec<_>>().join(", ") } else { String::new() };
+    Err(refusal(format!("{first} {named}").trim_end()))
 }
 
 #[cfg(test)]
