@@ -7,16 +7,19 @@ use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::Content;
 use crate::model::DialectId;
+use crate::model::Doubt;
 use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::GuestProof;
 use crate::model::GuestRequest;
 use crate::model::Listing;
 use crate::model::ReadProblem;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::Step;
+use crate::model::StepId;
 
 /// Bytes of a file of such a run that are read.
 const FILE_LIMIT: usize = 4 << 20;
@@ -143,6 +146,25 @@ pub(super) fn unreadable(files: &FileSet, problem: String, line: Option<u32>) ->
         None => finding,
     };
     Box::new(Loaded { findings: vec![finding], ..Loaded::default() })
+}
+
+/// Returns the finding about a state with more steps than are read.
+pub(super) fn cut(state: &RelPath, what: &str, limit: usize) -> Finding {
+    let message = format!("{state} has more than {limit} {what}: the others are not read");
+    Finding::new(FindingCode::PartUnreadable, message).at(state)
+}
+
+/// Returns a step for what a state has beyond the steps that are read, without which the run would look complete.
+pub(super) fn rest(state: &RelPath, steps: &[Step], what: &str, limit: usize) -> Step {
+    let is_free = |id: &String| steps.iter().all(|step| step.id.as_str() != id);
+    let id = (1..).map(|number| if number == 1 { "rest".to_owned() } else { format!("rest-{number}") }).find(is_free);
+    let mut step = Step::new(StepId::new(id.unwrap_or_default()), format!("the rest of the {what}"));
+    step.plan_order = Some(steps.len());
+    step.recorded = false;
+    step.file = Some(state.clone());
+    let doubts = vec![Doubt::look(format!("only the first {limit} {what} are read"))];
+    step.guest = Some(Box::new(GuestProof { doubts, document: Some(state.clone()), ..GuestProof::default() }));
+    step
 }
 
 /// Returns the evidence about the steps of a run. Commits that touch only the folders of its state repeat what that says.

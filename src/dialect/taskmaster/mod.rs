@@ -6,6 +6,9 @@ mod read;
 mod tags;
 mod task;
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use camino::Utf8Path;
 use serde_json::Value;
 use serde_json::json;
@@ -137,19 +140,34 @@ impl Wording for Taskmaster {
 }
 
 impl Comparison for Taskmaster {
-    /// Suggests to close a task whose subtasks are all done.
+    /// Suggests to close a task whose subtasks are all over, and one whose declared files were built.
     fn suggest(&self, files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {
         let mut suggestions = Suggestions::default();
-        let is_open = |status: Status| matches!(status, Status::Pending | Status::InProgress);
-        let steps = run.steps.iter().filter(|step| is_open(step.status) && !step.children.is_empty());
-        let closed: Vec<&StepId> =
-            steps.filter(|step| step.children.iter().all(|id| done.contains(id))).map(|step| &step.id).collect();
+        let done: BTreeSet<&StepId> = done.iter().collect();
+        let statuses: BTreeMap<&StepId, Status> = run.steps.iter().map(|step| (&step.id, step.status)).collect();
+        let is_done = |id: &StepId| statuses.get(id) == Some(&Status::Completed) && done.contains(id);
+        let is_over = |id: &StepId| is_done(id) || statuses.get(id) == Some(&Status::Skipped);
+        let reason = |step: &Step| {
+            let proof = step.guest.as_ref().filter(|proof| proof.doubts.is_empty())?;
+            match () {
+                () if !matches!(step.status, Status::Pending | Status::InProgress) => None,
+                () if step.children.iter().any(is_done) && step.children.iter().all(is_over) => {
+                    Some(format!("all subtasks of {} are over", step.id))
+                }
+                () if !proof.is_sum && !proof.results.is_empty() && done.contains(&step.id) => {
+                    Some(format!("{} was built, as its files show", step.id))
+                }
+                () => None,
+            }
+        };
+        let closed: Vec<(&StepId, String)> =
+            run.steps.iter().filter_map(|step| Some((&step.id, reason(step)?))).collect();
         if let (false, Ok(mut file)) = (closed.is_empty(), FileEditor::open(files, &files.state, Syntax::Json)) {
             let mut reasons = Vec::new();
-            for id in closed {
+            for (id, reason) in closed {
                 let pointer = tags::pointer(file.root(), tags::tag_of(&files.name), id.as_str());
                 if pointer.is_some_and(|pointer| file.set(&format!("{pointer}/status"), &json!("done")).is_ok()) {
-                    reasons.push(format!("all subtasks of {id} are done"));
+                    reasons.push(reason);
                 }
             }
             let after = file.into_edit().after().unwrap_or_default().to_vec();
@@ -158,14 +176,20 @@ impl Comparison for Taskmaster {
         suggestions.or("nothing lags behind that evidence proves")
     }
 
-    /// A task that is done with open subtasks: the subtasks are done too, or the task is in progress. Any other: its status.
+    /// A task that is done with open subtasks: the subtasks are done too, or the task is in progress. Any other: its status. What was
+    /// cancelled or deferred stays so.
     fn answers(&self, files: &FileSet, run: &Run, step: &Step) -> Vec<Answer> {
-        let is_done = |id: &StepId| run.step(id).is_some_and(|child| child.status == Status::Completed);
-        let open: Vec<&StepId> = step.children.iter().filter(|id| !is_done(id)).collect();
+        let steps: BTreeMap<&StepId, &Step> = run.steps.iter().map(|step| (&step.id, step)).collect();
+        let open = open_below(step, &steps);
         let own = || vec![&step.id];
+        let children = || step.children.iter().filter_map(|id| steps.get(id));
+        let is_dropped = !step.children.is_empty() && children().all(|child| child.status == Status::Skipped);
         let changes = match step.status {
-            Status::Completed => [(AnswerWord::Done, open, "done"), (AnswerWord::Open, own(), "in-progress")],
-            Status::InProgress | Status::Pending => [
+            Status::Completed => vec![(AnswerWord::Done, open, "done"), (AnswerWord::Open, own(), "in-progress")],
+            Status::InProgress | Status::Pending if is_dropped => {
+                vec![(AnswerWord::Done, own(), "done"), (AnswerWord::Dropped, own(), "cancelled")]
+            }
+            Status::InProgress | Status::Pending => vec![
                 (AnswerWord::Done, own().into_iter().chain(open).collect(), "done"),
                 (AnswerWord::Open, own(), "pending"),
             ],
@@ -179,6 +203,19 @@ impl Comparison for Taskmaster {
         });
         answers.collect()
     }
+}
+
+/// Returns the subtasks of a task that are not over, with those below them.
+fn open_below<'a>(step: &'a Step, steps: &BTreeMap<&StepId, &'a Step>) -> Vec<&'a StepId> {
+    let mut found = Vec::new();
+    let mut left: Vec<&StepId> = step.children.iter().rev().collect();
+    while let Some(child) = left.pop().and_then(|id| steps.get(id)) {
+        if !child.status.is_over() {
+            found.push(&child.id);
+            left.extend(child.children.iter().rev());
+        }
+    }
+    found
 }
 
 /// Returns the list with another status of these tasks.

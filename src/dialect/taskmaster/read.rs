@@ -1,5 +1,6 @@
 //! Reads the tasks of one tag as steps (docs/formats/taskmaster.md#steps).
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::WORKFLOW;
@@ -82,6 +83,7 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
     let own = folder.as_ref().and_then(RelPath::parent).filter(|own| own.name() == ".taskmaster");
     let folders = own.or(folder).into_iter().collect();
     let steps = reader.ordered();
+    reader.findings.extend(reader.is_cut.then(|| guest::cut(&files.state, "tasks", STEPS)));
     reader.findings.extend(order::differs(&root, tag, &steps));
     reader.findings.extend(deferred(&steps));
     let wanted = guest::wanted(&steps, folders);
@@ -130,6 +132,10 @@ struct TaskReader<'a> {
     /// The ids of all tasks.
     known: BTreeSet<String>,
     used: BTreeSet<String>,
+    /// The steps of each id that more than one task has.
+    repeated: BTreeMap<String, Vec<String>>,
+    /// Whether the list has more tasks than are read.
+    is_cut: bool,
     /// Whether any task has a status: then one without it has lost it.
     has_statuses: bool,
     /// Each with what decides its place: in progress, of a begun task, priority.
@@ -153,7 +159,17 @@ impl<'a> TaskReader<'a> {
     fn new(files: &'a FileSet, tasks: &Node, tag_flag: String) -> Self {
         let known = tasks.items().iter().filter_map(id_of).collect();
         let has_statuses = tasks.items().iter().any(|task| task.get("status").is_some());
-        Self { files, tag_flag, known, has_statuses, used: BTreeSet::new(), steps: Vec::new(), findings: Vec::new() }
+        Self {
+            files,
+            tag_flag,
+            known,
+            used: BTreeSet::new(),
+            repeated: BTreeMap::new(),
+            is_cut: false,
+            has_statuses,
+            steps: Vec::new(),
+            findings: Vec::new(),
+        }
     }
 
     /// Returns the steps with their places in the order of work.
@@ -165,19 +181,47 @@ impl<'a> TaskReader<'a> {
         for (place, at) in order.into_iter().enumerate() {
             steps[at].plan_order = Some(place);
         }
-        self.drop_dangling(&mut steps);
+        let rest = self.is_cut.then(|| guest::rest(&self.files.state, &steps, "tasks", STEPS));
+        self.drop_dangling(&mut steps, rest.as_ref().map(|rest| &rest.id));
+        self.doubt_repeated(&mut steps);
+        steps.extend(rest);
         steps
     }
 
-    /// Drops dependencies on tasks that the tag does not have, as in a copied tag: nothing could ever meet them.
-    fn drop_dangling(&mut self, steps: &mut [Step]) {
+    /// Doubts the open ones of the tasks with one id if another one is done, as after a merge: they may be one task.
+    fn doubt_repeated(&self, steps: &mut [Step]) {
+        if self.repeated.is_empty() {
+            return;
+        }
+        let places: BTreeMap<String, usize> =
+            steps.iter().enumerate().map(|(at, step)| (step.id.as_str().to_owned(), at)).collect();
+        for (id, copies) in &self.repeated {
+            let copies: Vec<usize> = copies.iter().filter_map(|copy| places.get(copy).copied()).collect();
+            if !copies.iter().any(|at| steps[*at].status == Status::Completed) {
+                continue;
+            }
+            for at in copies {
+                let step = &mut steps[at];
+                let Some(proof) = step.guest.as_mut().filter(|_| !step.status.is_over()) else { continue };
+                let reason = format!("two tasks have the id {id}, and one of them is done");
+                proof.doubts.push(Doubt::conflict("with the id of a finished task", reason));
+                proof.record =
+                    format!("if it is another task, give it an id of its own in {}; else remove it", self.files.state);
+            }
+        }
+    }
+
+    /// Drops dependencies on tasks that the tag does not have, as in a copied tag: nothing could ever meet them. Where not all tasks were
+    /// read, they may be among the `rest`.
+    fn drop_dangling(&mut self, steps: &mut [Step], rest: Option<&StepId>) {
         let ids: BTreeSet<String> = steps.iter().map(|step| step.id.as_str().to_owned()).collect();
         let mut lost = Vec::new();
         for step in steps {
             let (there, gone): (Vec<StepId>, Vec<StepId>) =
                 std::mem::take(&mut step.depends_on).into_iter().partition(|id| ids.contains(id.as_str()));
             step.depends_on = there;
-            if !step.status.is_over() {
+            step.depends_on.extend(rest.filter(|_| !gone.is_empty()).cloned());
+            if !step.status.is_over() && rest.is_none() {
                 lost.extend(gone.iter().map(|on| format!("{} on {on}", step.id)));
             }
         }
@@ -199,7 +243,9 @@ impl<'a> TaskReader<'a> {
             parent: Some(&step),
             waits_for: &step.depends_on,
             priority: priority_of(task),
-            is_begun: pieces.iter().any(begun),
+            is_begun: (inherited.is_begun && !step.status.is_over())
+                || step.status == Status::InProgress
+                || pieces.iter().any(begun),
             siblings: pieces.iter().filter_map(id_of).collect(),
         };
         let before = std::mem::take(&mut self.steps);
@@ -207,19 +253,11 @@ impl<'a> TaskReader<'a> {
         let below = std::mem::replace(&mut self.steps, before);
         step.children = children.iter().map(|(id, _)| id.clone()).collect();
         step.depends_on.extend(step.children.iter().cloned());
-        let open: Vec<&str> =
-            children.iter().filter(|(_, status)| !status.satisfies()).map(|(id, _)| id.as_str()).collect();
-        if let Some(proof) = step.guest.as_mut().filter(|_| !children.is_empty()) {
+        if let Some(proof) = step.guest.as_mut().filter(|_| !pieces.is_empty()) {
             proof.is_sum = true;
-            if step.status == Status::Completed && !open.is_empty() {
-                let ids = quoted(&open.join(","));
-                proof.record = format!(
-                    "if they are done, `task-master set-status --id={ids} --status=done{flag}` says so; if not, `task-master set-status --id={} --status=in-progress{flag}`",
-                    quoted(step.id.as_str()),
-                    flag = self.tag_flag,
-                );
-                let reason = format!("done, but {} of {} are open", plural(open.len(), "subtask"), children.len());
-                proof.doubts.push(Doubt::conflict("done, but their subtasks are open", reason));
+            self.sum_up(proof, &step.id, step.status, &children);
+            if children.len() < pieces.len() {
+                proof.doubts.push(Doubt::look("only a part of its subtasks is read"));
             }
         }
         let known = (step.id.clone(), step.status);
@@ -228,8 +266,33 @@ impl<'a> TaskReader<'a> {
         Some(known)
     }
 
+    /// Adds what the subtasks of a task say against its status.
+    fn sum_up(&self, proof: &mut GuestProof, id: &StepId, status: Status, children: &[(StepId, Status)]) {
+        let open: Vec<&str> =
+            children.iter().filter(|(_, status)| !status.is_over()).map(|(id, _)| id.as_str()).collect();
+        let (id, flag) = (quoted(id.as_str()), &self.tag_flag);
+        if status == Status::Completed && !open.is_empty() {
+            let ids = quoted(&open.join(","));
+            proof.record = format!(
+                "if they are done, `task-master set-status --id={ids} --status=done{flag}` says so; if not, `task-master set-status --id={id} --status=in-progress{flag}`"
+            );
+            let reason = format!("done, but {} of {} are open", plural(open.len(), "subtask"), children.len());
+            proof.doubts.push(Doubt::conflict("done, but their subtasks are open", reason));
+        }
+        let is_dropped = !children.is_empty() && children.iter().all(|(_, status)| *status == Status::Skipped);
+        if is_dropped && matches!(status, Status::Pending | Status::InProgress) {
+            proof.record = format!(
+                "if it is dropped with them, `task-master set-status --id={id} --status=cancelled{flag}` says so; if it is done, `--status=done`"
+            );
+            let reason = "all of its subtasks are cancelled, only the task itself is open";
+            let kind = "open, but all of their subtasks are cancelled";
+            proof.doubts.push(Doubt::of(FindingCode::StatusDrift, kind, reason));
+        }
+    }
+
     fn step(&mut self, task: &Node, inherited: &Inherited<'_>) -> Option<(Step, (u8, u8))> {
         if self.used.len() >= STEPS {
+            self.is_cut = true;
             return None;
         }
         let parent = inherited.parent.map(|parent| parent.id.as_str());
@@ -252,8 +315,9 @@ impl<'a> TaskReader<'a> {
         proof.parent = inherited.parent.map(|parent| parent.id.clone());
         let (word, status) = status_word(task);
         step.status = match inherited.parent.map(|parent| parent.status) {
-            // What was given up or put off with the whole task.
-            Some(dropped @ (Status::Skipped | Status::Cancelled)) if status != Status::Completed => dropped,
+            // What was given up, put off or is held back with the whole task.
+            Some(Status::Skipped) if status != Status::Completed => Status::Skipped,
+            Some(held @ (Status::Cancelled | Status::Blocked)) if !status.is_over() => held,
             _ => status,
         };
         match word {
@@ -278,7 +342,11 @@ impl<'a> TaskReader<'a> {
             proof.doubts.push(Doubt::conflict("without an id in the list", reason));
         }
         if step.status == Status::Blocked {
-            step.hold = Some(Hold::Because("its status is blocked".to_owned()));
+            let reason = match inherited.parent.filter(|_| status != Status::Blocked) {
+                Some(parent) => format!("its task {} is blocked", parent.id),
+                None => "its status is blocked".to_owned(),
+            };
+            step.hold = Some(Hold::Because(reason));
         }
         step.guest = Some(Box::new(proof));
         let urgency = match (step.status == Status::InProgress, inherited.is_begun) {
@@ -302,6 +370,7 @@ impl<'a> TaskReader<'a> {
             let message = format!("two tasks have the id {id}; the second one is called {unique} here");
             let finding = Finding::new(FindingCode::DuplicateId, message).at(&self.files.state);
             self.findings.push(finding.line(task.place.line, None));
+            self.repeated.entry(id.clone()).or_insert_with(|| vec![id]).push(unique.clone());
         }
         unique
     }

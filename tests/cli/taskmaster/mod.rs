@@ -42,7 +42,7 @@ fn planned(sandbox: &Sandbox) -> (String, Vec<String>) {
 
 #[test]
 fn statuses_and_dependencies_decide_row_by_row() {
-    let rows: [(&str, Vec<Value>, &str, &[&str]); 11] = [
+    let rows: [(&str, Vec<Value>, &str, &[&str]); 18] = [
         ("free tasks", vec![task(1, "pending", &[], &[]), task(2, "pending", &[1], &[])], "resume", &["run 1"]),
         ("all done", vec![task(1, "done", &[], &[("done", &[])])], "complete", &[]),
         ("a done task with an open subtask", vec![task(1, "done", &[], &[("pending", &[])])], "confirm", &["verify 1"]),
@@ -68,6 +68,51 @@ fn statuses_and_dependencies_decide_row_by_row() {
             &["verify 1"],
         ),
         ("cancelled", vec![task(1, "cancelled", &[], &[]), task(2, "pending", &[1], &[])], "resume", &["run 2"]),
+        (
+            "a task whose subtasks are cancelled",
+            vec![task(1, "pending", &[], &[("cancelled", &[]), ("cancelled", &[])])],
+            "confirm",
+            &["verify 1"],
+        ),
+        (
+            "a done task with a deferred subtask",
+            vec![task(1, "done", &[], &[("done", &[]), ("deferred", &[])])],
+            "complete",
+            &[],
+        ),
+        (
+            "subtasks of a blocked task",
+            vec![
+                task(1, "blocked", &[], &[("done", &[]), ("pending", &[]), ("in-progress", &[])]),
+                task(2, "pending", &[], &[]),
+            ],
+            "resume",
+            &["run 2"],
+        ),
+        (
+            "only a blocked task",
+            vec![task(1, "done", &[], &[]), task(2, "blocked", &[], &[("pending", &[])])],
+            "blocked",
+            &[],
+        ),
+        (
+            "subtasks of a deferred task",
+            vec![task(1, "deferred", &[], &[("pending", &[]), ("in-progress", &[])]), task(2, "pending", &[], &[])],
+            "resume",
+            &["run 2"],
+        ),
+        (
+            "a blocked subtask",
+            vec![task(1, "pending", &[], &[("blocked", &[]), ("pending", &[])])],
+            "resume",
+            &["run 1.2"],
+        ),
+        (
+            "a subtask in review below a task in progress",
+            vec![task(1, "in-progress", &[], &[("review", &[])])],
+            "confirm",
+            &["verify 1.1"],
+        ),
         ("an unknown word", vec![task(1, "erledigt", &[], &[])], "confirm", &["verify 1"]),
     ];
     for (name, tasks, verdict, next) in rows {
@@ -77,6 +122,80 @@ fn statuses_and_dependencies_decide_row_by_row() {
         next.sort_unstable();
         assert_eq!((found.as_str(), steps.iter().map(String::as_str).collect::<Vec<_>>()), (verdict, next), "{name}");
     }
+}
+
+#[test]
+fn subtasks_of_a_task_in_progress_come_before_other_tasks() {
+    let mut other = task(1, "pending", &[], &[]);
+    other["priority"] = json!("critical");
+    let begun = |status: &str| {
+        let mut begun = task(2, status, &[], &[("pending", &[])]);
+        begun["priority"] = json!("low");
+        planned(&project(&[other.clone(), begun])).1
+    };
+    assert_eq!(begun("pending"), ["run 1", "run 2.1"]);
+    assert_eq!(begun("in-progress"), ["run 2.1", "run 1"]);
+}
+
+#[test]
+fn an_answer_leaves_what_was_cancelled_or_deferred() {
+    let pieces: &[(&str, &[u32])] = &[("pending", &[]), ("cancelled", &[]), ("deferred", &[]), ("done", &[])];
+    let sandbox = project(&[task(1, "done", &[], pieces)]);
+    let patch = sandbox.piton(["plan", LIST, "--patch", "--answer", "1=done"]).run().expect_code(0);
+    sandbox.file("a.diff", patch.at("/data/patch/diff").as_str().expect("a text"));
+    sandbox.git(["apply", "a.diff"]);
+    let list: Value = serde_json::from_str(&sandbox.read(LIST)).expect("it parses");
+    let statuses: Vec<&str> =
+        (0..4).map(|at| list["master"]["tasks"][0]["subtasks"][at]["status"].as_str().expect("a text")).collect();
+    assert_eq!(statuses, ["done", "cancelled", "deferred", "done"]);
+    assert_eq!(planned(&sandbox), ("complete".to_owned(), Vec::new()));
+}
+
+#[test]
+fn a_task_whose_subtasks_are_done_or_cancelled_is_closed_by_the_patch() {
+    let patched = |pieces: &[(&str, &[u32])]| {
+        let patch = project(&[task(1, "pending", &[], pieces)]).piton(["plan", LIST, "--patch"]).run();
+        patch.at("/data/patch/diff").as_str().unwrap_or_default().matches("\n+ ").count()
+    };
+    assert_eq!(patched(&[("done", &[]), ("cancelled", &[])]), 1);
+    assert_eq!(patched(&[("done", &[]), ("deferred", &[])]), 0);
+    assert_eq!(patched(&[("cancelled", &[])]), 0);
+    let dropped = project(&[task(1, "pending", &[], &[("cancelled", &[])])]);
+    let patch = dropped.piton(["plan", LIST, "--patch", "--answer", "1=dropped"]).run().expect_code(0);
+    dropped.file("a.diff", patch.at("/data/patch/diff").as_str().expect("a text"));
+    dropped.git(["apply", "a.diff"]);
+    assert_eq!(planned(&dropped), ("complete".to_owned(), Vec::new()));
+}
+
+#[test]
+fn a_list_of_more_tasks_than_are_read_is_never_complete() {
+    let tasks: Vec<Value> = (1..=20_001).map(|id| json!({"id": id, "title": "a", "status": "done"})).collect();
+    let list = json!({"master": {"tasks": tasks}});
+    let sandbox = Sandbox::with_git();
+    sandbox.file(LIST, &list.to_string());
+    let output = checklist::plan(&sandbox, LIST);
+    assert_eq!(checklist::next(&output), ["verify rest"]);
+    assert_eq!(output.at("/data/verdict"), "confirm");
+    assert!(checklist::findings(&output).contains("part-unreadable"), "{output}");
+}
+
+#[test]
+fn a_task_whose_declared_files_were_built_is_closed_by_the_patch() {
+    let mut built = task(1, "pending", &[], &[]);
+    built["relevantFiles"] =
+        json!([{"path": "src/a.py", "action": "create"}, {"path": "src/b.py", "action": "create"}]);
+    let sandbox = project(&[built, task(2, "pending", &[1], &[])]);
+    sandbox.file("src/a.py", "a = 1\n").commit("feat: a half");
+    assert_eq!(checklist::next(&checklist::plan(&sandbox, LIST)), ["retry 1"]);
+    sandbox.file("src/b.py", "b = 1\n").commit("feat: the other half");
+    let output = checklist::plan(&sandbox, LIST);
+    assert_eq!(checklist::next(&output), ["verify 1"]);
+    let patch = sandbox.piton(["plan", LIST, "--patch"]).run().expect_code(0);
+    let diff = patch.at("/data/patch/diff").as_str().expect("a text").to_owned();
+    assert_eq!(diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++")).count(), 1, "{diff}");
+    sandbox.file("a.diff", &diff);
+    sandbox.git(["apply", "a.diff"]);
+    assert_eq!(planned(&sandbox).1, ["run 2"]);
 }
 
 #[test]
@@ -210,8 +329,13 @@ fn ids_of_subtasks_under_an_undefined_task_are_those_of_their_task() {
 fn ids_that_repeat_after_a_merge_are_told_apart() {
     let output = checklist::plan(&project(&[task(1, "done", &[], &[]), task(1, "pending", &[], &[])]), LIST);
     assert!(checklist::findings(&output).contains("duplicate-id two tasks have the id 1"), "{output}");
-    assert_eq!(checklist::next(&output), ["run 1#2"]);
+    assert_eq!(checklist::next(&output), ["verify 1#2"]);
     assert_eq!(output.at("/data/verdict"), "confirm");
+    assert_eq!(planned(&project(&[task(1, "pending", &[], &[]), task(1, "done", &[], &[])])).1, ["verify 1"]);
+    assert_eq!(
+        planned(&project(&[task(1, "pending", &[], &[]), task(1, "pending", &[], &[])])).1,
+        ["run 1", "run 1#2"]
+    );
 }
 
 #[test]
