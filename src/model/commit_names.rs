@@ -13,6 +13,8 @@ const SUBJECT: usize = 1_000;
 pub(crate) enum CommitName {
     /// As a whole word: `03-02`, `T012`.
     Word(String),
+    /// As a whole word in parentheses that hold nothing but ids: `(2-4)`, `feat(2-4, 2-5)`.
+    Scope(String),
     /// Behind a noun, also in a list or a range: `task 7.2`, `tasks 1-6`, `STORY-2.4`. The noun is in lower case and singular.
     After { noun: &'static str, id: String },
 }
@@ -21,6 +23,7 @@ pub(crate) enum CommitName {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NameIndex {
     words: BTreeMap<String, BTreeSet<usize>>,
+    scopes: BTreeMap<String, BTreeSet<usize>>,
     after: BTreeMap<(String, String), BTreeSet<usize>>,
 }
 
@@ -37,6 +40,7 @@ impl NameIndex {
     pub(super) fn commits(&self, name: &CommitName) -> impl Iterator<Item = usize> {
         let found = match name {
             CommitName::Word(word) => self.words.get(&word.to_lowercase()),
+            CommitName::Scope(word) => self.scopes.get(&word.to_lowercase()),
             CommitName::After { noun, id } => self.after.get(&((*noun).to_owned(), id.to_lowercase())),
         };
         found.into_iter().flatten().copied()
@@ -44,12 +48,14 @@ impl NameIndex {
 
     fn add(&mut self, at: usize, subject: &str) {
         let subject: String = subject.chars().take(SUBJECT).flat_map(char::to_lowercase).map(plain_dash).collect();
-        let tokens: Vec<&str> = subject.split(|c| !is_word(c)).map(trimmed).filter(|token| !token.is_empty()).collect();
-        for token in &tokens {
-            self.words.entry((*token).to_owned()).or_default().insert(at);
+        for token in tokens(&subject) {
+            self.words.entry(token.to_owned()).or_default().insert(at);
             for id in prefixed_range(token) {
                 self.words.entry(id).or_default().insert(at);
             }
+        }
+        for word in scoped(&subject) {
+            self.scopes.entry(word.to_owned()).or_default().insert(at);
         }
         self.add_lists(at, &subject);
     }
@@ -62,7 +68,9 @@ impl NameIndex {
                 Piece::Noun(word) if word == "and" || word == "to" => {}
                 Piece::Noun(word) => noun = Some(word.strip_suffix('s').filter(|one| one.len() > 2).unwrap_or(word)),
                 Piece::Ids(ids) => {
-                    for id in noun.into_iter().flat_map(|_| number_range(ids)) {
+                    // `story 2-4` is one id for some, and a range for others.
+                    let ids = noun.into_iter().flat_map(|_| number_range(ids).into_iter().chain([ids.to_owned()]));
+                    for id in ids {
                         let key = (noun.unwrap_or_default().to_owned(), id);
                         self.after.entry(key).or_default().insert(at);
                     }
@@ -110,6 +118,17 @@ const fn plain_dash(c: char) -> char {
 
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// Returns the words of all parentheses in which each word has a digit.
+fn scoped(subject: &str) -> impl Iterator<Item = &str> {
+    let inside = subject.split('(').skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+    let has_digit = |word: &str| word.bytes().any(|byte| byte.is_ascii_digit());
+    inside.filter(move |inside| tokens(inside).all(has_digit)).flat_map(tokens)
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !is_word(c)).map(trimmed).filter(|token| !token.is_empty())
 }
 
 fn trimmed(token: &str) -> &str {
@@ -183,6 +202,23 @@ mod tests {
     }
 
     #[test]
+    fn an_id_alone_in_parentheses_is_a_scope() {
+        for (subject, expected) in [
+            ("feat(2-4): login", true),
+            ("login (2-4)", true),
+            ("feat(2-3, 2-4): login", true),
+            ("feat(epic-2/2-4): login", true),
+            ("2-4: login", false),
+            ("beat them 2-4", false),
+            ("beat them (we won 2-4)", false),
+            ("feat(12-4): login", false),
+            ("feat(2-4", false),
+        ] {
+            assert_eq!(names(subject, &CommitName::Scope("2-4".to_owned())), expected, "{subject}");
+        }
+    }
+
+    #[test]
     fn an_id_behind_its_noun_is_named_in_lists_and_ranges() {
         for (subject, id, expected) in [
             ("feat: login (task 7)", "7", true),
@@ -201,6 +237,7 @@ mod tests {
             ("fix issue 7", "7", false),
             ("7 tasks", "7", false),
             ("task master 7", "7", false),
+            ("task 2-4", "2-4", true),
         ] {
             let name = CommitName::After { noun: "task", id: id.to_owned() };
             assert_eq!(names(subject, &name), expected, "{subject} {id}");

@@ -1,5 +1,6 @@
 //! Sprints of BMAD: `sprint-status.yaml` and its stories (docs/formats/bmad.md). They are read, never written.
 
+mod findings;
 mod probe;
 mod read;
 mod sprint;
@@ -102,7 +103,11 @@ impl Dialect for Bmad {
             let words = proof.map(|proof| proof.words.as_slice()).unwrap_or_default();
             let words: serde_json::Map<String, Value> =
                 words.iter().map(|word| (word.source.clone(), Value::from(word.done))).collect();
-            let files = proof.map(|proof| proof.results.iter().map(|file| &file.path).collect::<Vec<_>>());
+            // The story itself is no file that it made.
+            let files = proof.map(|proof| {
+                let made = proof.results.iter().filter(|file| file.needs.is_empty());
+                made.map(|file| &file.path).collect::<Vec<_>>()
+            });
             json!({ "step": next.step, "command": of_step(next), "done_by": words, "files": files, "reason": next.reason })
         };
         json!({

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::findings;
 use super::probe;
 use super::sprint;
 use super::sprint::Epic;
@@ -25,11 +26,11 @@ use crate::model::DialectId;
 use crate::model::Doubt;
 use crate::model::FileSet;
 use crate::model::Finding;
-use crate::model::FindingCode;
 use crate::model::FollowUp;
 use crate::model::GuestProof;
 use crate::model::GuestWord;
 use crate::model::Hold;
+use crate::model::Need;
 use crate::model::Pace;
 use crate::model::Part;
 use crate::model::PartKind;
@@ -41,14 +42,11 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Weight;
 use crate::model::clean_line;
-use crate::model::first_names;
 use crate::model::mask_secrets;
 use crate::model::plural;
 
-/// Number of names in a finding.
-const NAMED: usize = 5;
 /// Steps of a run that are read.
-const STEPS: usize = 20_000;
+pub(super) const STEPS: usize = 20_000;
 /// Characters of what came of a story.
 const SAID: usize = 300;
 /// What newer versions write before the key of a story in the name of its file.
@@ -85,10 +83,14 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
         .collect();
     run.steps = stories.iter().enumerate().map(|(at, story)| story.step(at)).collect();
     order(&mut run.steps);
+    doubt_begun(&mut run.steps);
     let unplanned = unplanned(&files.state, &sprint, &run.steps);
     run.steps.extend(unplanned);
-    let mut findings = findings(files, &sprint, &run);
-    findings.extend(orphans(&sprint, &documents));
+    if sprint.stories.len() > STEPS {
+        run.steps.push(guest::rest(&files.state, &run.steps, "stories", STEPS));
+    }
+    let mut findings = findings::findings(files, &sprint, &run);
+    findings.extend(findings::orphans(&sprint, &documents));
     findings.extend(unread(files, &folders, &run));
     run.follow_up = Some(FollowUp {
         action: Action::Archive,
@@ -178,6 +180,8 @@ impl StoryFile {
         Self {
             // A sprint's own words count in its stories too.
             status: mention.map(|mention| match words::meaning(&mention.raw) {
+                // `Merged` says that it was built.
+                SprintWord::LeftOut if mention.status == StoryStatus::Done => StoryStatus::Done,
                 SprintWord::LeftOut => StoryStatus::TerminalOther,
                 SprintWord::Ready => StoryStatus::Ready,
                 SprintWord::Backlog => StoryStatus::Draft,
@@ -231,19 +235,31 @@ impl StoryStep<'_> {
         if entry.word == SprintWord::Held {
             step.hold = Some(Hold::Because(format!("its status is `{}`", entry.value)));
         }
-        let has_open_boxes = file.as_ref().is_some_and(|file| file.open > 0);
         if let Some(file) = &file {
-            // The list grows with the work: with open boxes, it says nothing about the rest.
-            let listed = file.listed.iter().cloned();
-            if has_open_boxes && step.status != Status::Completed {
-                proof.mentioned = listed.collect();
-            } else {
-                proof.results = listed.map(DeclaredFile::plain).collect();
-            }
+            self.declare(file, step.status, &mut proof);
         }
         step.detail.parts = parts(entry.word, file.is_some());
         step.guest = Some(Box::new(proof));
         step
+    }
+
+    /// Adds the File List. It grows with the work: while boxes are open, it says nothing about the rest. If none is ticked, what is there of it
+    /// says that the story was begun, and never that it was built: the first task is not ticked.
+    fn declare(&self, file: &StoryFile, status: Status, proof: &mut GuestProof) {
+        let listed = file.listed.iter().cloned();
+        let is_whole = file.open == 0 || status == Status::Completed;
+        let first_open = file.first_open.as_ref().filter(|_| file.ticked == 0 && !file.listed.is_empty());
+        match (first_open, self.document) {
+            _ if is_whole => proof.results = listed.map(DeclaredFile::plain).collect(),
+            (Some(first), Some((path, _))) => {
+                let needs = vec![Need::Text(format!("[x] {first}"))];
+                let ticked = DeclaredFile { path: path.clone(), needs };
+                proof.results = listed.map(DeclaredFile::plain).chain([ticked]).collect();
+                let names: Vec<&str> = file.listed.iter().map(RelPath::as_str).collect();
+                proof.notes.push(format!("its File List names {}", findings::listed(&names)));
+            }
+            _ => proof.mentioned = listed.collect(),
+        }
     }
 
     /// Returns a title made of the key.
@@ -277,9 +293,8 @@ impl StoryStep<'_> {
         let mut names = vec![CommitName::Word(self.entry.key.clone())];
         if let Some((epic, number)) = &self.entry.number {
             names.push(CommitName::After { noun: "story", id: format!("{epic}.{number}") });
-            names.push(CommitName::Word(format!("{epic}-{number}")));
-            names.push(CommitName::Word(format!("story-{epic}-{number}")));
-            names.push(CommitName::Word(format!("story-{epic}.{number}")));
+            names.push(CommitName::After { noun: "story", id: format!("{epic}-{number}") });
+            names.push(CommitName::Scope(format!("{epic}-{number}")));
         }
         names
     }
@@ -379,10 +394,15 @@ fn compare_done(file: &StoryFile, proof: &mut GuestProof) {
     let is_mostly_open = file.open > file.ticked;
     let weight = match file.status {
         Some(StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress) => Weight::Record,
-        Some(StoryStatus::InReview) if is_mostly_open => Weight::Unproved,
-        Some(StoryStatus::InReview) => Weight::Hint,
+        Some(StoryStatus::InReview | StoryStatus::Blocked | StoryStatus::TerminalOther | StoryStatus::Unknown)
+            if is_mostly_open =>
+        {
+            Weight::Unproved
+        }
+        Some(StoryStatus::InReview | StoryStatus::Blocked | StoryStatus::Unknown) => Weight::Hint,
+        // `Closed` says nothing against it.
+        Some(StoryStatus::TerminalOther) if words::meaning(&file.word) == SprintWord::LeftOut => Weight::Hint,
         Some(StoryStatus::Done) | None if is_mostly_open => Weight::Hint,
-        Some(StoryStatus::Blocked | StoryStatus::Unknown) => Weight::Hint,
         Some(StoryStatus::Done | StoryStatus::TerminalOther) | None => return,
     };
     proof.words.push(GuestWord { source: "their story file".to_owned(), done: false, weight });
@@ -471,12 +491,30 @@ fn order(steps: &mut [Step]) {
     }
 }
 
+/// Doubts what is in progress while a story before it is open: only one of them is next.
+fn doubt_begun(steps: &mut [Step]) {
+    let mut open: Option<StepId> = None;
+    for step in steps {
+        let Some(proof) = step.guest.as_mut().filter(|proof| proof.doubts.is_empty()) else { continue };
+        match &open {
+            Some(before) if step.status == Status::InProgress => {
+                let reason = format!("in progress, but {before} before it is open");
+                proof.doubts.push(Doubt::conflict("in progress, but a story before them is open", reason));
+            }
+            Some(_) => {}
+            None if matches!(step.status, Status::Pending | Status::InProgress) => open = Some(step.id.clone()),
+            None => {}
+        }
+    }
+}
+
 /// Returns a step for each epic that is not over and has no stories yet: behind all stories, since it has no work that is known.
 fn unplanned(state: &RelPath, sprint: &Sprint, stories: &[Step]) -> Vec<Step> {
-    let has_stories = |epic: &Epic| stories.iter().any(|step| step.group.as_deref() == Some(epic.key.as_str()));
+    let with_stories: BTreeSet<usize> = sprint.stories.iter().filter_map(|entry| entry.epic).collect();
     let word = |epic: &Epic| epic.claim.as_deref().map(words::meaning);
     let is_over = |epic: &&Epic| matches!(word(epic), None | Some(SprintWord::Done | SprintWord::LeftOut));
-    let empty = sprint.epics.iter().filter(|epic| !is_over(epic) && !has_stories(epic));
+    let empty = sprint.epics.iter().enumerate().filter(|(at, _)| !with_stories.contains(at));
+    let empty = empty.map(|(_, epic)| epic).filter(|epic| !is_over(epic));
     let step = |(at, epic): (usize, &Epic)| {
         let mut step = Step::new(StepId::new(&epic.key), format!("write the stories of {}", epic.key));
         step.plan_order = Some(stories.len() + at);
@@ -504,81 +542,4 @@ fn unplanned(state: &RelPath, sprint: &Sprint, stories: &[Step]) -> Vec<Step> {
         step
     };
     empty.enumerate().map(step).collect()
-}
-
-fn findings(files: &FileSet, sprint: &Sprint, run: &Run) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for entry in sprint.stories.iter().filter(|entry| entry.word == SprintWord::Unknown) {
-        let message = format!("the status of {} is `{}`, which is unknown", entry.key, entry.value);
-        let finding = Finding::new(FindingCode::StatusUnknown, message).at(&files.state).line(entry.line, None);
-        findings.push(finding.on(&StepId::new(&entry.key)));
-    }
-    let (done, open): (Vec<&Epic>, Vec<&Epic>) = sprint
-        .epics
-        .iter()
-        .filter(|epic| epic.claim.is_some())
-        .partition(|epic| epic.claim.as_deref().map(words::meaning) == Some(SprintWord::Done));
-    let stories = |epic: &Epic| {
-        let key = epic.key.clone();
-        run.steps.iter().filter(move |step| step.group.as_deref() == Some(key.as_str()))
-    };
-    let early: Vec<&str> = done
-        .iter()
-        .filter(|epic| stories(epic).any(|step| !step.status.satisfies()))
-        .map(|epic| epic.key.as_str())
-        .collect();
-    if !early.is_empty() {
-        let message = format!("epics are done, but stories in them are open: {}", listed(&early));
-        findings.push(Finding::new(FindingCode::StatusConflict, message).at(&files.state));
-    }
-    // What its story file denies may be open.
-    let is_disputed = |step: &Step| {
-        let words = step.guest.as_ref().map(|proof| proof.words.as_slice()).unwrap_or_default();
-        words.iter().any(|word| !word.done && word.weight != Weight::Hint)
-    };
-    let is_over = |step: &Step| step.status.satisfies() && !is_disputed(step);
-    let late: Vec<&str> = open
-        .iter()
-        .filter(|epic| stories(epic).next().is_some() && stories(epic).all(is_over))
-        .map(|epic| epic.key.as_str())
-        .collect();
-    if !late.is_empty() {
-        let message = format!("all stories of these epics are done, but the epics are open: {}", listed(&late));
-        findings.push(Finding::new(FindingCode::WitnessBehind, message).at(&files.state));
-    }
-    if let Some((_, line)) = sprint.repeated.first() {
-        let keys: Vec<&str> = sprint.repeated.iter().map(|(key, _)| key.trim()).collect();
-        let message = format!("keys occur more than once, the last one counts: {}", listed(&keys));
-        findings.push(Finding::new(FindingCode::DuplicateId, message).at(&files.state).line(*line, None));
-    }
-    if sprint.stories.len() > STEPS {
-        let message = format!("the sprint has {} stories; the first {STEPS} are read", sprint.stories.len());
-        findings.push(Finding::new(FindingCode::PartUnreadable, message).at(&files.state));
-    }
-    findings
-}
-
-/// Returns the finding about story files that no key names.
-fn orphans(sprint: &Sprint, documents: &BTreeMap<String, (&RelPath, &[u8])>) -> Option<Finding> {
-    let known: BTreeSet<String> = sprint.stories.iter().map(|entry| entry.key.to_lowercase()).collect();
-    let is_story = |stem: &str| matches!(sprint::kind_of(stem), KeyKind::Story(_, _));
-    let lost: Vec<&str> = documents
-        .iter()
-        .filter(|(stem, (path, bytes))| {
-            !known.contains(*stem) && is_story(stem) && story::parse(path, bytes).is_story()
-        })
-        .map(|(stem, _)| stem.as_str())
-        .collect();
-    (!lost.is_empty()).then(|| {
-        let mut finding = Finding::new(
-            FindingCode::StepOrphan,
-            format!("story files that the sprint does not name: {}", listed(&lost)),
-        );
-        finding.severity = crate::model::Severity::Info;
-        finding
-    })
-}
-
-fn listed(names: &[&str]) -> String {
-    first_names(&names.iter().map(|name| clean_line(name, 80)).collect::<Vec<_>>(), NAMED)
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::read::STEPS;
 use super::sprint;
 use super::sprint::STATUSES;
 use super::words;
@@ -72,8 +73,9 @@ const fn sprint_word(status: Option<StoryStatus>) -> &'static str {
     match status {
         Some(StoryStatus::Draft | StoryStatus::Ready) => "ready-for-dev",
         Some(StoryStatus::InReview) => "review",
-        Some(StoryStatus::InProgress | StoryStatus::Blocked | StoryStatus::Unknown) | None => "in-progress",
-        Some(StoryStatus::Done | StoryStatus::TerminalOther) => "done",
+        Some(StoryStatus::InProgress | StoryStatus::Blocked | StoryStatus::TerminalOther | StoryStatus::Unknown)
+        | None => "in-progress",
+        Some(StoryStatus::Done) => "done",
     }
 }
 
@@ -107,7 +109,7 @@ fn with_status(path: &RelPath, bytes: &[u8], id: &StepId, status: StoryStatus) -
     let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
     let at = start + usize::try_from(mention.column).ok()? - 1;
     let behind = text.get(at..)?.strip_prefix(mention.raw.as_str())?;
-    let word = mention.word_for(status);
+    let word = if mention.status == status { mention.raw.as_str() } else { sprint_word(Some(status)) };
     let after = format!("{}{word}{behind}", &text[..at]);
     let reasons = vec![format!("the story of {id} says {word}")];
     Some(Suggestion { file: path.clone(), after: after.into_bytes(), reasons })
@@ -126,7 +128,8 @@ fn of_sprint(files: &FileSet, run: &Run, done: &[StepId]) -> Option<Suggestion> 
             }
         }
     }
-    for epic in sprint.epics.iter().filter(|epic| epic.claim.is_some()) {
+    let is_read_whole = sprint.stories.len() <= STEPS;
+    for epic in sprint.epics.iter().filter(|epic| is_read_whole && epic.claim.is_some()) {
         let is_done = epic.claim.as_deref().map(words::meaning) == Some(SprintWord::Done);
         let mut stories = run.steps.iter().filter(|step| step.group.as_deref() == Some(epic.key.as_str())).peekable();
         let has_stories = stories.peek().is_some();

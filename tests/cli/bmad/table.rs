@@ -43,11 +43,18 @@ fn sprint_and_story_decide_together() {
         ("done", Some(("review", "   ")), "verify"),
         ("done", Some(("in-progress", "xxx")), "verify"),
         ("done", Some(("ready-for-dev", "   ")), "verify"),
+        ("done", Some(("blocked", "x  ")), "verify"),
+        ("done", Some(("cancelled", "x  ")), "verify"),
+        ("done", Some(("fertig", "x  ")), "verify"),
+        ("done", Some(("blocked", "xxx")), ""),
+        ("done", Some(("cancelled", "xxx")), ""),
+        ("done -> reopened", None, "verify"),
+        ("done - needs QA", None, "verify"),
         ("wont-fix", None, ""),
         ("SUPERSEDED", Some(("in-progress", "x  ")), ""),
     ] {
         let sandbox = Sandbox::with_git();
-        sprint(&sandbox, &format!("  epic-1: in-progress\n  1-1-login: {word}\n"));
+        sprint(&sandbox, &format!("  epic-1: in-progress\n  1-1-login: \"{word}\"\n"));
         if let Some((status, boxes)) = file {
             story(&sandbox, "1-1-login", status, boxes);
         }
@@ -68,6 +75,10 @@ fn a_finished_story_whose_file_lags_is_proved_by_a_commit_that_names_it() {
         ("feat: login (story 1.1)", false),
         ("feat(1-1): login", false),
         ("STORY-1.1 login", false),
+        ("feat: story 1-1", false),
+        ("feat: 1-1-login", false),
+        ("feat: they won 1-1", true),
+        ("1-1: login", true),
         ("feat: login", true),
         ("feat: story 1.11", true),
     ] {
@@ -80,6 +91,80 @@ fn a_finished_story_whose_file_lags_is_proved_by_a_commit_that_names_it() {
         let output = plan(&sandbox, "bmad");
         assert_eq!(next(&output).iter().any(|step| step == "verify 1-1-login"), looked_at, "{subject}: {output}");
         assert!(findings(&output).contains("1-1-login"), "{subject}");
+    }
+}
+
+#[test]
+fn files_of_its_list_say_that_a_story_was_begun() {
+    let begun = |commits: &[&str]| {
+        let sandbox = Sandbox::with_git();
+        sandbox.file("src/app.rs", "old");
+        sandbox.commit("feat: app");
+        sprint(&sandbox, "  epic-1: in-progress\n  1-1-login: ready-for-dev\n");
+        story(&sandbox, "1-1-login", "ready-for-dev", "  ");
+        let path = format!("{FOLDER}/1-1-login.md");
+        sandbox.file(&path, &format!("{}\n## File List\n\n- src/app.rs\n- src/login.rs\n", sandbox.read(&path)));
+        sandbox.commit("chore: sprint");
+        for file in commits {
+            sandbox.file(file, "new");
+            sandbox.commit("feat: more");
+        }
+        let output = plan(&sandbox, "bmad");
+        (next(&output), reason(&output))
+    };
+    assert_eq!(begun(&[]).0, ["run 1-1-login"]);
+    assert_eq!(begun(&["src/other.rs"]).0, ["run 1-1-login"]);
+    for commits in [["src/login.rs"].as_slice(), &["src/app.rs"], &["src/app.rs", "src/login.rs"]] {
+        let (next, reason) = begun(commits);
+        assert_eq!(next, ["retry 1-1-login"], "{commits:?}");
+        assert!(reason.contains("src/app.rs") && reason.contains("src/login.rs"), "{reason}");
+    }
+}
+
+#[test]
+fn what_is_in_progress_behind_an_open_story_is_never_left_out() {
+    for (first, expected) in [
+        ("backlog", ["run 1-1-a", "verify 1-2-b"]),
+        ("ready-for-dev", ["run 1-1-a", "verify 1-2-b"]),
+        ("in-progress", ["retry 1-1-a", "verify 1-2-b"]),
+        ("review", ["verify 1-1-a", "retry 1-2-b"]),
+    ] {
+        let sandbox = Sandbox::new();
+        sprint(&sandbox, &format!("  epic-1: in-progress\n  1-1-a: {first}\n  1-2-b: in-progress\n  1-3-c: backlog\n"));
+        assert_eq!(next(&plan(&sandbox, "bmad")), expected, "{first}");
+    }
+}
+
+#[test]
+fn a_sprint_of_more_stories_than_are_read_is_never_complete() {
+    let stories: String = (1..=20_001).map(|at| format!("  story-{at}: done\n")).collect();
+    let sandbox = Sandbox::new();
+    sprint(&sandbox, &format!("  epic-1: in-progress\n{stories}"));
+    let output = plan(&sandbox, "bmad");
+    assert_eq!(next(&output), ["verify rest"]);
+    assert_eq!(output.at("/data/verdict"), "confirm");
+    let said = findings(&output);
+    assert!(said.contains("part-unreadable") && !said.contains("all stories of these epics"), "{said}");
+    assert!(!sandbox.piton(["plan", "bmad", "--patch"]).run().stdout.contains("epic-1: done"));
+}
+
+#[test]
+fn answers_keep_to_the_words_of_a_sprint() {
+    for (word, status, answer, expected) in [
+        ("review", "in-progress", "done", "Status: review"),
+        ("backlog", "review", "open", "Status: ready-for-dev"),
+        ("in-progress", "In Review", "open", "Status: in-progress"),
+        ("done", "cancelled", "open", "1-1-a: in-progress"),
+    ] {
+        let sandbox = Sandbox::with_git();
+        sprint(&sandbox, &format!("  epic-1: in-progress\n  1-1-a: {word}\n"));
+        story(&sandbox, "1-1-a", status, "x  ");
+        sandbox.commit("chore: sprint");
+        let patch = sandbox.piton(["plan", "bmad", "--patch", "--answer", &format!("1-1-a={answer}")]).run();
+        let diff = patch.at("/data/patch/diff").as_str().unwrap_or_default().to_owned();
+        let added = diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++"));
+        let added: Vec<&str> = added.map(|line| line[1..].trim()).collect();
+        assert_eq!(added, [expected], "{word} {status}: {patch}");
     }
 }
 
@@ -188,6 +273,22 @@ fn contradictions_of_epics_and_keys_are_named() {
         assert!(said.contains(part), "{part}\n{said}");
     }
     assert_eq!(steps(&sandbox, "bmad", "completed"), ["2-1-b"]);
+}
+
+#[test]
+fn claims_of_epics_are_compared_with_their_stories() {
+    for (claim, word, said) in [
+        ("cancelled", "backlog", "status-conflict epics are cancelled, but stories in them are open: epic-1"),
+        ("cancelled", "done", ""),
+        ("backlog", "done", "witness-behind epics are in the backlog, but stories in them are begun: epic-1"),
+        ("backlog", "backlog", ""),
+    ] {
+        let sandbox = Sandbox::new();
+        sprint(&sandbox, &format!("  epic-1: {claim}\n  1-1-a: {word}\n  1-2-b: {word}\n"));
+        let found = findings(&plan(&sandbox, "bmad"));
+        assert!(found.contains(said), "{claim} {word}: {found}");
+        assert_eq!(found.contains("epics are"), !said.is_empty(), "{claim} {word}: {found}");
+    }
 }
 
 #[test]
