@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::read::STEPS;
 use super::sprint;
 use super::sprint::Epic;
 use super::sprint::KeyKind;
+use super::sprint::STEPS;
 use super::sprint::Sprint;
 use super::words;
 use super::words::SprintWord;

@@ -8,6 +8,7 @@ use super::probe;
 use super::sprint;
 use super::sprint::Epic;
 use super::sprint::KeyKind;
+use super::sprint::STEPS;
 use super::sprint::Sprint;
 use super::sprint::SprintStory;
 use super::words;
@@ -45,8 +46,6 @@ use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::plural;
 
-/// Steps of a run that are read.
-pub(super) const STEPS: usize = 20_000;
 /// Characters of what came of a story.
 const SAID: usize = 300;
 /// What newer versions write before the key of a story in the name of its file.

@@ -13,6 +13,8 @@ use crate::document::salvage;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
+/// Stories of a sprint that are read as steps.
+pub(super) const STEPS: usize = 20_000;
 /// Characters of a key that are kept.
 const KEY: usize = 160;
 /// The map of all statuses.

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::read::STEPS;
 use super::sprint;
 use super::sprint::STATUSES;
+use super::sprint::STEPS;
 use super::words;
 use super::words::SprintWord;
 use crate::dialect::edit::FileEditor;
