@@ -15,7 +15,7 @@ const CONTEXT: usize = 3;
 /// repository.
 pub(crate) fn unified_diff(path: &str, before: Option<&str>, after: &str) -> String {
     let (old, new) = (lines(before.unwrap_or_default()), lines(after));
-    let hunks = group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), CONTEXT);
+    let hunks = group_diff_ops(in_place(capture_diff_slices(Algorithm::Myers, &old, &new)), CONTEXT);
     if hunks.is_empty() {
         return String::new();
     }
@@ -31,6 +31,24 @@ pub(crate) fn unified_diff(path: &str, before: Option<&str>, after: &str) -> Str
 /// formatter of `similar` does, so lines are split and written here.
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
+}
+
+/// Puts each part of a diff behind the one before it. `similar` leaves some with wrong places when it moves changes along equal lines, and
+/// the heads of hunks are made of them.
+fn in_place(ops: Vec<DiffOp>) -> Vec<DiffOp> {
+    let (mut old_index, mut new_index) = (0, 0);
+    let placed = ops.into_iter().map(|op| {
+        let (old_len, new_len) = (op.old_range().len(), op.new_range().len());
+        let placed = match op {
+            DiffOp::Equal { len, .. } => DiffOp::Equal { old_index, new_index, len },
+            DiffOp::Delete { old_len, .. } => DiffOp::Delete { old_index, old_len, new_index },
+            DiffOp::Insert { new_len, .. } => DiffOp::Insert { old_index, new_index, new_len },
+            DiffOp::Replace { old_len, new_len, .. } => DiffOp::Replace { old_index, old_len, new_index, new_len },
+        };
+        (old_index, new_index) = (old_index + old_len, new_index + new_len);
+        placed
+    });
+    placed.collect()
 }
 
 fn write_hunk(diff: &mut String, ops: &[DiffOp], old: &[&str], new: &[&str]) {

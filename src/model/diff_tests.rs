@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::unified_diff;
 
 #[test]
@@ -59,5 +61,71 @@ fn names_are_quoted_as_git_quotes_them() {
     ] {
         let diff = unified_diff(path, Some("a\n"), "b\n");
         assert_eq!(diff.lines().next(), Some(format!("--- {name}").as_str()));
+    }
+}
+
+/// Applies a diff as `git apply` does: every place and count in the head of a hunk has to be right.
+fn applied(before: &str, diff: &str) -> Result<String, String> {
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let range = |text: &str| {
+        let (start, count) = text[1..].split_once(',').unwrap_or((&text[1..], "1"));
+        (start.parse::<usize>().unwrap(), count.parse::<usize>().unwrap())
+    };
+    let mut lines = diff.split_inclusive('\n').skip(2).peekable();
+    let (mut after, mut at): (Vec<String>, usize) = (Vec::new(), 0);
+    while let Some(head) = lines.next() {
+        let mut words = head.split(' ').skip(1);
+        let ((from, mut gone), (to, mut come)) = (range(words.next().unwrap()), range(words.next().unwrap()));
+        let from = if gone == 0 { from } else { from - 1 };
+        after.extend(old.get(at..from).ok_or(format!("{head} goes back"))?.iter().map(|line| (*line).to_owned()));
+        at = from;
+        if after.len() != if come == 0 { to } else { to - 1 } {
+            return Err(format!("{head} has the wrong place"));
+        }
+        while gone + come > 0 {
+            let line = lines.next().ok_or(format!("{head} is too long"))?;
+            let (sign, mut text) = (&line[..1], line[1..].to_owned());
+            if lines.next_if(|next| next.starts_with('\\')).is_some() {
+                text.pop();
+            }
+            if sign != "+" {
+                if old.get(at) != Some(&text.as_str()) {
+                    return Err(format!("{head} does not fit: {text}"));
+                }
+                (at, gone) = (at + 1, gone.checked_sub(1).ok_or(format!("{head} is too short"))?);
+            }
+            if sign != "-" {
+                after.push(text);
+                come = come.checked_sub(1).ok_or(format!("{head} is too short"))?;
+            }
+        }
+    }
+    after.extend(old[at..].iter().map(|line| (*line).to_owned()));
+    Ok(after.concat())
+}
+
+#[test]
+fn a_line_that_becomes_equal_to_its_neighbour_has_the_right_head() {
+    let before = "- [x] 1.1 a\n- [ ] Write tests (done)\n- [x] Write tests (done)";
+    let after = before.replace("[ ]", "[x]");
+    assert_eq!(applied(before, &unified_diff("x", Some(before), &after)), Ok(after));
+}
+
+proptest! {
+    #[test]
+    fn a_diff_makes_the_second_text_of_the_first(before in "[abc\n]{0,40}", after in "[abc\n]{0,40}") {
+        let diff = unified_diff("x", Some(&before), &after);
+        prop_assert_eq!(applied(&before, &diff), Ok(after), "{}", diff);
+    }
+
+    #[test]
+    fn a_diff_of_equal_neighbours_applies(lines in proptest::collection::vec((0..3_u8, 0..3_u8), 0..24), is_ended: bool) {
+        let text = |part: fn(&(u8, u8)) -> u8| {
+            let lines: Vec<String> = lines.iter().map(|line| part(line).to_string()).collect();
+            format!("{}{}", lines.join("\n"), if is_ended { "\n" } else { "" })
+        };
+        let (before, after) = (text(|line| line.0), text(|line| line.1));
+        let diff = unified_diff("x", Some(&before), &after);
+        prop_assert_eq!(applied(&before, &diff), Ok(after), "{}", diff);
     }
 }
