@@ -26,6 +26,8 @@ const SKIPPED_AHEAD: [&str; 3] = ["SKIP", "SKIPPED", "N/A"];
 const DONE: [&str; 5] = ["DONE", "COMPLETE", "COMPLETED", "FINISHED", "IMPLEMENTED"];
 const OPEN: [&str; 9] =
     ["TODO", "WIP", "PENDING", "INCOMPLETE", "PARTIAL", "PARTIALLY", "BLOCKED", "FAILED", "UNFINISHED"];
+/// Words behind a status with which its reason, place or date begins.
+const REASONS: [&str; 12] = ["IN", "BY", "UNTIL", "TO", "ON", "SINCE", "AS", "BECAUSE", "DUE", "YET", "PER", "VIA"];
 const DONE_SIGNS: [char; 4] = ['✅', '✔', '☑', '✓'];
 const OPEN_SIGNS: [char; 4] = ['⏳', '🚧', '❌', '⏸'];
 /// Words with which a task says that it waits for a person, a machine or a date, folded.
@@ -66,21 +68,12 @@ pub(super) struct LineWords {
 
 /// Reads the words of a task. `text` is what stands behind its box, `behind_id` what stands behind its id and labels.
 pub(super) fn read(text: &str, behind_id: &str, is_ticked: bool) -> LineWords {
-    // `Skip blank lines` is a task, `SKIP: T039` and `Skipped: no need` are labels.
-    let starts = |text: &str| {
-        let written = text.trim_start_matches(['*', '_', '`', ' ']).split_whitespace().next().unwrap_or_default();
-        let is_label = !written.chars().any(char::is_lowercase) || written.contains(':');
-        is_label && SKIPPED_AHEAD.contains(&first_word(text).as_str())
-    };
-    let is_struck = |text: &str| text.trim_start_matches(['*', '_', '`', ' ']).starts_with("~~");
-    if starts(text) || starts(behind_id) || is_struck(text) || is_struck(behind_id) {
+    if begins_with_skip(text) || is_label_of_skip(behind_id) || is_struck(text) || is_struck(behind_id) {
         return LineWords { is_skipped: true, wording: None };
     }
     let tags = tags(behind_id);
     let tag = |words: &[&str], signs: &[char]| {
-        tags.iter()
-            .find(|tag| words.contains(&first_word(tag).as_str()) || tag.starts_with(signs))
-            .map(|tag| quoted(tag))
+        tags.iter().find(|tag| is_status(tag, words) || tag.starts_with(signs)).map(|tag| quoted(tag))
     };
     if is_ticked && tag(&SKIPPED, &[]).is_some() {
         return LineWords { is_skipped: true, wording: None };
@@ -94,8 +87,7 @@ pub(super) fn read(text: &str, behind_id: &str, is_ticked: bool) -> LineWords {
 
 /// Returns the words with which a heading says that everything below it is done.
 pub(super) fn heading_says_done(heading: &str) -> Option<String> {
-    let found =
-        tags(heading).into_iter().find(|tag| DONE.contains(&first_word(tag).as_str()) || tag.starts_with(DONE_SIGNS));
+    let found = tags(heading).into_iter().find(|tag| is_status(tag, &DONE) || tag.starts_with(DONE_SIGNS));
     found.map(|tag| quoted(&tag))
 }
 
@@ -118,8 +110,46 @@ pub(super) fn status(line: &str) -> Option<Wording> {
     (is_open(first) || said.starts_with(OPEN_SIGNS)).then(|| Wording::SaysOpen(quoted(said)))
 }
 
-/// Returns the parts of a line that are labels rather than text: what stands in brackets, what begins or ends the line in capitals, and
-/// signs at its ends.
+/// Tells whether a line is struck through as a whole: `~~Use Redis~~ Use Postgres` is a task.
+fn is_struck(text: &str) -> bool {
+    let pieces: Vec<&str> = text.split("~~").collect();
+    let is_plain = |text: &&str| !text.contains(char::is_alphanumeric);
+    pieces.len() > 1 && pieces.len() % 2 == 1 && pieces.iter().step_by(2).all(is_plain)
+}
+
+/// Tells whether a line begins with a word for what is left out, and then comes the id of the task or, with a mark between them, a reason:
+/// `SKIP: T039`, `SKIPPED T039`, `N/A`. `SKIP button` and `N/A handling` are tasks.
+fn begins_with_skip(text: &str) -> bool {
+    let Some((is_capital, rest)) = skip_word(text) else { return false };
+    let next = rest.trim_start().trim_start_matches(['*', '_', '`', '[', '(']);
+    let word: String = next.chars().take_while(|c| c.is_alphanumeric() || *c == '.').collect();
+    let number = word.strip_prefix(['T', 't']).unwrap_or(&word);
+    let is_id = number.starts_with(|c: char| c.is_ascii_digit()) && (word != number || number.contains('.'));
+    (is_capital && (is_id || is_end_of_label(rest))) || rest.starts_with(':')
+}
+
+/// Tells whether the text behind the id of a task is only the label that it is left out, perhaps with a reason: `N/A`, `SKIPPED: no need`.
+fn is_label_of_skip(text: &str) -> bool {
+    skip_word(text).is_some_and(|(is_capital, rest)| (is_capital && is_end_of_label(rest)) || rest.starts_with(':'))
+}
+
+/// Returns whether the first word is in capitals, and what stands behind it, if it is one for what is left out.
+fn skip_word(text: &str) -> Option<(bool, &str)> {
+    let text = text.trim_start_matches(['*', '_', '`', ' ']);
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '/').unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    let is_one = SKIPPED_AHEAD.contains(&word.to_uppercase().as_str());
+    is_one.then(|| (!word.contains(char::is_lowercase), rest.trim_start_matches(['*', '_', '`'])))
+}
+
+fn is_end_of_label(rest: &str) -> bool {
+    let rest = rest.trim();
+    let is_aside = rest.starts_with('(') && rest.ends_with(')');
+    rest.is_empty() || is_aside || rest.starts_with([':', '–', '—', ',', ';', '.']) || rest.starts_with("- ")
+}
+
+/// Returns the parts of a line that may be labels rather than text: what stands in brackets, what is set off in capitals at the ends of the
+/// line, clauses that begin with `not`, and signs at its ends.
 fn tags(text: &str) -> Vec<String> {
     let mut tags = Vec::new();
     let mut rest = text;
@@ -130,9 +160,23 @@ fn tags(text: &str) -> Vec<String> {
     }
     let plain = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '.' | ':' | '-' | '\u{fe0f}'));
     let is_capitals = |word: &&str| word.chars().any(char::is_alphabetic) && !word.chars().any(char::is_lowercase);
-    tags.extend(plain.split_whitespace().next().filter(is_capitals).map(str::to_owned));
-    let last = plain.split_whitespace().next_back().filter(|word| !word.contains([')', ']']));
-    tags.extend(last.filter(is_capitals).map(str::to_owned));
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    // `TODO: x` and `x - DONE` are labels, `Support TODO` is a task.
+    let is_mark = |word: &str| !word.contains(char::is_alphanumeric);
+    let is_set_off = |at: usize, before: Option<usize>, behind: Option<usize>| {
+        let ends =
+            |at: usize, is_before: bool| is_mark(words[at]) || (is_before && words[at].ends_with([':', '.', ';']));
+        words[at].starts_with("**")
+            || before.is_none_or(|before| ends(before, true))
+                && behind.is_none_or(|behind| ends(behind, false) || words[at].ends_with(':'))
+    };
+    let (first, last) = (words.first().copied(), words.last().copied().filter(|word| !word.contains([')', ']'])));
+    let behind_first = (words.len() > 1).then_some(1);
+    tags.extend(first.filter(|word| is_capitals(word) && is_set_off(0, None, behind_first)).map(str::to_owned));
+    let before_last = words.len().checked_sub(2);
+    tags.extend(
+        last.filter(|word| is_capitals(word) && is_set_off(words.len() - 1, before_last, None)).map(str::to_owned),
+    );
     let is_sign = |c: &char| DONE_SIGNS.contains(c) || OPEN_SIGNS.contains(c);
     tags.extend(plain.chars().next().filter(is_sign).map(|_| plain.to_owned()));
     let last = plain.rfind(is_sign_char).filter(|at| plain[*at..].split_whitespace().count() <= 3);
@@ -144,26 +188,61 @@ fn tags(text: &str) -> Vec<String> {
     tags
 }
 
+/// Tells whether a label consists of a word for a status, perhaps with a date or a reason: `done`, `PARTIAL: no tests`, `deferred to v2`.
+/// `complete orders` and lists such as `PENDING, PAID` are text.
+fn is_status(label: &str, statuses: &[&str]) -> bool {
+    let is_word = |word: &str| word.contains(char::is_alphanumeric);
+    let known = |word: &str| SKIPPED.contains(&word) || DONE.contains(&word) || OPEN.contains(&word);
+    let words: Vec<&str> = label.split_whitespace().collect();
+    let Some(first) = words.iter().position(|word| is_word(word)) else { return false };
+    if !statuses.contains(&first_word(words[first]).as_str()) {
+        return false;
+    }
+    let mut end = first + 1;
+    // `PARTIALLY DONE`.
+    while !words[end - 1].ends_with([':', ',']) && words.get(end).is_some_and(|word| known(&first_word(word))) {
+        end += 1;
+    }
+    let from = (end..words.len()).find(|at| is_word(words[*at])).unwrap_or(words.len());
+    let (mark, rest) = (words[from - 1].chars().next_back(), &words[from..]);
+    let Some(next) = rest.first() else { return true };
+    let next = first_word(next);
+    let is_date = next.trim_start_matches('V').starts_with(|c: char| c.is_ascii_digit());
+    let is_for_now = rest.len() == 2 && next == "FOR" && first_word(rest[1]) == "NOW";
+    is_date
+        || is_for_now
+        || REASONS.contains(&next.as_str())
+        || match mark {
+            // In a list of words, each comma has one.
+            Some(',') => rest.len() > 1 && !rest.iter().any(|word| word.ends_with(',')),
+            mark => mark.is_some_and(|mark| ":;-–—".contains(mark) || is_sign_char(mark)),
+        }
+}
+
 fn is_sign_char(c: char) -> bool {
     DONE_SIGNS.contains(&c) || OPEN_SIGNS.contains(&c)
 }
 
-/// Returns the first word in capitals, without marks around it. The first of a list of words, as in `(PENDING, PAID)`, is no label.
+/// Returns the first word in capitals, without marks around it.
 fn first_word(text: &str) -> String {
-    let word = text.split_whitespace().next().unwrap_or_default();
-    if word.ends_with(',') || (word.contains(['/', '|']) && word.len() > 5) {
-        return String::new();
-    }
+    let word = text.split_whitespace().find(|word| word.contains(char::is_alphanumeric)).unwrap_or_default();
     word.trim_matches(|c: char| !c.is_alphanumeric()).to_uppercase()
 }
 
-/// Returns the words with which a line says that it is not done.
+/// Returns the words with which a clause of a line says that it is not done: `(not implemented)`, `..., not done yet`. An error for what is
+/// `not implemented for PATCH` is a task.
 fn not_done(text: &str) -> Option<String> {
-    let upper = text.to_uppercase();
-    ["NOT DONE", "NOT IMPLEMENTED", "NOT YET IMPLEMENTED", "NOT COMPLETE"]
-        .iter()
-        .find(|words| upper.contains(*words))
-        .map(|words| quoted(words))
+    const PHRASES: [&str; 4] = ["NOT YET IMPLEMENTED", "NOT IMPLEMENTED", "NOT DONE", "NOT COMPLETE"];
+    let upper = text.replace(" - ", ";").to_uppercase();
+    let clauses =
+        upper.split(|c: char| "()[],;:.–—".contains(c)).map(|clause| clause.trim_matches(['*', '_', '`', ' ']));
+    let mut said = clauses.filter_map(|clause| {
+        let found = PHRASES.iter().find(|phrase| clause.starts_with(**phrase))?;
+        let rest = clause[found.len()..].trim();
+        let is_whole = rest.is_empty() || ["YET", "IN ", "BY ", "UNTIL "].iter().any(|word| rest.starts_with(word));
+        is_whole.then(|| quoted(found))
+    });
+    said.next()
 }
 
 /// Returns the part of a line that says that the task waits.
@@ -215,7 +294,19 @@ mod tests {
         for text in ["T039 Fuzz tests (SKIPPED: no time)", "T039 Fuzz tests [DEFERRED]", "T039 Fuzz tests - DEFERRED"] {
             assert!(words(text, true).is_skipped, "{text}");
         }
-        for text in ["T039 Skip blank lines in src/a.py", "T039 Add the word skipped to the list"] {
+        for text in [
+            "T039 Skip blank lines in src/a.py",
+            "T039 Add the word skipped to the list",
+            "T002 ~~Use Redis~~ Use Postgres in src/store.py",
+            "T003 N/A handling for missing values",
+            "T002 SKIP button in src/a.py",
+            "SKIP button",
+            "N/A (none) values",
+            "~~T003~~ T004 Add a",
+            "1.2 ~~use redis~~ use pg",
+            "T002 Add a (deferred loading)",
+            "T002 ~~ Add a",
+        ] {
             assert!(!words(text, true).is_skipped && !words(text, false).is_skipped, "{text}");
         }
     }
@@ -235,6 +326,23 @@ mod tests {
             ("T001 Add a TODO list", true, None),
             ("T001 Add the states (PENDING, PAID) in src/a.py", true, None),
             ("T001 Add the states (DONE/OPEN)", false, None),
+            ("T001 Show a badge (pending invoices)", true, None),
+            ("T001 Log (failed logins)", true, None),
+            ("T001 Show (complete orders)", false, None),
+            ("T001 Show (completed, cancelled, open)", false, None),
+            ("T001 Answer 405, not implemented for PATCH", true, None),
+            ("T001 Say what is not implemented for PATCH", true, None),
+            ("T001 Support TODO", true, None),
+            ("T001 TODO app", true, None),
+            ("T001 TODO: errors", true, Some("TODO:")),
+            ("T001 Add login (pending)", true, Some("pending")),
+            ("T001 Add login (blocked by T002)", true, Some("blocked by T002")),
+            ("T001 Add login (partially done, no tests)", true, Some("partially done, no tests")),
+            ("T001 Add login (not implemented)", true, Some("NOT IMPLEMENTED")),
+            ("T001 Add login (done 2026-02-03)", false, Some("done 2026-02-03")),
+            ("T001 Add login (completed in a1b2c3d)", false, Some("completed in a1b2c3d")),
+            ("T001 Add login (✅ done)", false, Some("✅ done")),
+            ("T001 Add login **DONE**", false, Some("**DONE")),
         ] {
             let found = match words(text, ticked).wording {
                 Some(Wording::SaysDone(said)) if !ticked => Some(said),
@@ -292,6 +400,8 @@ mod tests {
             ("Phase 3: Core ✅ COMPLETE", Some("COMPLETE")),
             ("Phase 3: Complete the core", None),
             ("Phase 3: Core (Priority: P1)", None),
+            ("Phase 2: Export (completed orders)", None),
+            ("Phase 2: Export - DONE", Some("DONE")),
         ] {
             assert_eq!(heading_says_done(text).as_deref(), quoted, "{text}");
         }

@@ -303,9 +303,8 @@ impl<'a> TaskReader<'a> {
                 join(known, task);
                 return;
             }
-            let (one, other) = (letters_and_digits(&known.title), letters_and_digits(&task.title));
-            if one == other || one.is_empty() || other.is_empty() || one.starts_with(&other) || other.starts_with(&one)
-            {
+            let (one, other) = (without_place(&known.title), without_place(&task.title));
+            if one == other || one.is_empty() || other.is_empty() {
                 if known.claim != task.claim {
                     known.words.push(Wording::TickedElsewhere(task.line));
                 }
@@ -416,6 +415,16 @@ fn claim_with_box(mark: &str, parts: &[Part], said: words::LineWords) -> (Claim,
     }
 }
 
+/// Returns a title, folded, without the file that it ends with: `Create a model in src/a.py`.
+fn without_place(title: &str) -> String {
+    let is_place = |at: usize| {
+        title[at..].trim_matches(['.', ')', '`', '*']).rsplit(' ').next().is_some_and(|last| last.contains('/'))
+    };
+    let at =
+        [" in ", " (", " at ", " to "].iter().filter_map(|word| title.rfind(word)).max().filter(|at| is_place(*at));
+    letters_and_digits(at.map_or(title, |at| &title[..at]))
+}
+
 /// Joins the two places of a task, of which one has its box and the other its description.
 fn join(known: &mut ListedTask, other: ListedTask) {
     let (with_box, described) =
@@ -489,6 +498,13 @@ fn is_phase(heading: &str) -> bool {
 
 /// Returns the id of a task from the text behind a box.
 fn ids_of(text: &str) -> Option<(String, &str)> {
+    let text = text.trim_start_matches(['*', '_', '`', ' ']);
+    // `~~T003~~ T004 ...`: the id was replaced.
+    let replaced = text.strip_prefix("~~").and_then(|text| text.split_once("~~"));
+    let replaced = replaced.filter(|(old, _)| ids::speckit(old).is_some_and(|(_, rest)| rest.trim().is_empty()));
+    if let Some(new) = replaced.and_then(|(_, new)| ids::speckit(new)) {
+        return Some(new);
+    }
     let text = text.trim_start_matches(['*', '_', '`', '~', ' ']);
     // `SKIP: T039 (...)`: the id stands behind the word.
     let skipped = ["SKIPPED", "SKIP", "N/A"].iter().find_map(|word| text.strip_prefix(word));

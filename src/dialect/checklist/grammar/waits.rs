@@ -22,7 +22,7 @@ pub(super) fn waits_for(text: &str) -> Vec<String> {
     }
     let mut found = Vec::new();
     for phrase in PHRASES {
-        for (at, _) in lower.match_indices(phrase) {
+        for (at, _) in lower.match_indices(phrase).filter(|(at, _)| !is_denied(&lower[..*at])) {
             ids_in_list(&text[at + phrase.len()..], &mut found);
         }
     }
@@ -87,13 +87,20 @@ pub(super) fn story_waits(outline: &Outline<'_>) -> Vec<(u32, u32)> {
     for line in lines {
         let text = line.text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         let Some(subject) = stories_in(&text).first().copied().filter(|_| text.starts_with("us")) else { continue };
-        let Some((_, behind)) = text.split_once("depends on").or_else(|| text.split_once("depend on")) else {
-            continue;
-        };
-        let sentence = behind.split(['.', ';']).next().unwrap_or_default();
+        let phrases = ["depends on", "depend on"].into_iter();
+        let mut places =
+            phrases.flat_map(|phrase| text.match_indices(phrase).map(|(at, phrase)| (at, at + phrase.len())));
+        let Some((_, end)) = places.find(|(at, _)| !is_denied(&text[..*at])) else { continue };
+        let sentence = text[end..].split(['.', ';']).next().unwrap_or_default();
         found.extend(stories_in(sentence).into_iter().filter(|on| *on != subject).map(|on| (subject, on)));
     }
     found
+}
+
+/// Tells whether a text in lower case ends with a word that denies what comes next: `does not`.
+fn is_denied(before: &str) -> bool {
+    let last = before.split_whitespace().next_back().unwrap_or_default();
+    matches!(last, "not" | "cannot" | "never" | "longer") || last.ends_with("n't") || last.ends_with("n’t")
 }
 
 /// Returns the numbers of the user stories that a text in lower case names: `user story 2`, `us2`.
