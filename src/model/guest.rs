@@ -40,6 +40,8 @@ pub(crate) struct GuestProof {
     pub(crate) names: Vec<CommitName>,
     /// The files that the step declares as its result.
     pub(crate) results: Vec<DeclaredFile>,
+    /// The files that the step declares to change. They existed before: only a commit behind that of its document shows work on them.
+    pub(crate) changed: Vec<RelPath>,
     /// The files that its text mentions. One that is gone is counted, nothing more.
     pub(crate) mentioned: Vec<RelPath>,
     /// The files of each part, in the order of `Step::detail.parts`; empty if parts name no files.
@@ -65,6 +67,8 @@ pub(crate) struct GuestProof {
     pub(crate) followers: Followers,
     /// Whether a commit that names the open step means that a person has to look, because the step is too small to be half done.
     pub(crate) commits_prove: bool,
+    /// Whether such a commit has to touch a file of `mentioned`, if there are any: ids repeat in other lists.
+    pub(crate) commits_need_files: bool,
     /// How a person records that the step is done, as a sentence without its end: "`tool set-status --id=7` records it".
     pub(crate) record: String,
     /// How much of what is ready is next at once.

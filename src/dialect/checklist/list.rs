@@ -57,6 +57,8 @@ pub(super) struct ListedTask {
     pub(super) claim: Claim,
     /// Position in [`TaskList::groups`].
     pub(super) group: Option<usize>,
+    /// The id of the task that it is a piece of: its box is nested below one that is ticked although it is open.
+    pub(super) above: Option<String>,
     /// Whether it may be done together with its neighbours.
     pub(super) is_parallel: bool,
     /// Ids of tasks that its text says it waits for.
@@ -97,6 +99,8 @@ pub(super) struct TaskFiles {
     pub(super) modified: Vec<RelPath>,
     /// Files that its text names as what it works on.
     pub(super) named: Vec<RelPath>,
+    /// Whether it declares files outside of the project.
+    pub(super) is_outside: bool,
 }
 
 /// What the box of a task says.

@@ -72,6 +72,17 @@ pub(super) fn declared(item: &str) -> Vec<RelPath> {
     found
 }
 
+/// Tells whether an entry in a list of files names one outside of the project.
+pub(super) fn is_outside(item: &str) -> bool {
+    let is_path = |word: &&str| {
+        let word = word.trim_matches(['"', '\'', '*', '(', ')', ',', ';', ':']);
+        let below = ["/", "~/", "../"].iter().find_map(|start| word.strip_prefix(start));
+        let is_drive = word.as_bytes().get(1..3).is_some_and(|rest| rest[0] == b':' && matches!(rest[1], b'/' | b'\\'));
+        is_drive || below.is_some_and(|below| below.starts_with(|c: char| c.is_alphanumeric() || c == '.'))
+    };
+    words(item.split(" (").next().unwrap_or_default()).iter().any(is_path)
+}
+
 /// Splits a text into words. A code span is one word, and no word if it has blanks in it, as commands have. Scripts that are written
 /// without blanks end a word.
 fn words(text: &str) -> Vec<&str> {
@@ -158,6 +169,7 @@ fn without_position(word: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::is_outside;
     use super::path;
     use super::results;
     use crate::model::RelPath;
@@ -197,6 +209,19 @@ mod tests {
             ),
         ] {
             assert_eq!(found(text), files, "{text}");
+        }
+    }
+
+    #[test]
+    fn files_outside_of_the_project_are_told_from_others() {
+        for item in
+            ["Create: `../evals/z.js`", "Modify: /opt/x.js:12", "`~/x`", "Create: `C:\\x.js`", "`../../a/b.c` (why)"]
+        {
+            assert!(is_outside(item), "{item}");
+        }
+        for item in ["Create: `src/a.rs`", "`a` / `b`", "Modify: `a.rs` (as /opt/x)", "./a/b.rs", "and/or", "`//`", ""]
+        {
+            assert!(!is_outside(item), "{item}");
         }
     }
 

@@ -105,12 +105,15 @@ fn state_folders(kind: ListKind, state: &RelPath) -> Vec<RelPath> {
 /// Returns a change that has a proposal and no list yet. Its next step is the first missing document.
 fn without_list(files: &FileSet) -> Loaded {
     let folder = files.state.parent();
-    let has_design = folder
-        .as_ref()
-        .is_some_and(|folder| files.in_dir(folder).any(|(path, _)| path.name().strip_suffix(".md") == Some("design")));
-    let (id, title) = match has_design {
-        false => ("design", "write the specs and the design, then the tasks"),
-        true => ("tasks", "write the tasks"),
+    let has = |name: &str| {
+        let path = |name: &str| folder.as_ref().and_then(|folder| folder.join(name).ok());
+        let file = path(&format!("{name}.md")).is_some_and(|path| files.files.contains_key(&path));
+        file || path(name).is_some_and(|folder| files.files.keys().any(|known| known.starts_with(&folder)))
+    };
+    let (id, title) = match (has("specs") || has("spec"), has("design")) {
+        (false, _) => ("specs", "write the specs, then the design and the tasks"),
+        (true, false) => ("design", "write the design, then the tasks"),
+        (true, true) => ("tasks", "write the tasks"),
     };
     let list = TaskList::default();
     let mut run = run::build(ListKind::OpenSpec, &files.name, &files.state, &list);
@@ -206,11 +209,7 @@ fn superpowers(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
             && !proof.built.is_empty()
             && proof.built.iter().all(is_elsewhere)
         {
-            proof.doubts.push(Doubt::of(
-                FindingCode::HistoryUnseen,
-                "in another repository, so nothing here shows whether they are done",
-                "all of its files are in another repository: whether it is done cannot be seen from here",
-            ));
+            proof.doubts.push(run::unseen());
         }
     }
     for (ledger, entry) in ledgers(files) {

@@ -54,13 +54,13 @@ pub(super) fn build(kind: ListKind, id: &str, state: &RelPath, list: &TaskList) 
         step.depends_on = on.into_iter().map(|on| StepId::new(&tasks[on].id)).collect();
     }
     note_passed_over(tasks, &mut run.steps);
-    let rest = rest(state, list, run.steps.len());
+    let rest = rest(kind, state, list, run.steps.len());
     run.steps.extend(rest);
     run
 }
 
 /// Returns a step for what the list has and the tasks leave out, without which it would look complete.
-fn rest(state: &RelPath, list: &TaskList, at: usize) -> Option<Step> {
+fn rest(kind: ListKind, state: &RelPath, list: &TaskList, at: usize) -> Option<Step> {
     let is_over = list.tasks.iter().all(|task| matches!(task.claim, Claim::Done | Claim::Skipped));
     let (id, title, reason) = if let Some(line) = list.unclosed {
         let reason =
@@ -68,6 +68,9 @@ fn rest(state: &RelPath, list: &TaskList, at: usize) -> Option<Step> {
         (format!("line-{line}"), "the rest of the list", reason)
     } else if list.tasks.len() > STEPS {
         ("rest".to_owned(), "the rest of the list", format!("only the first {STEPS} tasks are read"))
+    } else if kind == ListKind::PlanMode && is_over {
+        let reason = "every box is ticked, but nothing keeps the boxes of such a plan: see whether it is done";
+        ("plan".to_owned(), "the plan as a whole", reason.to_owned())
     } else {
         let line = list.nameless.first().filter(|_| is_over)?;
         let reason = format!("every task is over, but boxes without an id are open, the first in line {line}");
@@ -132,11 +135,14 @@ fn proof(kind: ListKind, state: &RelPath, task: &ListedTask) -> GuestProof {
         document: Some(state.clone()),
         names,
         results: files.created.iter().cloned().map(DeclaredFile::plain).collect(),
+        changed: files.modified.clone(),
         mentioned: files.named.clone(),
         built: files.created.iter().chain(&files.modified).chain(&files.named).cloned().collect(),
         changes_prove: kind == ListKind::Superpowers,
         // A task of one line is not half done.
         commits_prove: kind == ListKind::SpecKit,
+        commits_need_files: kind == ListKind::SpecKit,
+        parent: task.above.as_deref().map(StepId::new),
         pace: Pace::Group,
         record,
         ..GuestProof::default()
@@ -151,7 +157,19 @@ fn proof(kind: ListKind, state: &RelPath, task: &ListedTask) -> GuestProof {
     for word in &task.words {
         add_word(word, task, &mut proof);
     }
+    if files.is_outside && proof.built.is_empty() && matches!(task.claim, Claim::Open | Claim::Begun) {
+        proof.doubts.push(unseen());
+    }
     proof
+}
+
+/// What is said about a task whose files are all in another repository.
+pub(super) fn unseen() -> Doubt {
+    Doubt::of(
+        FindingCode::HistoryUnseen,
+        "in another repository, so nothing here shows whether they are done",
+        "all of its files are in another repository: whether it is done cannot be seen from here",
+    )
 }
 
 fn boxes(count: usize) -> String {

@@ -1,6 +1,7 @@
 use super::grammar;
 use super::list::Claim;
 use super::list::TaskList;
+use super::list::Wording;
 use super::outline::Outline;
 use crate::model::RelPath;
 
@@ -23,6 +24,7 @@ fn dependencies_of_a_task_are_read_from_its_line() {
         ("- [ ] T009 Add a\n  Dependencies: T001, T002", vec!["T001", "T002"]),
         ("- [ ] T009 Add a after the tests", vec![]),
         ("- [ ] T009 Depends on nothing", vec![]),
+        ("- [ ] T009 Add a (does not depend on T001)", vec![]),
     ] {
         assert_eq!(speckit(line).tasks[0].waits_for, waits_for, "{line}");
     }
@@ -81,6 +83,9 @@ fn user_stories_that_wait_for_others_say_so_in_words() {
         ("- **User Story 2 (P2)**: Can start after Foundational - May integrate with US1", vec![]),
         ("- **User Story 1 (P1)**: No dependencies on other stories", vec![]),
         ("The bus 2 depends on US1", vec![]),
+        ("- User Story 2 does not depend on US1", vec![]),
+        ("- US2 doesn't depend on US1 and no longer depends on US3", vec![]),
+        ("- US2 does not wait, but depends on US1", vec![(2, 1)]),
     ] {
         assert_eq!(speckit(&format!("## Dependencies\n{line}\n- [ ] T001 a")).story_waits, waits, "{line}");
     }
@@ -92,6 +97,35 @@ fn every_task_has_an_id_of_its_own() {
     let expected = [("T001", Claim::Done), ("T001-2", Claim::Open), ("T002", Claim::Done), ("T003", Claim::Open)];
     assert_eq!(ids(&list), expected);
     assert_eq!(list.repeated, [("T001".to_owned(), 2)]);
+    for (other, expected) in [
+        ("Create model tests", vec!["T010", "T010-2"]),
+        ("Create models", vec!["T010", "T010-2"]),
+        ("Create model", vec!["T010"]),
+        ("**Create** model in `src/model.py`", vec!["T010"]),
+        ("Create model tests in src/model.py", vec!["T010", "T010-2"]),
+    ] {
+        let list = speckit(&format!("- [ ] T010 Create model\n- [ ] T010 {other}\n"));
+        assert_eq!(list.tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), expected, "{other}");
+    }
+    let list = speckit(
+        "- [ ] T002 ~~Use Redis~~ Use Postgres\n- [x] ~~T003~~ T004 a\n- [ ] SKIP: T005 (b)\n- [ ] ~~T006 c~~\n",
+    );
+    let expected = [("T002", Claim::Open), ("T004", Claim::Done), ("T005", Claim::Skipped), ("T006", Claim::Skipped)];
+    assert_eq!(ids(&list), expected);
+}
+
+#[test]
+fn a_box_of_a_change_is_compared_with_the_boxes_below_it() {
+    let text = "- [x] 1. a\n  - [ ] 1.1 b\n- [ ] 2. c\n  - [x] 2.1 d\n    - [x] e\n- [ ] 3. f\n  - [x] 3.1 g\n  - [ ] 3.2 h\n- [x] 4. i\n  - [x] 4.1 j\n## Next\n  - [ ] 5. k\n";
+    let list = grammar::openspec(&Outline::of(text), None);
+    let said: Vec<(&str, &Wording)> =
+        list.tasks.iter().flat_map(|task| task.words.iter().map(|word| (task.id.as_str(), word))).collect();
+    let open = Wording::SaysOpen("boxes below it are open".to_owned());
+    let done = Wording::SaysDone("all boxes below it are ticked".to_owned());
+    assert_eq!(said, [("1", &open), ("2", &done)]);
+    let above: Vec<Option<&str>> = list.tasks.iter().map(|task| task.above.as_deref()).collect();
+    assert_eq!(above.iter().flatten().count(), 1);
+    assert_eq!(above[1], Some("1"));
 }
 
 #[test]

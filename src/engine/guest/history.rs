@@ -1,5 +1,6 @@
 //! The commits of a run that is only read, asked about files and steps.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::model::CommitLog;
@@ -9,6 +10,8 @@ use crate::model::GuestProof;
 use crate::model::LogReach;
 use crate::model::LoggedCommit;
 use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Step;
 
 /// The log beside the state of a run. Commits are named by their position, newest first.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub(super) struct History<'a> {
     log: &'a CommitLog,
     /// Whether each commit touches a file outside of the state, as far as that is known.
     works: Vec<bool>,
+    /// The steps that each commit names.
+    named: BTreeMap<usize, Vec<usize>>,
 }
 
 /// When a document came into the repository.
@@ -41,12 +46,32 @@ impl Since {
 
 impl<'a> History<'a> {
     /// Returns the history, unless git was not asked or did not answer.
-    pub(super) fn of(evidence: &'a GuestEvidence) -> Option<Self> {
+    pub(super) fn of(run: &Run, evidence: &'a GuestEvidence) -> Option<Self> {
         let log = evidence.log.as_deref()?;
         let is_state = |path: &str| evidence.state_folders.iter().any(|folder| is_below(path, folder));
         let works =
             |commit: &LoggedCommit| !commit.are_files_known || commit.files.iter().any(|file| !is_state(&file.path));
-        Some(Self { log, works: log.commits().iter().map(works).collect() })
+        let mut named: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (step, proof) in run.steps.iter().enumerate().filter_map(|(at, step)| Some((at, step.guest.as_ref()?))) {
+            let commits: BTreeSet<usize> = proof.names.iter().flat_map(|name| log.naming(name)).collect();
+            commits.into_iter().for_each(|at| named.entry(at).or_default().push(step));
+        }
+        Some(Self { log, works: log.commits().iter().map(works).collect(), named })
+    }
+
+    /// Tells whether a commit names other steps of the run and neither this one nor one that is a piece of it or has it as a piece.
+    pub(super) fn is_foreign(&self, run: &Run, at: usize, commit: usize) -> bool {
+        let step = &run.steps[at];
+        let is_piece = |step: &Step, of: &Step| {
+            let parent = step.guest.as_ref().and_then(|proof| proof.parent.as_ref());
+            parent == Some(&of.id) || of.children.contains(&step.id)
+        };
+        let named = self.named.get(&commit).map(Vec::as_slice).unwrap_or_default();
+        let is_kin = |other: &usize| {
+            let named = &run.steps[*other];
+            *other == at || is_piece(named, step) || is_piece(step, named)
+        };
+        !named.is_empty() && !named.iter().any(is_kin)
     }
 
     pub(super) fn commit(&self, at: usize) -> &'a LoggedCommit {
@@ -74,8 +99,30 @@ impl<'a> History<'a> {
         let named: BTreeSet<usize> = proof.names.iter().flat_map(|name| self.log.naming(name)).collect();
         let declared = proof.results.iter().map(|file| &file.path).chain(proof.part_files.iter().flatten());
         let declared: BTreeSet<usize> = declared.flat_map(|path| self.changes(path)).map(|(at, _)| *at).collect();
-        let counts = |at: &usize| declared.contains(at) || (self.works[*at] && since.allows(*at));
-        named.into_iter().filter(counts).collect()
+        let mentioned: BTreeSet<usize> =
+            proof.mentioned.iter().flat_map(|path| self.changes(path)).map(|(at, _)| *at).collect();
+        // The number of a small task is that of others elsewhere: its files tell which one is meant.
+        let is_its = |at: &usize| !proof.commits_need_files || proof.mentioned.is_empty() || mentioned.contains(at);
+        let counts = |at: &usize| declared.contains(at) || (self.works[*at] && since.allows(*at) && is_its(at));
+        let reverted = self.reverted(&named);
+        named.into_iter().filter(|at| counts(at) && !reverted.contains(at)).collect()
+    }
+
+    /// Returns the commits that were taken back by a later one among them, and those that took them back.
+    fn reverted(&self, commits: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let mut reverted = BTreeSet::new();
+        let mut kept: Vec<usize> = Vec::new();
+        // From the oldest on.
+        for at in commits.iter().rev().copied() {
+            let subject = self.commit(at).subject.as_str();
+            let of = subject.strip_prefix("Revert \"").and_then(|rest| rest.rsplit_once('"')).map(|(of, _)| of);
+            let back = of.and_then(|of| kept.iter().rposition(|kept| self.commit(*kept).subject == of));
+            match back {
+                Some(back) => reverted.extend([at, kept.remove(back)]),
+                None => kept.push(at),
+            }
+        }
+        reverted
     }
 
     /// Tells whether a commit that a record names is on the branch, as far as the log shows.
@@ -90,14 +137,28 @@ impl<'a> History<'a> {
 
     /// Tells whether a file that exists was added or changed since a document, by one of the step's own commits, or is not committed yet. In
     /// a shallow clone that ends before the document and the file, nothing shows which is older: the file counts, as it does without git.
-    pub(super) fn is_new(&self, path: &RelPath, since: Since, own: &[usize]) -> bool {
+    ///
+    /// Commits that name other steps only (`foreign`) show nothing about this one.
+    pub(super) fn is_new(&self, path: &RelPath, since: Since, own: &[usize], foreign: &dyn Fn(usize) -> bool) -> bool {
         let changes = self.changes(path);
         let is_beyond = match self.log.reach {
             LogReach::Whole => true,
             LogReach::Shallow => since == Since::Before,
             LogReach::CutOff => false,
         };
-        (changes.is_empty() && is_beyond) || changes.iter().any(|(at, _)| since.allows(*at) || own.contains(at))
+        let counts = |at: usize| (since.allows(at) && !foreign(at)) || own.contains(&at);
+        (changes.is_empty() && is_beyond) || changes.iter().any(|(at, _)| counts(*at))
+    }
+
+    /// Tells whether a file was changed by a commit behind that of a document; `None` if the log does not show it.
+    pub(super) fn is_changed(&self, path: &RelPath, since: Since, foreign: &dyn Fn(usize) -> bool) -> Option<bool> {
+        let is_later = |at: usize| match since {
+            Since::Commit(document) => at < document,
+            Since::Before => true,
+            Since::Never => false,
+        };
+        let is_changed = self.changes(path).iter().any(|(at, _)| is_later(*at) && !foreign(*at));
+        (is_changed || since != Since::Before).then_some(is_changed)
     }
 
     /// Tells whether git has a file, as far as the log shows.

@@ -53,7 +53,7 @@ pub(super) fn compare(
     if run.steps.iter().all(|step| step.guest.is_none()) {
         return false;
     }
-    let history = History::of(&evidence.guest);
+    let history = History::of(run, &evidence.guest);
     let mut named = Contradictions::default();
     let mut unproved = 0;
     let unticked = Unticked::of(run, history.as_ref(), &evidence.guest);

@@ -17,7 +17,7 @@ use crate::model::Timestamp;
 /// Returns what was said about a run, with the records of its own system, or at least the commit of a step. A record of an unknown time is
 /// left out: no report is without one.
 pub(in crate::engine) fn statements<'a>(run: &Run, evidence: &'a Evidence) -> Cow<'a, [Statement]> {
-    let history = History::of(&evidence.guest);
+    let history = History::of(run, &evidence.guest);
     let is_said = |proof: &GuestProof| {
         proof.said.is_some() || (history.is_some() && !(proof.names.is_empty() && proof.commits.is_empty()))
     };

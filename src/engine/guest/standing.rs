@@ -83,15 +83,22 @@ struct Traces<'a> {
     /// The step's own commits, newest first.
     commits: Vec<usize>,
     /// The declared files that are there with their content, since the step was written down.
-    there: Vec<&'a DeclaredFile>,
+    there: Vec<&'a RelPath>,
     /// What the others lack, in words.
     lacking: Vec<String>,
+    /// The files to change of which nothing shows whether they were.
+    unseen: Vec<&'a RelPath>,
     followers: Vec<&'a StepId>,
 }
 
 impl Traces<'_> {
     fn has_all_files(&self) -> bool {
-        !self.there.is_empty() && self.lacking.is_empty()
+        !self.there.is_empty() && self.lacking.is_empty() && self.unseen.is_empty()
+    }
+
+    /// Tells whether all files are there that the step makes, and only those that it changes show nothing.
+    fn may_have_all_files(&self) -> bool {
+        !self.there.is_empty() && self.lacking.is_empty() && !self.unseen.is_empty()
     }
 }
 
@@ -266,12 +273,19 @@ impl<'a> Comparison<'a> {
         }
         let supported =
             !traces.commits.is_empty() && !traces.followers.is_empty() && proof.followers != Followers::Nothing;
-        let proved_by_commit = proof.commits_prove && !traces.commits.is_empty();
+        let proved_by_commit = proof.commits_prove && !traces.commits.is_empty() && !self.misses_a_file(proof);
         if traces.has_all_files() || supported || proved_by_commit {
             let reason = format!("{}; only its status is open", self.found(&traces));
             return Judgement::look(reason)
                 .built()
                 .counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
+        }
+        if traces.may_have_all_files() {
+            return Judgement::look(format!(
+                "{}; nothing here shows whether the rest was changed",
+                self.found(&traces)
+            ))
+            .counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
         }
         if !traces.commits.is_empty() || !traces.there.is_empty() {
             return Judgement::new(EffectiveStatus::Interrupted)
@@ -322,6 +336,17 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// Tells whether a file was changed since a document, but only by commits that name other steps.
+    fn is_of_others(&self, path: &RelPath, since: Since) -> bool {
+        self.history.is_some_and(|history| history.changes(path).iter().any(|(at, _)| since.allows(*at)))
+    }
+
+    /// Tells whether a file that a small step names is not there.
+    fn misses_a_file(&self, proof: &GuestProof) -> bool {
+        let state = |path: &RelPath| self.evidence.files.get(&DeclaredFile::plain(path.clone()));
+        proof.commits_need_files && proof.mentioned.iter().any(|path| state(path) == Some(&DeclaredState::Missing))
+    }
+
     /// Returns the first dependency that is not over by its claim; the parts of a step are not meant.
     fn open_dependency(&self, step: &Step) -> Option<&'a StepId> {
         let on = self.graph.depends_on(self.at).iter().map(|on| &self.run.steps[*on]);
@@ -337,9 +362,11 @@ impl<'a> Comparison<'a> {
     fn traces(&self, proof: &'a GuestProof) -> Traces<'a> {
         let since = self.history.map_or(Since::Never, |history| history.since(proof.document.as_ref()));
         let commits = self.own_commits(proof);
-        let is_new =
-            |file: &DeclaredFile| self.history.is_none_or(|history| history.is_new(&file.path, since, &commits));
-        let (mut there, mut lacking) = (Vec::new(), Vec::new());
+        let foreign = |at: usize| self.history.is_some_and(|history| history.is_foreign(self.run, self.at, at));
+        let is_new = |file: &DeclaredFile| {
+            self.history.is_none_or(|history| history.is_new(&file.path, since, &commits, &foreign))
+        };
+        let (mut there, mut lacking, mut unseen) = (Vec::new(), Vec::new(), Vec::new());
         for file in &proof.results {
             match self.evidence.files.get(file) {
                 Some(DeclaredState::Present { lacks, .. }) if !lacks.is_empty() => {
@@ -348,14 +375,26 @@ impl<'a> Comparison<'a> {
                 Some(DeclaredState::Present { is_empty: true, .. }) if !file.needs.is_empty() => {
                     lacking.push(format!("{} is empty", file.path));
                 }
-                Some(DeclaredState::Present { .. }) if is_new(file) => there.push(file),
+                Some(DeclaredState::Present { .. }) if is_new(file) => there.push(&file.path),
                 Some(DeclaredState::Present { .. }) => lacking.push(match since {
+                    Since::Commit(_) | Since::Never if self.is_of_others(&file.path, since) => {
+                        format!("only commits of other steps changed {}", file.path)
+                    }
                     Since::Commit(_) | Since::Never => format!("{} is older than the step", file.path),
                     Since::Before => format!("no recent commit changed {}", file.path),
                 }),
                 Some(DeclaredState::Missing) => lacking.push(format!("{} does not exist", file.path)),
                 Some(DeclaredState::Unread(why)) => lacking.push(format!("{}: {why}", file.path)),
                 None => lacking.push(format!("{} was not looked at", file.path)),
+            }
+        }
+        for path in &proof.changed {
+            let is_changed = self.history.and_then(|history| history.is_changed(path, since, &foreign));
+            match (self.evidence.files.get(&DeclaredFile::plain(path.clone())), is_changed) {
+                (Some(DeclaredState::Missing) | None, _) => lacking.push(format!("{path} does not exist")),
+                (Some(_), Some(true)) => there.push(path),
+                (Some(_), Some(false)) => lacking.push(format!("no commit since the step changed {path}")),
+                (Some(_), None) => unseen.push(path),
             }
         }
         let finished = |at: &&usize| self.run.steps[**at].status == Status::Completed;
@@ -365,7 +404,7 @@ impl<'a> Comparison<'a> {
         };
         let dependents = self.graph.dependents(self.at).iter().filter(finished).filter(|at| !is_part_of(at));
         let followers = dependents.map(|at| &self.run.steps[*at].id).collect();
-        Traces { commits, there, lacking, followers }
+        Traces { commits, there, lacking, unseen, followers }
     }
 
     /// Returns what was found of a step, in words.

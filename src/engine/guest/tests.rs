@@ -341,3 +341,96 @@ fn a_claim_that_nothing_here_can_prove_is_counted() {
     });
     assert!(!unproved(open));
 }
+
+#[test]
+fn a_commit_that_names_another_step_is_no_trace() {
+    use EffectiveStatus::Open;
+    use EffectiveStatus::Verify;
+    for (subject, kin, expected) in [
+        ("feat(1-01): x", false, Verify),
+        ("x", false, Verify),
+        ("feat(1-02): x", false, Open),
+        ("feat(1-02): x", true, Verify),
+        ("feat: 1-01 and 1-02", false, Verify),
+    ] {
+        let (mut run, evidence) = built(Status::Pending).commit(subject, WORK).run();
+        let other = step(&mut run, "2").guest.as_mut().unwrap();
+        other.names = vec![CommitName::Word("1-02".to_owned())];
+        other.parent = kin.then(|| StepId::new("1"));
+        assert_eq!(effective_statuses(&run, &evidence, &[])[0], expected, "{subject}");
+    }
+}
+
+#[test]
+fn files_that_are_only_changed_show_work_by_later_commits_alone() {
+    use EffectiveStatus::Interrupted;
+    use EffectiveStatus::Open;
+    use EffectiveStatus::Verify;
+    let both = |mut case: Case| {
+        case.proof.results = vec![file("src/a.rs", false)];
+        case.proof.changed = vec![path("src/m.rs")];
+        let there = DeclaredState::Present { is_empty: false, lacks: Vec::new() };
+        case.evidence.files.insert(DeclaredFile::plain(path("src/m.rs")), there);
+        case
+    };
+    let made = || both(case(Status::Pending)).there("src/a.rs");
+    let only = || made().with(|proof| proof.results.clear());
+    let with_plan = |mut case: Case| {
+        let log = CommitLog::new(vec![commit("all", &["plans/1.md", "src/a.rs", "src/m.rs"])], LogReach::Whole);
+        case.evidence.log = Some(Arc::new(log));
+        case
+    };
+    for (what, case, expected) in [
+        ("both since", made().commit("x", &["src/a.rs", "src/m.rs"]), Verify),
+        ("one changed before", made().commit("x", &["src/a.rs"]).first("old", &["src/m.rs"]), Interrupted),
+        ("both with the plan", with_plan(made()), Interrupted),
+        ("both without git", made().without_git(), Verify),
+        ("changed since", only().commit("x", &["src/m.rs"]), Verify),
+        ("changed before", only().first("old", &["src/m.rs"]), Open),
+        ("changed with the plan", with_plan(only()), Open),
+        ("never committed", only(), Open),
+        ("without git", only().without_git(), Open),
+        ("in a shallow clone", only().shallow(), Open),
+    ] {
+        assert_eq!(case.status(), expected, "{what}: {}", case.reason());
+    }
+}
+
+#[test]
+fn a_commit_of_a_small_step_touches_its_files() {
+    use EffectiveStatus::Interrupted;
+    use EffectiveStatus::Open;
+    use EffectiveStatus::Verify;
+    let small = |there: bool| {
+        let mut case = case(Status::Pending).with(|proof| {
+            proof.results.clear();
+            proof.mentioned = vec![path("src/k.rs")];
+            (proof.commits_prove, proof.commits_need_files) = (true, true);
+        });
+        let state = match there {
+            true => DeclaredState::Present { is_empty: false, lacks: Vec::new() },
+            false => DeclaredState::Missing,
+        };
+        case.evidence.files.insert(DeclaredFile::plain(path("src/k.rs")), state);
+        case
+    };
+    let named = |case: Case| case.commit("feat: 1-01 k", &["src/k.rs"]);
+    for (what, case, expected) in [
+        ("it does", named(small(true)), Verify),
+        ("it touches another", small(true).commit("feat: 1-01 k", &["src/other.rs"]), Open),
+        ("the file is gone", named(small(false)), Interrupted),
+        ("it was taken back", named(small(false)).commit("Revert \"feat: 1-01 k\"", &["-src/k.rs"]), Open),
+        (
+            "it was taken back and made again",
+            named(named(small(true)).commit("Revert \"feat: 1-01 k\"", &["-src/k.rs"])),
+            Verify,
+        ),
+        (
+            "it names no file",
+            small(true).with(|proof| proof.mentioned.clear()).commit("feat: 1-01 k", &["src/other.rs"]),
+            Verify,
+        ),
+    ] {
+        assert_eq!(case.status(), expected, "{what}: {}", case.reason());
+    }
+}

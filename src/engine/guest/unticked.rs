@@ -100,7 +100,15 @@ impl Unticked {
             }
         }
         let is_weak = files.values().all(|file| file.is_new.is_none() || !file.is_there);
-        let counted = || files.iter().filter(|(path, file)| !claimed.contains(*path) && file.is_new != Some(false));
+        // Files that are only changed existed before: they are no measure.
+        let made: BTreeSet<&RelPath> = open
+            .iter()
+            .flat_map(|(_, proof)| proof.built.iter().filter(|path| !proof.changed.contains(path)))
+            .collect();
+        let is_counted = |path: &RelPath, file: &BuiltFile| {
+            made.contains(path) && !claimed.contains(path) && file.is_new != Some(false)
+        };
+        let counted = || files.iter().filter(|(path, file)| is_counted(path, file));
         let (new, there) = (counted().count(), counted().filter(|(_, file)| file.is_there).count());
         let document = open.first().and_then(|(_, proof)| proof.document.clone());
         let not_kept = (there >= LEAST && there * 4 >= new * 3).then(|| NotKept {
@@ -117,21 +125,22 @@ impl Unticked {
         let mut steps: BTreeMap<usize, BuiltStep> = BTreeMap::new();
         for (at, proof) in &open {
             let own = || proof.built.iter().filter_map(|path| Some((path, files.get(path)?)));
-            let is_proof = |path: &RelPath, file: &BuiltFile| {
-                file.is_there && file.is_new != Some(false) && !claimed.contains(path)
+            let is_changed = |path: &RelPath| {
+                let changed = |history: &History<'_>| {
+                    let since = history.since(proof.document.as_ref());
+                    history.is_changed(path, since, &|commit| history.is_foreign(run, *at, commit))
+                };
+                history.and_then(changed) == Some(true)
             };
-            let all_there = own().all(|(_, file)| file.is_there);
-            let all_touched = own().all(|(_, file)| file.is_touched);
-            let any_touched = own().any(|(_, file)| file.is_touched);
-            let any_proof = own().any(|(path, file)| is_proof(path, file));
-            let is_whole = all_there
-                && ((any_proof && own().all(|(path, file)| file.is_touched || is_proof(path, file)))
-                    || (all_touched && (not_kept.is_some() || proof.changes_prove)));
-            let kind = match () {
-                () if is_whole => Built::Whole,
-                () if proof.changes_prove && any_touched => Built::Partly,
-                () => Built::Unknown,
-            };
+            let evidence = own().map(|(path, file)| {
+                let is_made = !proof.changed.contains(path);
+                FileEvidence {
+                    is_there: file.is_there,
+                    is_touched: if is_made { file.is_touched } else { is_changed(path) },
+                    is_proof: is_made && file.is_there && file.is_new != Some(false) && !claimed.contains(path),
+                }
+            });
+            let kind = built(&evidence.collect::<Vec<_>>(), proof.changes_prove, not_kept.is_some());
             let (reason, record) = (in_words(own(), history), proof.record.clone());
             if kind != Built::Unknown || own().any(|(_, file)| file.is_there) {
                 steps.insert(*at, BuiltStep { reason, record, kind });
@@ -182,6 +191,28 @@ impl Unticked {
             Some(document) => finding.at(document),
             None => finding,
         })
+    }
+}
+
+/// What one file of a step shows about it.
+struct FileEvidence {
+    is_there: bool,
+    is_touched: bool,
+    /// It came with the work.
+    is_proof: bool,
+}
+
+/// Returns what the files of a step show together.
+fn built(files: &[FileEvidence], changes_prove: bool, is_not_kept: bool) -> Built {
+    let are_there = files.iter().all(|file| file.is_there);
+    let are_touched = files.iter().all(|file| file.is_touched);
+    let is_proved = files.iter().any(|file| file.is_proof) && files.iter().all(|file| file.is_touched || file.is_proof);
+    if are_there && (is_proved || (are_touched && (is_not_kept || changes_prove))) {
+        Built::Whole
+    } else if changes_prove && files.iter().any(|file| file.is_touched) {
+        Built::Partly
+    } else {
+        Built::Unknown
     }
 }
 

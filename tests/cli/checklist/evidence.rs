@@ -76,15 +76,24 @@ fn files_that_existed_before_prove_nothing() {
 
 #[test]
 fn a_commit_that_names_an_open_task_is_a_reason_to_look() {
-    for (subject, looked_at) in
-        [("feat: add part 3 (T003)", true), ("feat: add part 3 (T0031)", false), ("docs: T003 is next", true)]
-    {
+    for (subject, file, expected) in [
+        ("feat: add part 3 (T003)", "src/part3.rs", "verify T003"),
+        // Ids repeat in other lists: the file tells which task is meant.
+        ("feat: add part 3 (T003)", "src/elsewhere.rs", "run T003"),
+        ("feat: add part 3 (T0031)", "src/elsewhere.rs", "run T003"),
+    ] {
         let sandbox = feature(2, &[1, 2]);
-        sandbox.file("src/elsewhere.rs", subject);
+        sandbox.file(file, subject);
         sandbox.commit(subject);
-        let expected = if looked_at { "verify T003" } else { "run T003" };
         assert_eq!(next(&plan(&sandbox, RUN))[0], expected, "{subject}");
     }
+    // A task that names no file.
+    let sandbox = Sandbox::with_git();
+    sandbox.file(TASKS, "# Tasks\n- [x] T001 a\n- [ ] T002 Decide\n");
+    sandbox.commit("plan");
+    sandbox.file("src/elsewhere.rs", "x");
+    sandbox.commit("feat: decide (T002)");
+    assert_eq!(next(&plan(&sandbox, RUN)), ["verify T002"]);
     // A commit of the list alone repeats the claim.
     let sandbox = feature(2, &[1, 2]);
     sandbox.file(TASKS, &format!("{}\r\n", list(2)));
@@ -132,4 +141,105 @@ fn tasks_about_another_repository_cannot_be_seen_from_here() {
     assert_eq!(next(&output)[..2], ["verify task-1", "verify task-2"]);
     assert!(output.stdout.contains("cannot be seen from here"), "{output}");
     assert!(!next(&output).contains(&"run task-1".to_owned()));
+}
+
+#[test]
+fn a_commit_of_another_feature_or_one_that_was_taken_back_ticks_nothing() {
+    let diff = |sandbox: &Sandbox| {
+        let patch = sandbox.piton(["plan", "speckit-002-b", "--patch", "--format", "json"]).run();
+        patch.at("/data/patch/diff").as_str().unwrap_or_default().to_owned()
+    };
+    let sandbox = Sandbox::with_git();
+    sandbox.file("specs/001-a/tasks.md", "# Tasks\n- [x] T001 a\n- [x] T002 build k in src/k1.rs\n");
+    sandbox.file("specs/002-b/tasks.md", "# Tasks\n- [x] T001 a\n- [ ] T002 build k in src/k2.rs\n- [ ] T003 c\n");
+    sandbox.commit("plan");
+    sandbox.file("src/k1.rs", "x");
+    sandbox.commit("feat: T002 build k");
+    assert_eq!(next(&plan(&sandbox, "speckit-002-b")), ["run T002"]);
+    assert_eq!(diff(&sandbox), "");
+    sandbox.file("src/k2.rs", "x");
+    sandbox.commit("feat: T002 build the other k");
+    assert_eq!(next(&plan(&sandbox, "speckit-002-b"))[0], "verify T002");
+    assert!(diff(&sandbox).contains("+- [x] T002"));
+    sandbox.remove("src/k2.rs");
+    sandbox.commit("no k");
+    assert_eq!(next(&plan(&sandbox, "speckit-002-b")), ["retry T002"]);
+    assert_eq!(diff(&sandbox), "");
+}
+
+const PLAN: &str = "docs/superpowers/plans/2026-01-02-cache.md";
+
+/// A plan with a task for each list of files.
+fn plan_of(tasks: &[&str]) -> String {
+    let files = |files: &str| files.split(", ").map(|file| format!("- {file}\n")).collect::<String>();
+    let tasks = tasks
+        .iter()
+        .enumerate()
+        .map(|(at, task)| format!("### Task {}: a\n\n**Files:**\n{}\n- [ ] **Step 1: b**\n\n", at + 1, files(task)));
+    format!("# P\n\n{}", tasks.collect::<String>())
+}
+
+#[test]
+fn files_that_a_plan_only_changes_prove_nothing_by_existing() {
+    let text = plan_of(&["Modify: `src/m.js`", "Modify: `src/n.js`, Modify: `src/o.js`", "Modify: `src/p.js`"]);
+    let files = |sandbox: &Sandbox| {
+        for name in ["m", "n", "o", "p"] {
+            sandbox.file(&format!("src/{name}.js"), "x");
+        }
+    };
+    let together = Sandbox::with_git();
+    files(&together);
+    together.file(PLAN, &text);
+    together.commit("all");
+    let behind = Sandbox::with_git();
+    files(&behind);
+    behind.commit("code");
+    behind.file(PLAN, &text);
+    behind.commit("plan");
+    let without_git = Sandbox::new();
+    files(&without_git);
+    without_git.file(PLAN, &text);
+    for (what, sandbox) in [("together", together), ("behind", behind), ("without git", without_git)] {
+        let output = plan(&sandbox, PLAN);
+        assert_eq!(next(&output), ["run task-1"], "{what}: {output}");
+        let patch = sandbox.piton(["plan", PLAN, "--patch", "--format", "json"]).run();
+        assert_eq!(patch.at("/data/patch/diff").as_str().unwrap_or_default(), "", "{what}");
+        assert!(findings(&sandbox.piton(["list"]).run()).contains("1 plan of superpowers not begun"), "{what}");
+    }
+}
+
+#[test]
+fn a_task_with_new_files_and_old_ones_is_done_when_all_were_touched() {
+    for (touched, expected) in [
+        (&["src/new.js"][..], "retry task-1"),
+        (&["src/m.js"], "retry task-1"),
+        (&["src/new.js", "src/m.js"], "verify task-1"),
+    ] {
+        let sandbox = Sandbox::with_git();
+        sandbox
+            .file("src/m.js", "1")
+            .file(PLAN, &plan_of(&["Create: `src/new.js`, Modify: `src/m.js`", "Create: `z.js`"]));
+        sandbox.commit("plan");
+        for file in touched {
+            sandbox.file(file, "2");
+        }
+        sandbox.commit("work");
+        let output = plan(&sandbox, PLAN);
+        assert_eq!(next(&output)[0], expected, "{touched:?}: {output}");
+        let patch = sandbox.piton(["plan", PLAN, "--patch", "--format", "json"]).run();
+        let is_ticked = patch.at("/data/patch/diff").as_str().is_some_and(|diff| diff.contains("+- [x]"));
+        assert_eq!(is_ticked, expected.starts_with("verify"), "{touched:?}: {patch}");
+    }
+}
+
+#[test]
+fn a_task_whose_files_are_all_outside_of_the_project_cannot_be_seen_from_here() {
+    for file in ["../evals/z.js", "/opt/x.js", "~/x"] {
+        let sandbox = Sandbox::with_git();
+        sandbox.file(PLAN, &plan_of(&[&format!("Create: `{file}`"), "Create: `src/a.js`", "Delete: `/opt/y.js`"]));
+        sandbox.commit("plan");
+        let output = plan(&sandbox, PLAN).expect_code(9);
+        assert_eq!(next(&output)[0], "verify task-1", "{file}: {output}");
+        assert!(output.stdout.contains("cannot be seen from here"), "{file}: {output}");
+    }
 }

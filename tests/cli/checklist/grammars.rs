@@ -206,7 +206,7 @@ fn a_list_that_ends_inside_of_a_code_block_is_never_complete() {
 fn a_change_has_its_own_numbers_and_is_archived_in_the_end() {
     let sandbox = Sandbox::new();
     let path = "openspec/changes/add-cache/tasks.md";
-    let text = "## 1. Core\n- [x] 1.1 Add the cache\n- [x] **1.2** Add keys\n  - [ ] nested box\n- [A](b)\n## 2. Tests\n1) [ ] write them\n";
+    let text = "## 1. Core\n- [x] 1.1 Add the cache\n- [x] **1.2** Add keys\n- [ ] next box\n- [A](b)\n## 2. Tests\n1) [ ] write them\n";
     sandbox.file(path, text).file("openspec/changes/add-cache/proposal.md", "# Why\n");
     let output = plan(&sandbox, "openspec-add-cache").expect_code(0);
     assert_eq!(next(&output), ["run 1.3"]);
@@ -224,9 +224,30 @@ fn a_change_has_its_own_numbers_and_is_archived_in_the_end() {
     sandbox.file(path, "no boxes\n");
     assert_eq!(next(&plan(&sandbox, path)), ["verify tasks"]);
     sandbox.remove(path);
+    assert_eq!(next(&plan(&sandbox, "openspec-add-cache")), ["run specs"]);
+    sandbox.file("openspec/changes/add-cache/specs/cache/spec.md", "# Cache\n");
     assert_eq!(next(&plan(&sandbox, "openspec-add-cache")), ["run design"]);
+    sandbox.file("openspec/changes/add-cache/design.md", "# Design\n");
+    assert_eq!(next(&plan(&sandbox, "openspec-add-cache")), ["run tasks"]);
     let list = sandbox.piton(["list"]).run();
     assert!(!list.stdout.contains("\"openspec-add-cache\""), "{list}");
+}
+
+#[test]
+fn a_task_with_nested_boxes_that_contradict_its_own_is_looked_at() {
+    for (text, expected) in [
+        ("- [x] 1. parent\n  - [ ] 1.1 child\n- [ ] 2. next\n", &["verify 1"][..]),
+        ("- [x] 1. parent\n  - [x] 1.1 child\n- [ ] 2. next\n", &["run 2"]),
+        ("- [ ] 2. parent\n  - [x] 2.1 child\n  - [x] 2.2 child\n", &["verify 2"]),
+        ("- [ ] 2. parent\n  - [x] 2.1 child\n  - [ ] 2.2 child\n", &["run 2"]),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file("openspec/changes/a/tasks.md", text).file("openspec/changes/a/proposal.md", "# Why\n");
+        let output = plan(&sandbox, "openspec-a");
+        let first: Vec<String> = next(&output).into_iter().take(expected.len()).collect();
+        assert_eq!(first, expected, "{text}");
+        assert!(!next(&output).contains(&"run 1.1".to_owned()), "{text}");
+    }
 }
 
 #[test]
@@ -288,7 +309,8 @@ fn a_plan_of_plan_mode_is_a_hint() {
         assert_eq!(sandbox.piton(words).run().code, 0, "{command}");
     }
     sandbox.file("notes/plan.md", "# Plan\n- [x] First\n- [x] Second\n");
-    assert_ne!(plan(&sandbox, "notes/plan.md").at("/data/verdict"), "resume");
+    let output = plan(&sandbox, "notes/plan.md").expect_code(9);
+    assert_eq!((next(&output), output.at("/data/verdict")), (vec!["verify plan".to_owned()], "confirm".into()));
     sandbox
         .file(".claude/settings.json", "{\"plansDirectory\": \"./notes\"}")
         .file("notes/plan.md", "- [x] a\n- [ ] b\n");

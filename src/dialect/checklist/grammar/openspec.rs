@@ -1,5 +1,8 @@
 //! OpenSpec: `openspec/changes/NAME/tasks.md` (docs/formats/checklist.md#openspec).
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use super::ids;
 use super::ids::Ids;
 use super::listed_box;
@@ -36,6 +39,8 @@ pub(in crate::dialect::checklist) fn read(outline: &Outline<'_>, own: Option<&Re
     let mut taken = Ids::default();
     let mut place = SectionPlace::default();
     let mut all = 0;
+    // The boxes around the current line, outermost first: indentation and position.
+    let mut around: Vec<(usize, usize)> = Vec::new();
     for (at, line) in outline.lines.iter().enumerate() {
         if let Some(heading) = outline.heading(at) {
             if heading.depth == 1 && list.title.is_none() && place.group.is_none() {
@@ -44,6 +49,7 @@ pub(in crate::dialect::checklist) fn read(outline: &Outline<'_>, own: Option<&Re
             let says_done = words::heading_says_done(heading.text);
             list.groups.push(Group { title: title(heading.text), line: line.number, stage: Stage::Plain, says_done });
             let number = ids::dotted(heading.text).map(|(number, _)| number.to_owned());
+            around.clear();
             place = SectionPlace { group: Some(list.groups.len() - 1), number, boxes: 0 };
             continue;
         }
@@ -83,12 +89,16 @@ pub(in crate::dialect::checklist) fn read(outline: &Outline<'_>, own: Option<&Re
         let says_done = place.group.and_then(|group| list.groups[group].says_done.clone()).map(Wording::SaysDone);
         let wording = says_done.filter(|_| claim == Claim::Open).or(wording);
         let body = outline.body(at, checkbox.indent);
+        around.retain(|(indent, _)| *indent < checkbox.indent);
+        let above = around.last().map(|(_, above)| list.tasks[*above].id.clone());
+        around.push((checkbox.indent, list.tasks.len()));
         list.tasks.push(ListedTask {
             id,
             title: title(behind),
             text: text_of(outline, at..body.end),
             line: line.number,
             claim,
+            above,
             group: place.group,
             boxes: vec![listed_box(line, checkbox)],
             files: TaskFiles { named: paths::results(behind, own), ..TaskFiles::default() },
@@ -96,5 +106,42 @@ pub(in crate::dialect::checklist) fn read(outline: &Outline<'_>, own: Option<&Re
             ..ListedTask::default()
         });
     }
+    compare_with_nested(&mut list.tasks);
     list
+}
+
+/// Says of tasks that the boxes nested below them contradict their own.
+fn compare_with_nested(tasks: &mut [ListedTask]) {
+    // Of the boxes directly below each task: how many are ticked, how many are open.
+    let mut below: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for task in tasks.iter_mut().rev() {
+        let (ticked, open) = below.get(&task.id).copied().unwrap_or_default();
+        match task.claim {
+            Claim::Done if open > 0 => {
+                task.words.push(Wording::SaysOpen("boxes below it are open".to_owned()));
+            }
+            Claim::Open if ticked > 0 && open == 0 => {
+                task.words.retain(|word| !matches!(word, Wording::Waits(_)));
+                task.words.push(Wording::SaysDone("all boxes below it are ticked".to_owned()));
+            }
+            Claim::Open | Claim::Begun | Claim::Done | Claim::Skipped => {}
+        }
+        let Some(above) = &task.above else { continue };
+        let counts = below.entry(above.clone()).or_default();
+        // What is below a ticked box counts for the one above it too.
+        match task.claim {
+            Claim::Done => (counts.0, counts.1) = (counts.0 + 1, counts.1 + open),
+            Claim::Open | Claim::Begun => counts.1 += 1,
+            Claim::Skipped => {}
+        }
+    }
+    // Only what is below a ticked box with open ones is a piece of it: the others are done for themselves.
+    let mut whole: BTreeSet<String> = BTreeSet::new();
+    for task in tasks {
+        task.above = task.above.take().filter(|above| whole.contains(above));
+        let has_open = task.claim == Claim::Done && below.get(&task.id).is_some_and(|(_, open)| *open > 0);
+        if has_open || task.above.is_some() {
+            whole.insert(task.id.clone());
+        }
+    }
 }

@@ -161,8 +161,10 @@ fn files(outline: &Outline<'_>, section: Range<usize>) -> TaskFiles {
 fn add_file(item: &str, files: &mut TaskFiles) {
     let verb = letters_and_digits(item.split([':', '`', ' ']).find(|word| !word.is_empty()).unwrap_or_default());
     let paths = paths::declared(item);
+    let is_made = !matches!(verb.as_str(), "delete" | "remove" | "reference" | "read" | "see");
+    files.is_outside |= is_made && paths::is_outside(item);
     match verb.as_str() {
-        "delete" | "remove" | "reference" | "read" | "see" => {}
+        _ if !is_made => {}
         "modify" | "update" | "edit" | "change" | "rename" | "move" | "reuse" => files.modified.extend(paths),
         "create" | "new" | "add" | "test" | "tests" => files.created.extend(paths),
         _ => files.modified.extend(paths),
