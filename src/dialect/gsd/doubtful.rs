@@ -29,13 +29,31 @@ pub(super) fn shared_number(phase: &str) -> Doubt {
 }
 
 /// Returns the step that stands for a folder that may be the right one of its phase.
-pub(super) fn rival(folder: &str, key: &PhaseKey, waits: &[StepId]) -> Step {
+pub(super) fn rival(folder: &str, key: &PhaseKey) -> Step {
     let shown = names::shown(key);
     let folder = clean_line(folder, TITLE);
     let mut step = Step::new(StepId::new(&folder), format!("phases/{folder}"));
-    step.depends_on = waits.to_vec();
     step.group = Some(format!("phase {shown}"));
     step.guest = Some(Box::new(GuestProof { doubts: vec![shared_number(&shown)], ..GuestProof::default() }));
+    step
+}
+
+/// Returns the step that stands for a plan that the roadmap names with an open box, and that is not there. `before` is the plan before it.
+pub(super) fn named_only(id: &str, key: &PhaseKey, before: Option<StepId>, command: &str) -> Step {
+    let shown = names::shown(key);
+    let mut step = Step::new(StepId::new(clean_line(id, TITLE)), format!("plan {} of ROADMAP", clean_line(id, TITLE)));
+    step.depends_on = before.into_iter().collect();
+    step.group = Some(format!("phase {shown}"));
+    let doubt = Doubt::conflict(
+        "named by ROADMAP with an open box, without a plan and a summary",
+        "ROADMAP names it with an open box, and it has neither a plan nor a summary: dropped or open?",
+    );
+    step.guest = Some(Box::new(GuestProof {
+        names: names::commit_names(id),
+        doubts: vec![doubt],
+        record: format!("dropped: take its line out of ROADMAP; open: `{command} {shown}`"),
+        ..GuestProof::default()
+    }));
     step
 }
 

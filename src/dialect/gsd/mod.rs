@@ -2,8 +2,12 @@
 
 mod commands;
 mod doubtful;
+mod folders;
 mod handoff;
+mod milestones;
 mod names;
+mod order;
+mod patch;
 mod plan_file;
 mod read;
 mod roadmap;
@@ -188,7 +192,7 @@ impl Comparison for Gsd {
         let mut suggestions = Suggestions::default();
         let path = files.state.join("ROADMAP.md").ok().filter(|path| files.bytes(path).is_some());
         if let Some((path, bytes)) = path.as_ref().and_then(|path| Some((path, files.bytes(path)?))) {
-            let (after, reasons) = roadmap::ticked(bytes, run, done);
+            let (after, reasons) = patch::ticked(bytes, run, done);
             suggestions.files.push(Suggestion { file: path.clone(), after, reasons });
         }
         suggestions.or("there is no roadmap")
@@ -207,7 +211,7 @@ impl Comparison for Gsd {
             Answer { word: AnswerWord::Done, suggestion: Suggestion { file, after, reasons } }
         });
         let roadmap = files.state.join("ROADMAP.md").ok();
-        let cleared = roadmap.and_then(|path| Some((roadmap::cleared(files.bytes(&path)?, run, id, &phase)?, path)));
+        let cleared = roadmap.and_then(|path| Some((patch::cleared(files.bytes(&path)?, run, id, &phase)?, path)));
         let open = cleared.map(|((after, lines), file)| {
             let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
             let reasons = vec![format!("{id} is open: clear line {}", lines.join(", "))];
@@ -243,6 +247,7 @@ fn candidate(listing: &Listing, folder: &RelPath) -> Candidate {
             .filter_map(|name| folder.join(name).ok())
             .map(|dir| ReadSpec::Tree { dir, suffix: ".md" }),
     );
+    reads.extend(folder.join("milestones").ok().map(|dir| ReadSpec::Contents { dir, suffix: read::ARCHIVE }));
     reads.extend(commands::files(listing).map(ReadSpec::File));
     let name = if is_stream { format!("{WORKFLOW}-{}", folder.name()) } else { WORKFLOW.to_owned() };
     Candidate {

@@ -1,5 +1,6 @@
 //! Numbers of phases and plans (docs/formats/gsd.md#names).
 
+use crate::model::CommitName;
 use crate::model::Step;
 
 /// How the names of plans end.
@@ -94,6 +95,17 @@ pub(super) fn without_words(id: &str) -> Option<String> {
     (short != id).then_some(short)
 }
 
+/// Returns how subjects of commits name a plan: by its id, without its words, and without the code of the project. A bare number names
+/// anything.
+pub(super) fn commit_names(id: &str) -> Vec<CommitName> {
+    let short = without_words(id);
+    let ids = [Some(id), short.as_deref()].into_iter().flatten();
+    let mut names: Vec<&str> = ids.flat_map(|id| [id, without_project(id)]).filter(|id| id.contains('-')).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().map(|id| CommitName::Word(id.to_owned())).collect()
+}
+
 /// Tells whether two ids are of the same plan: the same phase and number, with or without words.
 pub(super) fn is_same_plan(one: &str, other: &str) -> bool {
     let key = |id: &str| {
@@ -184,6 +196,13 @@ mod tests {
             ("02-sail", "02-rope", false),
         ] {
             assert_eq!(is_same_plan(one, other), same, "{one} {other}");
+        }
+        for (id, expected) in
+            [("CK-01-01", vec!["01-01", "CK-01-01"]), ("01-02-cut", vec!["01-02", "01-02-cut"]), ("01", vec![])]
+        {
+            let expected: Vec<CommitName> =
+                expected.into_iter().map(|name| CommitName::Word(name.to_owned())).collect();
+            assert_eq!(commit_names(id), expected, "{id}");
         }
         assert_eq!(phase_of("04-06"), "4");
         assert_eq!(leading("04-x").unwrap().0, leading("4").unwrap().0);

@@ -180,16 +180,57 @@ pub(super) fn objective(bytes: &[u8]) -> String {
 
 /// Tells whether a summary begins by saying that nothing was done. Further down, such words are about details.
 fn is_empty_summary(bytes: &[u8]) -> bool {
+    const STARTS: [&str; 9] = [
+        "not executed",
+        "not yet executed",
+        "not started",
+        "not carried out",
+        "never executed",
+        "nothing was executed",
+        "nothing was done",
+        "tbd",
+        "todo",
+    ];
+    // Who is meant, and what is said of it.
+    const SUBJECTS: [&str; 5] = ["this plan ", "the plan ", "plan ", "execution ", "it "];
+    const WORDS: [&str; 6] =
+        [" not executed", " not been executed", " never executed", " not carried out", " not started", " not begun"];
     let text = String::from_utf8_lossy(bytes);
-    let first = body_of(&text).next().unwrap_or_default().trim_matches(['*', '_', ' ', '.']).to_lowercase();
-    let starts = ["not executed", "not yet executed", "not started", "status: not executed", "tbd", "todo"];
-    starts.iter().any(|start| first.starts_with(start))
+    let plain = |line: &str| {
+        let text: String = line.chars().filter(|c| !matches!(c, '*' | '_' | '`')).collect();
+        text.trim_start_matches(['-', '>', ' ']).to_lowercase()
+    };
+    let says_nothing = |line: &str| STARTS.iter().any(|start| line.starts_with(start));
+    let first = plain(body_of(&text).next().unwrap_or_default());
+    let sentence = first.split(['.', ';']).next().unwrap_or_default();
+    let is_about_plan = SUBJECTS.iter().any(|start| sentence.starts_with(start))
+        || sentence.split(' ').next().is_some_and(names::is_plan);
+    let body = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---")).map_or(&*text, |(_, body)| body);
+    let mut stated = body.lines().take(20).map(plain);
+    says_nothing(&first)
+        || (is_about_plan && WORDS.iter().any(|word| sentence.contains(word)))
+        || stated.any(|line| line.strip_prefix("status:").is_some_and(|status| says_nothing(status.trim())))
 }
 
 /// Tells whether a plan says that it will not be carried out.
 pub(super) fn is_dropped(front: Option<&Node>) -> bool {
-    let word = text_of(front, "status").unwrap_or_default().to_lowercase();
-    ["superseded", "dropped", "cancelled"].contains(&word.as_str())
+    text_of(front, "status").is_some_and(is_dropping)
+}
+
+/// Tells whether a plan calls itself done.
+pub(super) fn claims_done(front: Option<&Node>) -> bool {
+    let word = text_of(front, "status").unwrap_or_default().trim().to_lowercase();
+    ["complete", "completed", "done", "finished", "executed", "shipped"].contains(&word.as_str())
+}
+
+/// Tells whether a status says that something will not be done: `superseded by 01-03`, `won't fix`.
+pub(super) fn is_dropping(status: &str) -> bool {
+    let words = status.trim().to_lowercase().replace(['\'', '’'], "").replace(['-', '_'], " ");
+    let first = words.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    let is_first =
+        ["superseded", "dropped", "skipped", "canceled", "cancelled", "obsolete", "wontfix", "deferred", "abandoned"]
+            .contains(&first);
+    is_first || words.starts_with("wont fix") || words.starts_with("wont do")
 }
 
 /// Tells whether a plan closes gaps that a verification found.
@@ -298,8 +339,40 @@ mod tests {
             ("# S\n\nTBD\n", true),
             ("# S\n\n**Not executed.**\n", true),
             ("# S\n\nIt works; TBD: docs\n", false),
+            ("# S\n\nThis plan was not executed because a key is missing.\n", true),
+            ("# S\n\n01-02 was never executed.\n", true),
+            ("# S\n\n**Phase:** 1\n**Status:** Not executed\n", true),
+            ("# S\n\n- **Status**: not started\n", true),
+            ("# S\n\nThe migration was not executed in tests.\n", false),
+            ("# S\n\nThis plan is done; step 3 was not executed.\n", false),
         ] {
             assert_eq!(emptiness(summary.as_bytes()).is_some(), is_empty, "{summary:?}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_status_say_that_a_plan_is_dropped_or_done() {
+        for (status, is_dropped_one, is_done) in [
+            ("superseded by 01-03", true, false),
+            ("skipped", true, false),
+            ("Canceled", true, false),
+            ("cancelled", true, false),
+            ("obsolete", true, false),
+            ("wontfix", true, false),
+            ("\"won't fix\"", true, false),
+            ("dropped", true, false),
+            ("deferred", true, false),
+            ("complete", false, true),
+            ("Done", false, true),
+            ("in progress", false, false),
+            ("not skipped", false, false),
+        ] {
+            let front = front_matter(format!("---\nstatus: {status}\n---\n").as_bytes());
+            assert_eq!(
+                (is_dropped(front.as_ref()), claims_done(front.as_ref())),
+                (is_dropped_one, is_done),
+                "{status}"
+            );
         }
     }
 

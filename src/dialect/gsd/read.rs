@@ -8,22 +8,24 @@ use serde_json::json;
 use super::WORKFLOW;
 use super::commands::Commands;
 use super::doubtful;
+use super::folders;
+use super::folders::Documents;
+use super::folders::Folder;
 use super::handoff::Handoff;
 use super::names;
 use super::names::PhaseKey;
+use super::order;
 use super::plan_file;
 use super::roadmap;
 use super::roadmap::Roadmap;
 use super::state::StateWords;
 use super::verification;
-use super::verification::Verification;
 use crate::dialect::Loaded;
 use crate::dialect::guest;
 use crate::dialect::markdown::Lines;
 use crate::dialect::markdown::heading;
 use crate::document::Node;
 use crate::document::salvage;
-use crate::model::CommitName;
 use crate::model::DialectId;
 use crate::model::Doubt;
 use crate::model::FileSet;
@@ -46,8 +48,8 @@ use crate::model::first_names;
 use crate::model::mask_secrets;
 use crate::model::plural;
 
-/// Maximum number of plans of a run.
-const PLANS: usize = 2_000;
+/// How the names of the roadmaps of earlier milestones end.
+pub(super) const ARCHIVE: &str = "-ROADMAP.md";
 const TITLE: usize = 100;
 /// Number of ids that a finding names.
 const NAMED: usize = 5;
@@ -55,7 +57,7 @@ const NAMED: usize = 5;
 pub(super) fn load(files: &FileSet) -> Loaded {
     let mut reader = PlanReader {
         files,
-        folders: BTreeMap::new(),
+        folders: folders::collect(files),
         roadmap: Roadmap::default(),
         beyond: BTreeSet::new(),
         rivals: BTreeMap::new(),
@@ -70,7 +72,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         reader.roadmap = Roadmap::parse(bytes);
         reader.check_conflict(path, bytes, None);
     }
-    reader.collect();
+    reader.read_archives();
     let mut steps = reader.steps();
     let mut state_files: Vec<RelPath> = roadmap.into_iter().filter(|path| files.bytes(path).is_some()).collect();
     let state = files.state.join("STATE.md").ok().filter(|path| files.bytes(path).is_some());
@@ -137,35 +139,6 @@ fn hand_over(files: &FileSet, steps: &mut [Step]) -> Option<StepId> {
     found
 }
 
-/// The plans of one phase folder.
-#[derive(Default)]
-struct Folder {
-    /// Plan and summary of each id.
-    plans: BTreeMap<(u64, String), Documents>,
-    verification: Verification,
-}
-
-impl Folder {
-    fn open_plans(&self) -> usize {
-        self.plans.values().filter(|documents| documents.is_open()).count()
-    }
-}
-
-/// A plan with its front matter, and its summary.
-#[derive(Clone, Default)]
-struct Documents {
-    plan: Option<RelPath>,
-    front: Option<Node>,
-    summary: Option<RelPath>,
-}
-
-impl Documents {
-    /// Tells whether the plan is neither recorded nor dropped.
-    fn is_open(&self) -> bool {
-        self.summary.is_none() && !plan_file::is_dropped(self.front.as_ref())
-    }
-}
-
 struct PlanReader<'a> {
     files: &'a FileSet,
     folders: BTreeMap<(PhaseKey, String), Folder>,
@@ -183,33 +156,6 @@ struct PlanReader<'a> {
 }
 
 impl PlanReader<'_> {
-    /// Collects plans and summaries by their names. Other files with similar names are left out.
-    fn collect(&mut self) {
-        let Ok(phases) = self.files.state.join("phases") else { return };
-        for path in self.files.files.keys().filter(|path| path.starts_with(&phases)).take(20_000) {
-            let Some(parent) = path.parent().filter(|parent| parent.parent().as_ref() == Some(&phases)) else {
-                continue;
-            };
-            let Some((key, _)) = names::leading(parent.name()) else { continue };
-            let folder = self.folders.entry((key, parent.name().to_owned())).or_default();
-            if let Some(id) = names::id_in(parent.name(), path.name(), names::PLAN) {
-                if folder.plans.len() < PLANS {
-                    let documents = folder.plans.entry((names::number_of(id), id.to_owned())).or_default();
-                    documents.plan = Some(path.clone());
-                    documents.front = self.files.bytes(path).and_then(plan_file::front_matter);
-                }
-            } else if let Some(id) = names::id_in(parent.name(), path.name(), names::SUMMARY) {
-                folder.plans.entry((names::number_of(id), id.to_owned())).or_default().summary = Some(path.clone());
-            } else {
-                folder.verification.read(path, self.files.bytes(path));
-            }
-        }
-        // Other documents of a phase have such names too: without its plan, a summary without a number is one of them.
-        for folder in self.folders.values_mut().filter(|folder| folder.plans.len() > 1) {
-            folder.plans.retain(|(number, _), documents| *number != u64::MAX || documents.plan.is_some());
-        }
-    }
-
     fn check_conflict(&mut self, path: &RelPath, bytes: &[u8], step: Option<&StepId>) {
         if let Some((line, message)) = salvage::conflict(bytes) {
             let finding = Finding::new(FindingCode::PartUnreadable, message).at(path).line(line, None);
@@ -217,6 +163,16 @@ impl PlanReader<'_> {
                 Some(step) => finding.on(step),
                 None => finding,
             });
+        }
+    }
+
+    /// Reads the roadmaps of earlier milestones: their phases are history.
+    fn read_archives(&mut self) {
+        let Ok(folder) = self.files.state.join("milestones") else { return };
+        for (path, _) in self.files.in_dir(&folder).filter(|(path, _)| path.name().ends_with(ARCHIVE)) {
+            if let Some(bytes) = self.files.bytes(path) {
+                self.roadmap.add_archive(bytes);
+            }
         }
     }
 
@@ -309,25 +265,22 @@ impl PlanReader<'_> {
     fn steps(&mut self) -> Vec<Step> {
         self.drop_orphans();
         let keys = self.current_phases();
-        let mut steps: Vec<Step> = Vec::new();
-        let mut by_phase: BTreeMap<PhaseKey, Vec<StepId>> = BTreeMap::new();
-        for (at, key) in keys.iter().enumerate() {
-            let named = self.roadmap.phases.get(key).and_then(|phase| phase.depends_on.clone());
-            let before = || at.checked_sub(1).map(|before| vec![keys[before].clone()]).unwrap_or_default();
-            let on = named.unwrap_or_else(before);
-            let waits: Vec<StepId> =
-                on.iter().filter(|on| *on != key).filter_map(|on| by_phase.get(on)).flatten().cloned().collect();
-            let mut own = self.phase(key, &waits);
+        let mut phases: Vec<Vec<Step>> = Vec::new();
+        for key in &keys {
+            let mut own = self.phase(key);
             let rivals = self.rivals.get(key).into_iter().flatten();
-            own.extend(rivals.map(|name| doubtful::rival(name, key, &waits)));
-            by_phase.insert(key.clone(), own.iter().map(|step| step.id.clone()).collect());
-            steps.extend(own);
+            own.extend(rivals.map(|name| doubtful::rival(name, key)));
+            phases.push(own);
         }
+        let before = order::phases_before(&self.roadmap, &keys);
+        let last = (0..keys.len()).rev().find(|at| phases[*at].iter().any(order::is_carried_out));
+        let verification = last.and_then(|last| self.verification(&keys[last], &phases[last]));
+        if let Some((last, verification)) = last.zip(verification) {
+            phases[last].push(verification);
+        }
+        let mut steps = order::in_order(phases, &before);
+        self.findings.extend(order::contradictions(&steps));
         steps.extend(self.strays.iter().map(|(name, open)| doubtful::stray(name, *open)));
-        if let Some(last) = keys.iter().rev().find(|key| self.folders.keys().any(|(own, _)| own == *key)) {
-            let verification = self.verification(last, &steps, &by_phase);
-            steps.extend(verification);
-        }
         for (place, step) in steps.iter_mut().enumerate() {
             step.plan_order = Some(place);
             step.recorded = false;
@@ -336,12 +289,13 @@ impl PlanReader<'_> {
     }
 
     /// Returns the steps of a phase; one to plan it if it has no plans.
-    fn phase(&mut self, key: &PhaseKey, waits: &[StepId]) -> Vec<Step> {
+    fn phase(&mut self, key: &PhaseKey) -> Vec<Step> {
         let found = self.folders.iter().find(|((own, _), folder)| own == key && !folder.plans.is_empty());
-        let Some((_, folder)) = found else { return vec![self.unplanned(key, waits)] };
+        let Some((_, folder)) = found else { return vec![self.unplanned(key)] };
         let (documents, passed) = (folder.plans.clone(), folder.verification.is_passed());
         let plans: Vec<(u64, String)> = documents.keys().cloned().collect();
         let shown = names::shown(key);
+        let is_dropped = self.roadmap.phases.get(key).is_some_and(|phase| phase.is_dropped);
         let mut steps = Vec::new();
         let mut waves: Vec<(u64, StepId)> = Vec::new();
         for ((_, id), documents) in &documents {
@@ -350,9 +304,8 @@ impl PlanReader<'_> {
             let wave = front.and_then(|front| front.get("wave")).and_then(Node::as_u64);
             step.depends_on = self.depends_on(front, id, &plans, wave, &waves);
             self.name_dangling(front, key, &step);
-            step.depends_on.extend(waits.iter().cloned());
-            let is_named = self.roadmap.plans.get(id).copied();
-            let lists_phase = plans.iter().any(|(_, other)| self.roadmap.plans.contains_key(other));
+            let is_named = self.roadmap.plan_box(id);
+            let lists_phase = plans.iter().any(|(_, other)| self.roadmap.plan_box(other).is_some());
             let is_over = self.roadmap.is_over(key) || self.roadmap.is_history(key);
             if plan_file::is_gap_plan(front) {
                 // The verification comes after all other plans of the phase.
@@ -386,7 +339,18 @@ impl PlanReader<'_> {
                     ));
                 }
             }
+            if is_dropped && step.status == Status::Pending {
+                step.status = Status::Skipped;
+            }
             steps.push(step);
+        }
+        // A plan without a number may be any of them.
+        let are_numbered = plans.iter().all(|(number, _)| *number != u64::MAX);
+        for named in self.roadmap.open_plans(key).filter(|_| are_numbered && !is_dropped) {
+            if !plans.iter().any(|(_, id)| names::is_same_plan(id, named)) {
+                let before = steps.last().map(|step: &Step| step.id.clone());
+                steps.push(doubtful::named_only(named, key, before, self.commands.get("plan-phase")));
+            }
         }
         self.compare_phase(key, &steps);
         steps
@@ -404,13 +368,16 @@ impl PlanReader<'_> {
         }
     }
 
-    fn unplanned(&self, key: &PhaseKey, waits: &[StepId]) -> Step {
-        let name = self.roadmap.phases.get(key).map_or("", |phase| phase.name.as_str());
+    fn unplanned(&self, key: &PhaseKey) -> Step {
+        let phase = self.roadmap.phases.get(key);
+        let name = phase.map_or("", |phase| phase.name.as_str());
         let shown = names::shown(key);
         let mut step =
             Step::new(StepId::new(names::padded(key)), clean_line(&format!("plan phase {shown}: {name}"), TITLE));
-        step.depends_on = waits.to_vec();
         step.group = Some(format!("phase {shown}"));
+        if phase.is_some_and(|phase| phase.is_dropped) {
+            step.status = Status::Skipped;
+        }
         let mut proof = GuestProof::default();
         if self.roadmap.is_over(key) {
             proof.words.push(GuestWord { source: "ROADMAP".to_owned(), done: true, weight: Weight::Hint });
@@ -433,11 +400,9 @@ impl PlanReader<'_> {
         step.group = Some(format!("phase {phase}"));
         let tasks = plan_file::tasks(bytes);
         let verify = self.commands.get("verify-work");
-        // A bare number names anything.
-        let word = |id: String| id.contains('-').then_some(CommitName::Word(id));
         let mut proof = GuestProof {
             document: plan.cloned(),
-            names: [Some(id.to_owned()), names::without_words(id)].into_iter().flatten().filter_map(word).collect(),
+            names: names::commit_names(id),
             results: plan_file::results(front),
             followers: Followers::Support,
             record: match summary {
@@ -452,6 +417,9 @@ impl PlanReader<'_> {
         };
         if proof.results.is_empty() {
             proof.results = plan_file::created(said_front.as_ref());
+        }
+        if summary.is_none() && plan_file::claims_done(front) {
+            proof.words.push(GuestWord { source: "its plan".to_owned(), done: true, weight: Weight::Hint });
         }
         let word = |front: Option<&Node>| plan_file::text_of(front, "status").unwrap_or_default().to_lowercase();
         let said_word = word(said_front.as_ref());
@@ -551,21 +519,14 @@ impl PlanReader<'_> {
     }
 
     /// Returns the verification of the phase that was finished last, where the system asks for one.
-    fn verification(
-        &mut self,
-        key: &PhaseKey,
-        steps: &[Step],
-        by_phase: &BTreeMap<PhaseKey, Vec<StepId>>,
-    ) -> Option<Step> {
+    fn verification(&mut self, key: &PhaseKey, own: &[Step]) -> Option<Step> {
         let (verifier, finding) = verification::verifier(self.files);
         let folder = self.folders.iter().find(|((own, _), _)| own == key).map(|(_, folder)| folder)?;
-        let own = by_phase.get(key)?;
-        let mut plans = steps.iter().filter(|step| own.contains(&step.id));
-        let is_over = plans.all(|step| step.status.satisfies());
         self.findings.extend(finding);
-        if folder.plans.is_empty() || !is_over {
+        if folder.plans.is_empty() || !own.iter().all(|step| step.status.satisfies()) {
             return None;
         }
-        folder.verification.step(key, own, verifier, self.commands.get("verify-work"))
+        let own: Vec<StepId> = own.iter().map(|step| step.id.clone()).collect();
+        folder.verification.step(key, &own, verifier, self.commands.get("verify-work"))
     }
 }

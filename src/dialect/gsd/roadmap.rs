@@ -1,18 +1,21 @@
 //! `ROADMAP.md`: which phases there are, and what it says about them and their plans (docs/formats/gsd.md#roadmap).
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::milestones::is_open_milestone;
+use super::milestones::is_shipped_milestone;
+use super::milestones::is_within;
+use super::milestones::milestone;
+use super::milestones::names_milestone;
 use super::names;
 use super::names::PhaseKey;
+use super::plan_file;
 use crate::dialect::markdown::LineContext;
 use crate::dialect::markdown::Lines;
 use crate::dialect::markdown::checkbox;
 use crate::dialect::markdown::heading;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
 use crate::model::clean_line;
 
 /// A parsed roadmap.
@@ -21,8 +24,14 @@ pub(super) struct Roadmap {
     pub(super) phases: BTreeMap<PhaseKey, Phase>,
     /// The box of each plan that has one.
     pub(super) plans: BTreeMap<String, bool>,
+    /// Plans of which a box says that they are still to be written: `03-01: TBD`.
+    unwritten: BTreeSet<String>,
     /// Ranges of phases that a line calls shipped, such as `✅ v1.0 (Phases 1-4)`.
     shipped: Vec<(u64, u64)>,
+    /// Ranges of phases of a milestone that is open, such as `🚧 v1.1 (Phases 5-6)`.
+    open: Vec<(u64, u64)>,
+    /// Phases of the roadmaps of earlier milestones.
+    archived: BTreeSet<PhaseKey>,
 }
 
 /// What a roadmap says about a phase.
@@ -31,6 +40,10 @@ pub(super) struct Phase {
     pub(super) name: String,
     /// It belongs to a milestone that is over.
     pub(super) is_history: bool,
+    /// It stands below the heading of a milestone that is open.
+    is_current: bool,
+    /// It is struck through, or its row says that it will not be built.
+    pub(super) is_dropped: bool,
     /// A heading or a box names it; otherwise only a row of the table does.
     pub(super) is_listed: bool,
     /// Its box; `None` if it has none.
@@ -46,7 +59,7 @@ impl Roadmap {
         let text = String::from_utf8_lossy(bytes);
         let mut roadmap = Self::default();
         let mut is_folded = false;
-        let mut is_shipped = false;
+        let (mut is_shipped, mut is_open) = (false, false);
         let mut current: Option<PhaseKey> = None;
         for line in Lines::of(&text).filter(|line| line.context == LineContext::Text) {
             let trimmed = line.text.trim();
@@ -56,25 +69,28 @@ impl Roadmap {
             if trimmed.contains("</details>") {
                 is_folded = false;
             }
-            roadmap.shipped.extend(shipped_range(trimmed));
+            match milestone(trimmed) {
+                Some((true, range)) => roadmap.shipped.push(range),
+                Some((false, range)) => roadmap.open.push(range),
+                None => {}
+            }
+            let is_history = is_folded || is_shipped;
             if let Some(found) = heading(line.text) {
-                current = phase_in(found.text).map(|(key, name)| {
-                    roadmap.phase(&key, name, is_folded || is_shipped).is_listed = true;
-                    key
+                current = phase_in(found.text).and_then(|(key, name)| {
+                    let phase = roadmap.listed(&key, name, is_history)?;
+                    phase.is_current |= is_open && !is_history;
+                    phase.is_dropped |= is_struck(found.text);
+                    Some(key)
                 });
-                if current.is_none() && found.depth <= 3 {
-                    is_shipped = is_shipped_milestone(&found.text.to_lowercase());
+                if phase_in(found.text).is_none() && found.depth <= 3 {
+                    let lower = found.text.to_lowercase();
+                    is_shipped = is_shipped_milestone(&lower);
+                    is_open = is_open_milestone(&lower) && names_milestone(&lower);
                 }
             } else if let Some(found) = checkbox(line.text) {
-                if let Some(id) = plan_in(found.text) {
-                    roadmap.plans.insert(id.to_owned(), found.mark.is_ticked());
-                } else if let Some((key, name)) = phase_in(found.text) {
-                    let phase = roadmap.phase(&key, name, is_folded || is_shipped);
-                    phase.is_listed = true;
-                    phase.is_ticked = Some(found.mark.is_ticked());
-                }
+                roadmap.checkbox(found.text, found.mark.is_ticked(), is_history, is_open);
             } else if trimmed.starts_with('|') {
-                roadmap.row(trimmed, is_folded || is_shipped);
+                roadmap.row(trimmed, is_history);
             } else if let Some(key) = &current
                 && let Some(on) = depends_on(trimmed)
             {
@@ -84,11 +100,64 @@ impl Roadmap {
         roadmap
     }
 
-    /// Tells whether a phase belongs to a milestone that is over.
+    /// Adds the box of a plan or a phase.
+    fn checkbox(&mut self, text: &str, is_ticked: bool, is_history: bool, is_open: bool) {
+        if let Some(id) = plan_in(text) {
+            if is_history {
+                self.plans.entry(id.to_owned()).or_insert(is_ticked);
+            } else {
+                self.plans.insert(id.to_owned(), is_ticked);
+            }
+            if is_unwritten(text, id) {
+                self.unwritten.insert(id.to_owned());
+            }
+        } else if let Some((key, name)) = phase_in(text)
+            && let Some(phase) = self.listed(&key, name, is_history)
+        {
+            phase.is_ticked = Some(is_ticked);
+            phase.is_current |= is_open && !is_history;
+            phase.is_dropped |= is_struck(text);
+        }
+    }
+
+    /// Adds the phases of the roadmap of an earlier milestone.
+    pub(super) fn add_archive(&mut self, bytes: &[u8]) {
+        self.archived.extend(Self::parse(bytes).phases.into_keys());
+    }
+
+    /// Returns the plans of a phase that a box names as open and as written.
+    pub(super) fn open_plans<'a>(&'a self, key: &'a PhaseKey) -> impl Iterator<Item = &'a str> {
+        let is_its = move |id: &str| names::leading(id).is_some_and(|(own, _)| own == *key);
+        let open = self.plans.iter().filter(|(id, is_ticked)| !**is_ticked && !self.unwritten.contains(*id));
+        open.map(|(id, _)| id.as_str()).filter(move |id| is_its(id))
+    }
+
+    /// Returns the box of a plan: of its id, else of the only one with its number.
+    pub(super) fn plan_box(&self, id: &str) -> Option<bool> {
+        self.plans.get(id).copied().or_else(|| {
+            let mut same = self.plans.iter().filter(|(own, _)| names::is_same_plan(own, id));
+            let first = same.next().map(|(_, is_ticked)| *is_ticked);
+            first.filter(|_| same.next().is_none())
+        })
+    }
+
+    /// Tells whether a phase belongs to the milestone that is open.
+    fn is_current(&self, key: &PhaseKey) -> bool {
+        is_within(&self.open, key) || self.phases.get(key).is_some_and(|phase| phase.is_current)
+    }
+
+    /// Tells whether a line calls a phase shipped, and none lists it as current.
+    fn is_shipped(&self, key: &PhaseKey) -> bool {
+        !self.is_current(key) && is_within(&self.shipped, key)
+    }
+
+    /// Tells whether a phase belongs to a milestone that is over. One that is listed as current, or with an open box, does not.
     pub(super) fn is_history(&self, key: &PhaseKey) -> bool {
-        let number = key.0.first().copied().unwrap_or_default();
-        self.phases.get(key).is_some_and(|phase| phase.is_history)
-            || self.shipped.iter().any(|(from, to)| (*from..=*to).contains(&number))
+        let Some(phase) = self.phases.get(key) else { return self.is_shipped(key) || self.archived.contains(key) };
+        if phase.is_history {
+            return !self.is_current(key);
+        }
+        self.is_shipped(key) && phase.is_ticked != Some(false)
     }
 
     /// Tells whether the roadmap has a phase, in its current part or in its history.
@@ -96,10 +165,10 @@ impl Roadmap {
         self.phases.contains_key(key) || self.is_history(key)
     }
 
-    /// Tells whether the box or the row of a phase says that it is finished.
+    /// Tells whether the box or the row of a phase says that it is finished, or a line that it is shipped.
     pub(super) fn is_over(&self, key: &PhaseKey) -> bool {
         let Some(phase) = self.phases.get(key) else { return false };
-        phase.is_ticked == Some(true) || phase.row.as_deref().is_some_and(is_finished)
+        phase.is_ticked == Some(true) || phase.row.as_deref().is_some_and(is_finished) || self.is_shipped(key)
     }
 
     fn phase(&mut self, key: &PhaseKey, name: &str, is_history: bool) -> &mut Phase {
@@ -116,30 +185,48 @@ impl Roadmap {
         phase
     }
 
+    /// Returns a phase that a heading or a box names. The number of an earlier phase may begin again: what is said about that one says
+    /// nothing about the current one. `None` if it is the earlier one.
+    fn listed(&mut self, key: &PhaseKey, name: &str, is_history: bool) -> Option<&mut Phase> {
+        let known = self.phases.get(key).filter(|phase| phase.is_listed);
+        match known.map(|phase| phase.is_history) {
+            Some(true) if !is_history => {
+                self.phases.remove(key);
+            }
+            Some(false) if is_history => return None,
+            Some(_) | None => {}
+        }
+        let phase = self.phase(key, name, is_history);
+        phase.is_listed = true;
+        Some(phase)
+    }
+
     fn row(&mut self, line: &str, is_history: bool) {
         let Some(row) = Row::of(line) else { return };
         if row.name.is_empty() && !self.phases.contains_key(&row.phase) {
             return;
         }
         let status = row.status.map(|span| clean_line(&line[span], 40));
-        self.phase(&row.phase, row.name, is_history).row = status;
+        let phase = self.phase(&row.phase, row.name, is_history);
+        phase.is_dropped |= status.as_deref().is_some_and(is_dropped) || is_struck(row.name);
+        phase.row = status;
     }
 }
 
 /// A row of the table of progress: `| 1. Name | 2/2 | Complete | date |`, with a column for the milestone in some projects. Places are bytes of
 /// the line.
-struct Row<'a> {
-    phase: PhaseKey,
+pub(super) struct Row<'a> {
+    pub(super) phase: PhaseKey,
     name: &'a str,
     /// The cell of the first known word, else of the first word that is no version of a milestone.
-    status: Option<Range<usize>>,
+    pub(super) status: Option<Range<usize>>,
     /// The cell that counts finished plans: `1/3`.
-    count: Option<Range<usize>>,
+    pub(super) count: Option<Range<usize>>,
 }
 
 impl<'a> Row<'a> {
     /// Parses a row of at least three cells.
-    fn of(line: &'a str) -> Option<Self> {
+    pub(super) fn of(line: &'a str) -> Option<Self> {
         let body = line.trim().trim_matches('|');
         let mut at = line.len() - line.trim_start().trim_start_matches('|').len();
         let mut cells = Vec::new();
@@ -186,42 +273,32 @@ pub(super) fn is_unfinished(status: &str) -> bool {
     ["progress", "not started", "planned"].iter().any(|word| status.contains(word))
 }
 
-/// Tells whether a line in lower case says that a milestone is open, or one of several.
-fn is_open_milestone(lower: &str) -> bool {
-    ["🚧", "📋", "in progress", "planned", "not shipped"].iter().any(|word| lower.contains(word))
+/// Tells whether the status in a row says that its phase will not be built.
+fn is_dropped(status: &str) -> bool {
+    let status = status.trim_start_matches(|c: char| !c.is_alphabetic());
+    plan_file::is_dropping(status)
 }
 
-/// Tells whether a heading in lower case is that of a milestone that is over.
-fn is_shipped_milestone(lower: &str) -> bool {
-    let is_over = lower.contains("shipped") || lower.starts_with('✅') || lower.contains("milestone archive");
-    is_over && !is_open_milestone(lower)
+/// Tells whether the text of a heading or a box is struck through.
+fn is_struck(text: &str) -> bool {
+    text.trim_start_matches(['*', '_', ' ']).starts_with("~~")
 }
 
-/// Returns the phases that a line calls shipped: `✅ v1.0 (Phases 1-4)`.
-fn shipped_range(line: &str) -> Option<(u64, u64)> {
-    let lower = line.to_lowercase();
-    if is_open_milestone(&lower) || !(lower.contains('✅') || lower.contains("shipped")) {
-        return None;
-    }
-    let rest = lower.split_once("phases ")?.1;
-    let number = |text: &str| {
-        let text = text.trim_start();
-        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-        Some((text[..end].parse::<u64>().ok()?, end))
-    };
-    let (from, end) = number(rest)?;
-    let behind = rest.trim_start()[end..].trim_start();
-    let to = behind.strip_prefix(['-', '–']).and_then(|behind| Some(number(behind)?.0)).unwrap_or(from);
-    (from <= to).then_some((from, to))
+/// Tells whether the text of a box says of a plan only that it is still to be written.
+fn is_unwritten(text: &str, id: &str) -> bool {
+    let behind = text.split_once(id).map_or("", |(_, behind)| behind.strip_prefix("-PLAN").unwrap_or(behind));
+    let behind = behind.strip_prefix(".md").unwrap_or(behind);
+    let behind = behind.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    ["tbd", "todo", "to be ", "brief description"].iter().any(|start| behind.starts_with(start))
 }
 
 /// Returns the phase that a heading or the text of a box names.
-fn phase_in(text: &str) -> Option<(PhaseKey, &str)> {
+pub(super) fn phase_in(text: &str) -> Option<(PhaseKey, &str)> {
     let text = text.trim_start_matches(['*', '~', '✅', '🚧', '📋', ' ']);
     let (key, rest) = names::leading(strip_noun(text)?)?;
     let name = rest.trim_start_matches([':', '.', ' ', '-', '–', '—', '*']);
     let name = name.split_once("**").map_or(name, |(name, _)| name);
-    Some((key, name.trim_end_matches(['*', ' '])))
+    Some((key, name.trim_end_matches(['*', '~', ' '])))
 }
 
 pub(super) fn strip_noun(text: &str) -> Option<&str> {
@@ -243,7 +320,16 @@ pub(super) fn plan_in(text: &str) -> Option<&str> {
 fn depends_on(line: &str) -> Option<Vec<PhaseKey>> {
     let plain = line.replace('*', "");
     let rest = plain.trim_start().get(..10).filter(|start| start.eq_ignore_ascii_case("depends on"))?;
-    Some(phase_keys(plain.trim_start()[rest.len()..].trim_start_matches([':', ' '])))
+    let text = plain.trim_start()[rest.len()..].trim_start_matches([':', ' ']);
+    // `Phase 1 (independent of Phase 2)` does not wait for phase 2.
+    let clause = |text: &str| {
+        let ends = ["independent", "parallel", "not on ", "not phase", "without "];
+        let lower = text.to_ascii_lowercase();
+        let end = ends.iter().filter_map(|end| lower.find(end)).min().unwrap_or(text.len());
+        text[..end].to_owned()
+    };
+    let clauses: Vec<String> = text.split(['(', ')', ';']).map(clause).collect();
+    Some(phase_keys(&clauses.join(" ")))
 }
 
 /// Returns the phases of a list: `1, 2`, `1-3`, `Phase 2 to Phase 4`.
@@ -273,90 +359,6 @@ fn phase_keys(rest: &str) -> Vec<PhaseKey> {
     keys.sort();
     keys.dedup();
     keys
-}
-
-/// Returns the roadmap with the boxes ticked of plans that are done and of phases whose plans are all done, with the rows of such phases, and
-/// why.
-pub(super) fn ticked(bytes: &[u8], run: &Run, done: &[StepId]) -> (Vec<u8>, Vec<String>) {
-    let mut reasons = Vec::new();
-    let Ok(text) = std::str::from_utf8(bytes) else { return (bytes.to_vec(), reasons) };
-    let is_done = |id: &str| done.iter().any(|step| step.as_str() == id);
-    let plans_of = |key: &PhaseKey| run.steps.iter().filter(|step| is_of(step, key)).count();
-    let phase_done = |key: &PhaseKey| format!("all plans of phase {} are done", names::shown(key));
-    let phase_is_done = |key: &PhaseKey| {
-        let is_over = |step: &Step| step.status == Status::Skipped || is_done(step.id.as_str());
-        plans_of(key) > 0 && run.steps.iter().filter(|step| is_of(step, key)).all(is_over)
-    };
-    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-    for line in Lines::of(text).filter(|line| line.context == LineContext::Text) {
-        let place = |span: Range<usize>| line.start + span.start..line.start + span.end;
-        if line.text.trim_start().starts_with('|') {
-            let Some(row) = Row::of(line.text).filter(|row| phase_is_done(&row.phase)) else { continue };
-            let Some(status) = row.status.filter(|span| is_unfinished(&line.text[span.clone()])) else { continue };
-            let plans = plans_of(&row.phase);
-            edits.extend(row.count.map(|span| (place(span), format!("{plans}/{plans}"))));
-            edits.push((place(status), "Complete".to_owned()));
-            reasons.push(phase_done(&row.phase));
-            continue;
-        }
-        let Some(found) = checkbox(line.text).filter(|found| found.mark.text.is_empty()) else { continue };
-        let why = if let Some(id) = plan_in(found.text) {
-            is_done(id).then(|| format!("{id} has its summary"))
-        } else {
-            let phase = phase_in(found.text).filter(|(key, _)| phase_is_done(key));
-            phase.map(|(key, _)| phase_done(&key))
-        };
-        // Only a box of one blank keeps the length of the line.
-        if let Some(why) = why.filter(|_| found.mark.span.len() == 1) {
-            edits.push((place(found.mark.span.clone()), "x".to_owned()));
-            reasons.push(why);
-        }
-    }
-    (edited(bytes, edits), reasons)
-}
-
-/// Returns the roadmap without the ticks of a plan and of its phase, with the row of the phase in progress, and the lines that change.
-pub(super) fn cleared(bytes: &[u8], run: &Run, id: &str, phase: &PhaseKey) -> Option<(Vec<u8>, Vec<u32>)> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let plans = || run.steps.iter().filter(|step| is_of(step, phase));
-    let (mut edits, mut lines): (Vec<(Range<usize>, String)>, Vec<u32>) = (Vec::new(), Vec::new());
-    for line in Lines::of(text).filter(|line| line.context == LineContext::Text) {
-        let place = |span: Range<usize>| line.start + span.start..line.start + span.end;
-        if line.text.trim_start().starts_with('|') {
-            let Some(row) = Row::of(line.text).filter(|row| row.phase == *phase) else { continue };
-            let Some(status) = row.status.filter(|span| is_finished(&line.text[span.clone()])) else { continue };
-            let done = plans().filter(|step| step.status == Status::Completed).count();
-            edits.extend(row.count.map(|span| (place(span), format!("{done}/{}", plans().count()))));
-            edits.push((place(status), "In Progress".to_owned()));
-            lines.push(line.number);
-            continue;
-        }
-        let Some(found) = checkbox(line.text).filter(|found| found.mark.is_ticked()) else { continue };
-        let is_its = match plan_in(found.text) {
-            Some(plan) => plan == id,
-            None => phase_in(found.text).is_some_and(|(key, _)| key == *phase),
-        };
-        if is_its {
-            edits.push((place(found.mark.span), " ".to_owned()));
-            lines.push(line.number);
-        }
-    }
-    (!lines.is_empty()).then(|| (edited(bytes, edits), lines))
-}
-
-/// Tells whether a step is one of a phase.
-fn is_of(step: &Step, phase: &PhaseKey) -> bool {
-    names::leading(step.id.as_str()).is_some_and(|(own, _)| own == *phase)
-}
-
-/// Returns a text with these places replaced, which do not overlap.
-fn edited(bytes: &[u8], mut edits: Vec<(Range<usize>, String)>) -> Vec<u8> {
-    let mut after = bytes.to_vec();
-    edits.sort_by_key(|(span, _)| span.start);
-    for (span, text) in edits.into_iter().rev() {
-        after.splice(span, text.into_bytes());
-    }
-    after
 }
 
 #[cfg(test)]
@@ -409,6 +411,64 @@ mod tests {
         ] {
             let roadmap = Roadmap::parse(format!("{heading}\n\n### Phase 1: Frame\n").as_bytes());
             assert_eq!(roadmap.is_history(&key("1")), is_over, "{heading}");
+        }
+    }
+
+    #[test]
+    fn a_phase_that_is_listed_as_current_is_not_history() {
+        let shipped = "- ✅ **v1.0** — Phases 1-4 (shipped 2026-10-01)\n";
+        for (text, history) in [
+            (
+                format!("{shipped}- 🚧 **v1.1** — Phases 1-2 (in progress)\n\n### Phase 1: A\n\n### Phase 2: B\n"),
+                vec!["3", "4"],
+            ),
+            (format!("{shipped}\n## 🚧 v1.1\n\n### Phase 1: A\n\n### Phase 2: B\n"), vec!["3", "4"]),
+            (format!("{shipped}\n- [ ] **Phase 1: A**\n- [x] **Phase 2: B**\n"), vec!["2", "3", "4"]),
+            ("### Phase 1: A\n\n✅ All 12 requirements are mapped to phases 1-2\n".to_owned(), vec![]),
+            ("## Milestone v1.1: Shipped-order tracking\n\n### Phase 1: A\n".to_owned(), vec![]),
+        ] {
+            let roadmap = Roadmap::parse(text.as_bytes());
+            let found: Vec<&str> =
+                ["1", "2", "3", "4"].into_iter().filter(|number| roadmap.is_history(&key(number))).collect();
+            assert_eq!(found, history, "{text}");
+        }
+        // What was said about the earlier phase of that number says nothing about the current one.
+        let text = "## v1.0 (shipped)\n\n- [x] **Phase 1: Old**\n\n## 🚧 v1.1\n\n- [ ] **Phase 1: New**\n";
+        let roadmap = Roadmap::parse(text.as_bytes());
+        assert_eq!((roadmap.phases[&key("1")].name.as_str(), roadmap.is_over(&key("1"))), ("New", false));
+    }
+
+    #[test]
+    fn boxes_of_plans_that_are_still_to_be_written_name_no_plan() {
+        let text = "- [ ] 01-01-PLAN.md\n- [ ] 01-02: TBD\n- [ ] 01-03: [Brief description]\n- [x] 01-04-PLAN.md\n- [ ] 01-05: sew\n- [ ] 02-01: cut\n";
+        let roadmap = Roadmap::parse(text.as_bytes());
+        assert_eq!(roadmap.open_plans(&key("1")).collect::<Vec<_>>(), ["01-01", "01-05"]);
+        assert_eq!((roadmap.plan_box("01-04-sew"), roadmap.plan_box("01-06")), (Some(true), None));
+    }
+
+    #[test]
+    fn phases_that_are_struck_through_or_called_so_in_their_row_are_dropped() {
+        let table = "| 3. Line | 0/2 | Cancelled | - |\n| 4. Tail | 0/1 | Not started | - |\n";
+        let text =
+            format!("### ~~Phase 1: A~~\n- [ ] ~~**Phase 2: B**~~\n### Phase 3: Line\n### Phase 4: Tail\n\n{table}");
+        let roadmap = Roadmap::parse(text.as_bytes());
+        let dropped: Vec<String> =
+            roadmap.phases.iter().filter(|(_, phase)| phase.is_dropped).map(|(key, _)| names::shown(key)).collect();
+        assert_eq!(dropped, ["1", "2", "3"]);
+    }
+
+    #[test]
+    fn a_phase_waits_only_for_what_it_depends_on() {
+        for (text, expected) in [
+            ("Phase 1 (independent of Phase 2)", vec!["1"]),
+            ("Phase 1, Phase 3 (Sail)", vec!["1", "3"]),
+            ("Nothing (can run in parallel with Phase 2)", vec![]),
+            ("Phases 1 to 3; not on Phase 5", vec!["1", "2", "3"]),
+            ("Phase 4A", vec!["4A"]),
+        ] {
+            let roadmap = Roadmap::parse(format!("### Phase 9: X\n**Depends on**: {text}\n").as_bytes());
+            let on: Vec<String> = roadmap.phases[&key("9")].depends_on.iter().flatten().map(names::shown).collect();
+            assert_eq!(on, expected, "{text}");
         }
     }
 

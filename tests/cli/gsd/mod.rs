@@ -1,5 +1,7 @@
 //! Plans of GSD: found, planned and listed by their files and commits, and never written.
 
+mod witnesses;
+
 use crate::cli::checklist;
 use crate::cli::damage;
 use crate::support::Sandbox;
@@ -601,6 +603,7 @@ fn the_same_tree_in_another_form_has_the_same_plan() {
     for (name, form, said) in forms {
         let sandbox = kites();
         sandbox.file(".planning/STATE.md", STATE).file(".planning/config.json", CONFIG);
+        sandbox.file(".planning/phases/01-frame/01-VERIFICATION.md", "---\nstatus: passed\n---\n");
         sandbox.file("src/cut.py", "def cut(): pass\n");
         form(&sandbox);
         let output = checklist::plan(&sandbox, "gsd");
@@ -619,6 +622,7 @@ fn plans_with_words_or_without_numbers_are_plans() {
     ] {
         let sandbox = kites();
         let folder = ".planning/phases/02-sail";
+        sandbox.file(".planning/ROADMAP.md", &ROADMAP.replace("- [ ] 02-02-PLAN.md -- sew\n", ""));
         sandbox.remove(folder);
         sandbox.file(&format!("{folder}/{plan_name}"), &plan("src/cut.py", ""));
         sandbox.commit("docs: plan");

@@ -1,0 +1,203 @@
+//! What the files of a plan say against each other, and which of them counts.
+
+use super::SUMMARY;
+use super::plan;
+use crate::cli::checklist;
+use crate::support::Sandbox;
+
+/// A project with this roadmap.
+fn project(roadmap: &str) -> Sandbox {
+    let sandbox = Sandbox::with_git();
+    sandbox.file(".planning/ROADMAP.md", &format!("# Roadmap: Kites\n\n{roadmap}"));
+    sandbox
+}
+
+/// Adds a plan to a phase.
+fn add(sandbox: &Sandbox, folder: &str, id: &str, more: &str) {
+    sandbox.file(&format!(".planning/phases/{folder}/{id}-PLAN.md"), &plan(&format!("src/{id}.py"), more));
+}
+
+/// Adds the result of a plan with its summary.
+fn carry_out(sandbox: &Sandbox, folder: &str, id: &str) {
+    sandbox.file(&format!("src/{id}.py"), "def x(): pass\n");
+    sandbox.file(&format!(".planning/phases/{folder}/{id}-SUMMARY.md"), "# Summary\n\nIt flies.\n");
+    sandbox.commit(&format!("feat({id}): it"));
+}
+
+/// A project whose first phase is done, with its roadmap.
+fn begun(roadmap: &str) -> Sandbox {
+    let sandbox = project(roadmap);
+    add(&sandbox, "01-frame", "01-01", "");
+    sandbox.commit("docs: plan");
+    carry_out(&sandbox, "01-frame", "01-01");
+    sandbox
+}
+
+fn next(sandbox: &Sandbox) -> Vec<String> {
+    checklist::next(&checklist::plan(sandbox, "gsd"))
+}
+
+fn said(sandbox: &Sandbox) -> String {
+    checklist::findings(&checklist::plan(sandbox, "gsd"))
+}
+
+fn patch(sandbox: &Sandbox) -> String {
+    let output = sandbox.piton(["plan", "gsd", "--patch"]).run();
+    output.at("/data/patch/diff").as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn phases_of_the_current_milestone_with_the_numbers_of_an_earlier_one_are_steps() {
+    let phases = "### Phase 1: Frame\n- [x] 01-01-PLAN.md\n\n### Phase 2: Sail\n\n### Phase 3: Line\n";
+    for above in [
+        "- ✅ **v1.0** — Phases 1-4 (shipped 2026-10-01)\n- 🚧 **v1.1** — Phases 1-3 (in progress)\n\n",
+        "✅ All 12 requirements are mapped to phases 1-3\n\n",
+        "## Milestone v1.1: Shipped-order tracking\n\n",
+    ] {
+        let sandbox = begun(&format!("{above}{phases}"));
+        assert_eq!(next(&sandbox), ["run 02"], "{above}");
+        assert_eq!(checklist::steps(&sandbox, "gsd", "completed"), ["01-01"], "{above}");
+    }
+}
+
+#[test]
+fn a_plan_that_only_the_roadmap_names_is_looked_at() {
+    let row = "\n| Phase | Plans | Status | Done |\n|---|---|---|---|\n| 1. Frame | 1/2 | In progress | - |\n";
+    let sandbox = begun(&format!("### Phase 1: Frame\n- [x] 01-01-PLAN.md\n- [ ] 01-02-PLAN.md\n{row}"));
+    let output = checklist::plan(&sandbox, "gsd");
+    assert_eq!(checklist::next(&output), ["verify 01-02"]);
+    assert_eq!(output.at("/data/verdict"), "confirm");
+    assert!(checklist::reason(&output).contains("neither a plan nor a summary"), "{output}");
+    assert_eq!(patch(&sandbox), "");
+    // A line for a plan that is still to be written names none.
+    let sandbox = begun("### Phase 1: Frame\n- [x] 01-01-PLAN.md\n- [ ] 01-02: TBD\n");
+    assert_eq!(checklist::plan(&sandbox, "gsd").at("/data/verdict"), "complete");
+}
+
+#[test]
+fn a_summary_that_says_that_nothing_was_done_is_looked_at() {
+    for text in ["This plan was not executed because a key is missing.", "**Phase:** 1\n**Status:** Not executed"] {
+        let sandbox = begun("### Phase 1: Frame\n- [x] 01-01-PLAN.md\n");
+        sandbox.file(".planning/phases/01-frame/01-01-SUMMARY.md", &format!("# Summary\n\n{text}\n"));
+        assert_eq!(next(&sandbox), ["verify 01-01"], "{text}");
+    }
+}
+
+#[test]
+fn the_verification_of_the_phase_that_was_finished_last_comes_before_what_is_not_begun() {
+    let roadmap = "### Phase 1: Frame\n- [x] 01-01-PLAN.md\n\n### Phase 2: Sail\n- [ ] 02-01-PLAN.md\n";
+    for (file, text) in
+        [("02-01-PLAN.md", plan("src/cut.py", "")), ("02-CONTEXT.md", "notes\n".to_owned()), ("", String::new())]
+    {
+        let sandbox = begun(roadmap);
+        if !file.is_empty() {
+            sandbox.file(&format!(".planning/phases/02-sail/{file}"), &text);
+        }
+        let verification = ".planning/phases/01-frame/01-VERIFICATION.md";
+        sandbox.file(verification, "---\nstatus: human_needed\n---\n");
+        assert_eq!(next(&sandbox), ["approve 01-verification"], "{file}");
+        assert!(!said(&sandbox).contains("later phases were built on it"), "{file}");
+        sandbox.remove(verification);
+        sandbox.file(".planning/config.json", super::CONFIG);
+        assert_eq!(next(&sandbox), ["verify 01-verification"], "{file}");
+        sandbox.file(verification, "---\nstatus: passed\n---\n");
+        assert!(next(&sandbox)[0].starts_with("run 02"), "{file}");
+    }
+}
+
+#[test]
+fn only_a_plan_with_a_summary_is_ticked_unasked() {
+    let sandbox = begun("### Phase 1: Frame\n- [ ] 01-01-PLAN.md\n- [ ] 01-02-PLAN.md\n");
+    add(&sandbox, "01-frame", "01-02", "");
+    sandbox.commit("docs: plan");
+    sandbox.file("src/01-02.py", "def x(): pass\n").commit("feat(01-02): it");
+    assert_eq!(next(&sandbox), ["verify 01-02"]);
+    let diff = patch(&sandbox);
+    assert!(diff.contains("+- [x] 01-01-PLAN.md") && !diff.contains("[x] 01-02"), "{diff}");
+}
+
+#[test]
+fn a_phase_may_wait_for_a_later_one() {
+    let phases = |one: &str| {
+        format!("### Phase 1: Frame\n**Depends on**: {one}\n\n### Phase 2: Sail\n**Depends on**: Nothing\n")
+    };
+    for (on, expected) in [("Phase 2", vec!["run 02"]), ("Nothing (independent of Phase 2)", vec!["run 01", "run 02"])]
+    {
+        let sandbox = project(&phases(on));
+        assert_eq!(next(&sandbox), expected, "{on}");
+    }
+}
+
+#[test]
+fn words_of_a_plan_or_the_roadmap_leave_it_out_or_have_it_looked_at() {
+    for (status, expected) in [
+        ("skipped", vec!["run 01-02"]),
+        ("obsolete", vec!["run 01-02"]),
+        ("superseded by 01-02", vec!["run 01-02"]),
+        ("complete", vec!["verify 01-01"]),
+    ] {
+        let sandbox = project("### Phase 1: Frame\n- [ ] 01-01-PLAN.md\n- [ ] 01-02-PLAN.md\n");
+        add(&sandbox, "01-frame", "01-01", &format!("status: {status}\n"));
+        add(&sandbox, "01-frame", "01-02", "depends_on: [01-01]\n");
+        sandbox.commit("docs: plans");
+        assert_eq!(next(&sandbox), expected, "{status}");
+    }
+    let sandbox = begun("### Phase 1: Frame\n- [x] 01-01-PLAN.md\n\n### ~~Phase 2: Sail~~\n\n### Phase 3: Line\n");
+    assert_eq!(next(&sandbox), ["run 03"]);
+    let table = "| Phase | Plans | Status | Done |\n|---|---|---|---|\n| 2. Sail | 0/1 | Cancelled | - |\n";
+    let sandbox = begun(&format!("### Phase 1: Frame\n- [x] 01-01-PLAN.md\n\n### Phase 2: Sail\n\n{table}"));
+    assert_eq!(checklist::plan(&sandbox, "gsd").at("/data/verdict"), "complete");
+}
+
+#[test]
+fn finished_and_halted_plans_that_others_contradict_are_named() {
+    let sandbox = project(
+        "### Phase 1: Frame\n- [x] 01-01-PLAN.md\n- [ ] 01-02-PLAN.md\n\n### Phase 2: Sail\n- [x] 02-01-PLAN.md\n",
+    );
+    add(&sandbox, "01-frame", "01-01", "");
+    add(&sandbox, "01-frame", "01-02", "depends_on: [01-01]\n");
+    add(&sandbox, "02-sail", "02-01", "");
+    sandbox.commit("docs: plans");
+    carry_out(&sandbox, "01-frame", "01-02");
+    carry_out(&sandbox, "02-sail", "02-01");
+    let found = said(&sandbox);
+    assert!(found.contains("done before what they depend on: 01-02 before 01-01, 02-01 before 01-01"), "{found}");
+    sandbox.file(".planning/phases/01-frame/01-01-SUMMARY.md", "---\nstatus: halted\n---\n\nNo wood.\n");
+    let found = said(&sandbox);
+    assert!(found.contains("halted by their summary, but done by ROADMAP: 01-01"), "{found}");
+}
+
+#[test]
+fn documents_with_and_without_words_are_of_one_plan() {
+    let sandbox = project("### Phase 1: Frame\n- [ ] 01-01-PLAN.md\n- [x] 01-02-PLAN.md\n");
+    add(&sandbox, "01-frame", "01-01-sew", "");
+    add(&sandbox, "01-frame", "01-02-cut", "depends_on: [01-01]\n");
+    sandbox.commit("docs: plans");
+    sandbox.file("src/01-01-sew.py", "def x(): pass\n");
+    sandbox.file(".planning/phases/01-frame/01-01-SUMMARY.md", SUMMARY).file("src/spar.py", "x\n");
+    sandbox.commit("feat(01-01): sew");
+    // The roadmap ticks the second one, which has no summary.
+    assert_eq!(next(&sandbox), ["verify 01-02-cut"]);
+    assert_eq!(checklist::steps(&sandbox, "gsd", "completed"), ["01-01-sew"]);
+    assert!(!said(&sandbox).contains("has a summary and no plan"));
+    assert!(patch(&sandbox).contains("+- [x] 01-01-PLAN.md"));
+}
+
+#[test]
+fn commits_name_a_plan_without_the_code_of_the_project() {
+    let sandbox = project("### Phase 1: Frame\n");
+    add(&sandbox, "CK-01-frame", "CK-01-01", "");
+    sandbox.commit("docs: plan");
+    sandbox.file("src/other.py", "x = 1\n").commit("feat(01-01): it");
+    assert_eq!(next(&sandbox), ["retry CK-01-01"]);
+}
+
+#[test]
+fn phases_of_archived_milestones_are_history() {
+    let sandbox = begun("### Phase 2: Sail\n");
+    let orphan = "phases/01-frame is left out";
+    assert!(said(&sandbox).contains(orphan));
+    sandbox.file(".planning/milestones/v1.0-ROADMAP.md", "# v1.0\n\n### Phase 1: Frame\n");
+    assert!(!said(&sandbox).contains(orphan), "{}", said(&sandbox));
+    assert_eq!(next(&sandbox), ["run 02"]);
+}
