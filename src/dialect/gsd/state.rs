@@ -31,6 +31,8 @@ pub(super) struct StateWords {
     pub(super) front: Option<Node>,
     /// `Phase: 2 of 5`.
     phase: Option<PhaseKey>,
+    /// Whether that line calls the phase finished: `Phase: 1 of 1 — COMPLETE`.
+    is_phase_over: bool,
     /// `Plan: 1 of 3`; 0 for "Not started".
     plan: Option<u64>,
     status: String,
@@ -53,7 +55,9 @@ impl StateWords {
         for line in Lines::of(&text).filter(|line| line.context == LineContext::Text) {
             let plain = line.text.trim_start_matches(['-', '*', ' ']).replace('*', "");
             let Some((key, value)) = plain.split_once(':') else { continue };
-            let known = found.iter_mut().find(|(name, _)| key.trim().eq_ignore_ascii_case(name));
+            let key = key.trim();
+            let key = key.get(..8).filter(|start| start.eq_ignore_ascii_case("current ")).map_or(key, |_| &key[8..]);
+            let known = found.iter_mut().find(|(name, _)| key.eq_ignore_ascii_case(name));
             if let Some((_, kept)) = known.filter(|(_, kept)| kept.is_empty()) {
                 value.trim().clone_into(kept);
             }
@@ -76,6 +80,7 @@ impl StateWords {
         let [(_, phase), (_, plan), (_, status), (_, stopped_at)] = found;
         Self {
             phase: names::leading(roadmap::strip_noun(&phase).unwrap_or(&phase)).map(|(key, _)| key),
+            is_phase_over: clauses(&phase).iter().any(|clause| is_finished_word(clause)),
             plan: plan_number(&plan),
             status,
             stopped_at,
@@ -109,24 +114,42 @@ impl StateWords {
     /// Tells whether its status calls a phase complete, or all of them. A clause about something else says nothing about the phase:
     /// `Executing Phase 6 -- images complete`.
     fn is_phase_complete(&self, phase: &PhaseKey) -> bool {
-        let status = self.status.to_lowercase().replace("--", ";").replace(" - ", ";");
-        status.split([';', ',', '(', ')', '.', '—', '–']).map(str::trim).any(|clause| {
-            let is_complete =
-                clause.contains("complete") && !clause.contains("incomplete") && !clause.contains("not complete");
-            let of_all =
-                ["milestone", "project", "all phases", "all plans", "roadmap"].iter().any(|word| clause.contains(word));
+        let is_own = self.phase.as_ref() == Some(phase);
+        let of_phase = |clause: &String| {
+            let is_complete = clause.contains("complete") && !is_denied(clause);
             let named = clause.split("phase ").nth(1).and_then(names::leading).map(|(key, _)| key);
-            let of_phase = clause.starts_with("complete") || clause.contains("phase");
-            is_complete && (of_all || (of_phase && named.as_ref().or(self.phase.as_ref()) == Some(phase)))
-        })
+            let is_about = clause.starts_with("complete") || clause.contains("phase") || is_finished_word(clause);
+            let is_complete =
+                is_complete || is_finished_word(clause) || (named.is_some() && is_finished_clause(clause));
+            is_complete && is_about && named.as_ref().or(self.phase.as_ref()) == Some(phase)
+        };
+        let is_of_milestone = names_version(&self.status);
+        (is_own && self.is_phase_over)
+            || (self.calls_all() && !is_of_milestone)
+            || clauses(&self.status).iter().any(of_phase)
+    }
+
+    /// Tells whether its status calls everything done. A milestone with a number may be an earlier one.
+    fn calls_all(&self) -> bool {
+        let of_all = |clause: &String| {
+            let names_all =
+                ["milestone", "project", "all phases", "all plans", "roadmap"].iter().any(|word| clause.contains(word));
+            (names_all && is_finished_clause(clause)) || (self.phase.is_none() && is_finished_word(clause))
+        };
+        clauses(&self.status).iter().any(of_all)
     }
 
     /// Tells whether it counts all plans as complete. A count of fewer plans than there are is of an earlier time.
     fn counts_all(&self, plans: usize) -> bool {
-        let count = |key: &str| self.front.as_ref()?.get("progress")?.get(key)?.as_u64();
+        let progress = self.front.as_ref().and_then(|front| front.get("progress"));
+        let count = |key: &str| progress?.get(key)?.as_u64();
         match (count("completed_plans"), count("total_plans")) {
-            (Some(completed), Some(total)) => total > 0 && completed >= total && total >= plans as u64,
-            (Some(_) | None, _) => false,
+            (_, Some(total)) if total < plans as u64 => false,
+            (Some(completed), Some(total)) => total > 0 && completed >= total,
+            (Some(_) | None, _) => {
+                let percent = plan_file::text_of(progress, "percent").unwrap_or_default();
+                percent.trim().trim_end_matches('%').parse::<u64>().is_ok_and(|percent| percent >= 100)
+            }
         }
     }
 
@@ -172,7 +195,9 @@ impl StateWords {
             is_over && plans.iter().any(|(key, step)| key > phase && is_done(step))
         });
         let unplanned = steps.iter().find(|step| self.calls_unplanned_done(step));
-        if !(by_plan || by_phase || by_stop || by_word || by_age || unplanned.is_some()) {
+        let open_phase = steps.iter().find(|step| names::is_unplanned(step) && is_open(step) && self.calls_all());
+        let by_all = self.calls_all() && (first_open.is_some() || open_phase.is_some());
+        if !(by_plan || by_phase || by_stop || by_word || by_age || by_all || unplanned.is_some()) {
             return None;
         }
         let all = plans.iter().filter(|(_, step)| is_done(step)).count();
@@ -180,7 +205,11 @@ impl StateWords {
         let of_phase = of_phase
             .map_or_else(String::new, |key| format!(", {done} of {} in phase {}", own.len(), names::shown(key)));
         let open = first_open.map_or_else(String::new, |(_, step)| format!("; the first one without is {}", step.id));
-        let unplanned = unplanned.map_or_else(String::new, |step| format!("; phase {} has no plans", step.id));
+        let unplanned = match (unplanned, open_phase) {
+            (Some(step), _) => format!("; phase {} has no plans", step.id),
+            (None, Some(step)) => format!("; phase {} is still to be planned", step.id),
+            (None, None) => String::new(),
+        };
         let message = format!(
             "STATE says \"{}\"; by the files {all} of {} plans have a summary{of_phase}{open}{unplanned}",
             self.quoted.join("; "),
@@ -188,6 +217,34 @@ impl StateWords {
         );
         Some(Finding::new(FindingCode::WitnessBehind, message).at(file))
     }
+}
+
+/// Returns the parts of a status in lower case, without the signs around them. The point of a version is none that ends a part.
+fn clauses(status: &str) -> Vec<String> {
+    let status = status.to_lowercase().replace("--", ";").replace(" - ", ";").replace(". ", ";");
+    let parts = status.split([';', ',', '(', ')', '—', '–']);
+    parts.map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()).collect()
+}
+
+/// Tells whether a part of a status denies what it says.
+fn is_denied(clause: &str) -> bool {
+    ["incomplete", "not ", "unfinished", "to be "].iter().any(|word| clause.contains(word))
+}
+
+/// Tells whether a part of a status only says that something is finished.
+fn is_finished_word(clause: &str) -> bool {
+    matches!(clause, "complete" | "completed" | "done" | "finished" | "shipped")
+}
+
+/// Tells whether a part of a status says that what it names is finished.
+fn is_finished_clause(clause: &str) -> bool {
+    !is_denied(clause) && clause.split(|c: char| !c.is_alphanumeric()).any(is_finished_word)
+}
+
+/// Tells whether a status names a milestone by its number: `Milestone v1.0`.
+fn names_version(status: &str) -> bool {
+    let mut words = status.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| word.strip_prefix(['v', 'V']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())))
 }
 
 /// Returns the decisions about a phase, else the last ones, and the blockers that are not about another phase, as remarks.
@@ -276,6 +333,17 @@ mod tests {
             ("---\nstopped_at: Completed 02-01-PLAN.md\n---\n", "02-01", "02-011"),
             ("---\nprogress:\n  total_plans: 9\n  completed_plans: 9\n---\n", "02-01", ""),
             ("---\nprogress:\n  total_plans: 2\n  completed_plans: 2\n---\n", "", "02-01"),
+            ("---\nprogress: {completed_plans: 2 of 3, percent: 100}\n---\n", "02-01", ""),
+            ("---\nprogress: {completed_plans: 2, total_plans: 3, percent: 60}\n---\n", "", "02-01"),
+            ("---\nstatus: completed\n---\n", "02-01", ""),
+            ("Status: ✅ Done", "02-01", ""),
+            ("Status: Finished", "02-01", ""),
+            ("Status: Not finished", "", "02-01"),
+            ("Status: Completed quick task", "", "02-01"),
+            ("Phase: 1 of 1 — COMPLETE", "01-01", "02-01"),
+            ("Phase: 1 of 1 (Complete set)", "", "01-01"),
+            ("**Current Phase:** 1\n**Status:** Complete", "01-01", "02-01"),
+            ("Status: Phase 2 done\nPhase: 3", "02-01", "03-01"),
         ] {
             let words = StateWords::parse(state.as_bytes());
             let calls_done = |id: &str| words.calls_done(&step(id, Status::Pending), 3);
@@ -303,6 +371,13 @@ mod tests {
             ("Stopped at: Completed 02-01-PLAN.md", false),
             ("Stopped at: Completed 02-02-PLAN.md", true),
             ("Status: Milestone complete", true),
+            ("Status: Milestone v1.0 shipped", true),
+            ("---\nstatus: completed\n---\n", true),
+            ("Status: ✅ Done", true),
+            ("Status: Finished", true),
+            ("Phase: 2 of 2 — COMPLETE", true),
+            ("**Current Phase:** 2\n**Status:** Complete", true),
+            ("---\nprogress: {completed_plans: 3 of 4, percent: 100}\n---\n", true),
             ("Phase: 2\nStatus: In progress", false),
             ("", false),
         ] {

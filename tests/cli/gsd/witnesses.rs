@@ -150,6 +150,25 @@ fn words_of_a_plan_or_the_roadmap_leave_it_out_or_have_it_looked_at() {
 }
 
 #[test]
+fn a_state_that_calls_everything_done_is_named() {
+    for (state, action) in [
+        ("---\nstatus: completed\n---\n", "verify"),
+        ("Status: Milestone v1.0 shipped\n", "run"),
+        ("Status: ✅ Done\n", "verify"),
+        ("Phase: 1 of 1 — COMPLETE\n", "verify"),
+        ("**Current Phase:** 1\n**Status:** Complete\n", "verify"),
+        ("---\nprogress: {completed_plans: 1 of 2, percent: 100}\n---\n", "verify"),
+    ] {
+        let sandbox = begun("### Phase 1: Frame\n- [x] 01-01-PLAN.md\n- [ ] 01-02-PLAN.md\n");
+        add(&sandbox, "01-frame", "01-02", "");
+        sandbox.file(".planning/STATE.md", state);
+        assert_eq!(next(&sandbox), [format!("{action} 01-02")], "{state}");
+        let found = said(&sandbox);
+        assert!(found.contains("by the files 1 of 2 plans have a summary") && found.contains("01-02"), "{found}");
+    }
+}
+
+#[test]
 fn finished_and_halted_plans_that_others_contradict_are_named() {
     let sandbox = project(
         "### Phase 1: Frame\n- [x] 01-01-PLAN.md\n- [ ] 01-02-PLAN.md\n\n### Phase 2: Sail\n- [x] 02-01-PLAN.md\n",
