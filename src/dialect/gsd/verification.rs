@@ -125,11 +125,8 @@ pub(super) fn left_over(files: &FileSet, run: &Run, log: Option<&CommitLog>) -> 
         for (path, _) in files.in_dir(&folder) {
             verification.read(path, files.bytes(path));
         }
-        let is_closed = || {
-            let mut plans = files.in_dir(&folder).filter(|(path, _)| names::plan_id(path.name()).is_some());
-            let is_gap = |path: &RelPath| files.bytes(path).is_some_and(plan_file::closes_gaps);
-            plans.any(|(path, _)| is_gap(path)) || log.is_some_and(|log| was_fixed(log, path, &key))
-        };
+        let is_closed =
+            || has_gap_plan(files, run, &folder, path, log) || log.is_some_and(|log| was_fixed(log, path, &key));
         let is_next = run.step(&StepId::new(format!("{}-verification", names::padded(&key)))).is_some();
         let message = if !is_of_run {
             continue;
@@ -143,6 +140,22 @@ pub(super) fn left_over(files: &FileSet, run: &Run, log: Option<&CommitLog>) -> 
         found.push(Finding::new(FindingCode::WitnessBehind, message).at(path));
     }
     found
+}
+
+/// Tells whether a plan closes the gaps that a document found: it is open, or was carried out since.
+fn has_gap_plan(files: &FileSet, run: &Run, folder: &RelPath, document: &RelPath, log: Option<&CommitLog>) -> bool {
+    let changed = |path: &RelPath| log.and_then(|log| log.changes(path).first()).map(|(at, _)| *at);
+    let is_older =
+        |summary: &RelPath| changed(document).zip(changed(summary)).is_some_and(|(found, done)| done > found);
+    let is_gap = |path: &RelPath| files.bytes(path).is_some_and(plan_file::closes_gaps);
+    let plans = files.in_dir(folder).map(|(path, _)| path).filter(|path| is_gap(path));
+    let mut plans = plans.filter_map(|path| Some((path, names::plan_id(path.name())?)));
+    plans.any(|(path, id)| {
+        let is_done = run.step(&StepId::new(id)).is_some_and(|step| step.status == Status::Completed);
+        let summary = path.as_str().strip_suffix(names::PLAN).map(|start| format!("{start}{}", names::SUMMARY));
+        let summary = summary.and_then(|summary| RelPath::parse(&summary).ok());
+        !is_done || !summary.is_some_and(|summary| is_older(&summary))
+    })
 }
 
 /// Tells whether a commit that fixes something in a phase is newer than a document about it.

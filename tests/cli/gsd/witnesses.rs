@@ -187,6 +187,21 @@ fn finished_and_halted_plans_that_others_contradict_are_named() {
 }
 
 #[test]
+fn gaps_that_were_found_after_the_plan_that_closes_gaps_are_open() {
+    let sandbox = begun("### Phase 1: Frame\n- [x] 01-01-PLAN.md\n- [x] 01-02-PLAN.md\n");
+    add(&sandbox, "01-frame", "01-02", "gap_closure: true\n");
+    sandbox.file(".planning/phases/01-frame/01-VERIFICATION.md", "---\nstatus: gaps_found\n---\n");
+    sandbox.commit("docs(01): verification");
+    let gaps = "phase 1 was verified with gaps";
+    assert!(!said(&sandbox).contains(gaps));
+    carry_out(&sandbox, "01-frame", "01-02");
+    assert!(!said(&sandbox).contains(gaps));
+    sandbox.file(".planning/phases/01-frame/01-VERIFICATION.md", "---\nstatus: gaps_found\nscore: 1/2\n---\n");
+    sandbox.commit("docs(01): verification again");
+    assert!(said(&sandbox).contains(gaps));
+}
+
+#[test]
 fn documents_with_and_without_words_are_of_one_plan() {
     let sandbox = project("### Phase 1: Frame\n- [ ] 01-01-PLAN.md\n- [x] 01-02-PLAN.md\n");
     add(&sandbox, "01-frame", "01-01-sew", "");
