@@ -173,7 +173,7 @@ impl<'a> Prober<'a> {
     fn plan_file(&self, entry: &ListingEntry) -> Option<ListPath> {
         let is_named = self.listing.named.as_ref() == Some(&entry.path);
         let in_folder = || self.plans_folder.is_some() && entry.path.parent() == self.plans_folder;
-        if !entry.path.name().ends_with(".md") || !(is_named || in_folder()) {
+        if !entry.path.name().ends_with(".md") || !(is_named || in_folder()) || self.is_of_gsd(&entry.path) {
             return None;
         }
         let text = String::from_utf8_lossy(entry.content.as_ref()?);
@@ -182,6 +182,14 @@ impl<'a> Prober<'a> {
         let is_plan = kind == ListKind::Superpowers || grammar::plan_mode(&outline).is_some();
         let subject = entry.path.name().trim_end_matches(".md").to_owned();
         is_plan.then_some(ListPath { kind, subject, package: String::new() })
+    }
+
+    /// Tells whether a file lies in a planning folder of GSD, whose run it is a part of.
+    fn is_of_gsd(&self, path: &RelPath) -> bool {
+        let home = path.as_str().split_once(".planning/").map(|(above, _)| format!("{above}.planning"));
+        home.is_some_and(|home| {
+            ["ROADMAP.md", "phases"].iter().any(|name| self.entry(&format!("{home}/{name}")).is_some())
+        })
     }
 
     fn entry(&self, path: &str) -> Option<&'a ListingEntry> {

@@ -117,6 +117,17 @@ fn only_a_plan_with_a_summary_is_ticked_unasked() {
 }
 
 #[test]
+fn the_files_of_a_planning_folder_name_its_run() {
+    let sandbox =
+        begun("- [ ] **Phase 1: Frame**\n- [ ] **Phase 2: Sail**\n\n### Phase 1: Frame\n- [x] 01-01-PLAN.md\n");
+    sandbox.file(".planning/STATE.md", "# State\n\n- [ ] one\n- [ ] two\n");
+    for path in ["ROADMAP.md", "STATE.md", "phases/01-frame/01-01-PLAN.md"] {
+        let output = sandbox.piton(["plan", &format!(".planning/{path}")]).run();
+        assert_eq!(output.at("/data/run/id"), "gsd", "{path}: {output}");
+    }
+}
+
+#[test]
 fn a_phase_may_wait_for_a_later_one() {
     let phases = |one: &str| {
         format!("### Phase 1: Frame\n**Depends on**: {one}\n\n### Phase 2: Sail\n**Depends on**: Nothing\n")
