@@ -74,7 +74,7 @@ fn open(root: &Root, path: &RelPath, with_text: bool) -> Opened {
 fn state_of(opened: &Opened, needs: &[Need]) -> DeclaredState {
     match opened {
         Opened::Missing => DeclaredState::Missing,
-        Opened::Folder => DeclaredState::Present { is_empty: false, lacks: Vec::new() },
+        Opened::Folder => DeclaredState::Unread("it is a folder".to_owned()),
         Opened::Unread(why) => DeclaredState::Unread(why.clone()),
         Opened::File(bytes, None) => DeclaredState::Present { is_empty: *bytes == 0, lacks: Vec::new() },
         Opened::File(_, Some(text)) => DeclaredState::Present {
@@ -171,7 +171,8 @@ mod tests {
             (with("none.rs", &[]), present(true, &[])),
             // Without a need, only the size counts.
             (with("large.rs", &[]), present(false, &[])),
-            (with("src", &[]), present(false, &[])),
+            // A folder that is there shows nothing.
+            (with("src", &[]), None),
             (with("gone.rs", &[]), Some(DeclaredState::Missing)),
             (with("src/gone.rs", &main), Some(DeclaredState::Missing)),
             // What leads out of the project is not looked at.

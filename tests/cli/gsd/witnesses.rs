@@ -246,3 +246,16 @@ fn phases_of_archived_milestones_are_history() {
     assert!(!said(&sandbox).contains(orphan), "{}", said(&sandbox));
     assert_eq!(next(&sandbox), ["run 02"]);
 }
+
+#[test]
+fn a_folder_that_was_there_before_is_no_result() {
+    let sandbox = project("### Phase 1: Frame\n- [ ] 01-01-PLAN.md\n");
+    sandbox.file("src/old.py", "x = 1\n").commit("feat: old");
+    sandbox.file(
+        ".planning/phases/01-frame/01-01-PLAN.md",
+        "---\nfiles_modified: [src]\n---\n\n<objective>\nCut.\n</objective>\n",
+    );
+    sandbox.commit("docs: plan");
+    assert_eq!(next(&sandbox), ["run 01-01"]);
+    assert_eq!(patch(&sandbox), "");
+}
