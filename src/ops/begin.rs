@@ -21,7 +21,7 @@ use super::report::CheckpointReport;
 use super::report::Report;
 use super::resolve::resolve_ids;
 use super::resume;
-use super::select;
+use super::run_location::RunLocation;
 use crate::dialect::script;
 use crate::dialect::script::Session;
 use crate::dialect::script::unmet::condition_holds;
@@ -73,14 +73,14 @@ pub(crate) struct BriefRequest {
 /// Begins a step and answers with its brief, or where that is. Without a step it begins the first one that the plan names.
 pub(crate) fn begin(
     ctx: &ProjectContext,
+    location: &RunLocation,
     request: ChangeRequest,
     wanted: BriefRequest,
 ) -> Result<Report<CheckpointReport>, OpError> {
-    let location = select::location(ctx)?;
     if request.if_revision.is_none() {
-        configured::approve(ctx, &location)?;
+        configured::approve(ctx, location)?;
     }
-    let locked = LockedRun::open(ctx, &location)?;
+    let locked = LockedRun::open(ctx, location)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
     let evidence = ctx.workspace_evidence(&locked.opened);
     let limits = ChangeLimits { rebegin: request.rebegin, ..locked.limits() };
@@ -133,7 +133,7 @@ pub(crate) fn begin(
     let without_brief = run.step(&step).filter(|_| brief.is_none());
     let end = without_brief.map(|step| engine::end_command(step, part.as_deref(), &run.id));
     let revision = match written.moves_files() {
-        true => follow(ctx, &location, locked, &mut written)?.revision(),
+        true => follow(ctx, location, locked, &mut written)?.revision(),
         false => locked.revision_after(&written),
     };
     let files = written.files();

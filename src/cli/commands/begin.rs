@@ -68,13 +68,11 @@ impl Command for Begin {
         };
         let brief = ops::BriefRequest { budget: self.budget, form, to_text: render::context };
         let ctx = call.project_of(self.target.run.as_ref(), &change)?;
-        // What cannot be located is refused by the verb.
-        if let Ok(location) = ops::location(&ctx)
-            && let Some(run) = location.own_run()
-        {
+        let location = ops::location(&ctx)?;
+        if let Some(run) = location.own_run() {
             runner::prepare(call.global.now.as_deref(), run, &Screen::of(call.global, false))?;
         }
-        call.answer(ops::begin(&ctx, change, brief))
+        call.answer(ops::begin(&ctx, &location, change, brief))
     }
 
     fn called(&self) -> Option<CalledVerb> {
