@@ -535,6 +535,17 @@ fn a_gate_is_asked_again_when_the_work_before_it_is_repeated() {
     assert_eq!(stage.executions(), ["a", "e", "a", "e"]);
 }
 
+/// Of an item, too, its agent leaves what it said.
+#[test]
+fn what_an_agent_says_of_an_item_is_known_to_the_steps_behind_it() {
+    let stage = Stage::new(
+        "steps:\n- {id: each, foreach: [a, b], steps: [{id: fix, agent: x, instructions: 'Fix ${item}.'}, {shell: 'echo ${item} ${fix.summary} >> LOG'}]}\n",
+    );
+    stage.program("claude", r#"printf '{"type":"result","subtype":"success","is_error":false,"result":"STEP: x\\nSTATUS: DONE\\nSUMMARY: repaired"}\n'"#);
+    stage.run(&[]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["a repaired", "b repaired"]);
+}
+
 #[test]
 fn a_gate_stops_only_what_depends_on_it() {
     let stage = Stage::new(
