@@ -473,9 +473,7 @@ impl<'a> Planner<'a> {
             Action::Verify if at.is_some_and(|at| self.reconciled.compared.unread.contains(&at)) => None,
             Action::Verify => at.map(|at| command::finish(self.step(at), run)),
             Action::Archive => Some(command::on_run("archive", run, "")),
-            Action::Merge if self.reconciled.run.merge_command().is_some() => {
-                self.reconciled.run.merge_command().map(str::to_owned)
-            }
+            Action::Merge if let Some(command) = self.reconciled.run.merge_command() => Some(command.to_owned()),
             Action::Merge if evidence.merged == Some(true) => Some(command::on_run("complete", run, "")),
             Action::Merge if self.reconciled.compared.decisions.approved_end().is_some() => None,
             Action::Merge => Some(command::on_end("approve", run, "")),

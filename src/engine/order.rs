@@ -72,8 +72,7 @@ fn asked_again(reconciled: &ReconciledRun<'_>, at: usize, due: &[StepDue]) -> Op
     let steps = &reconciled.run.steps;
     let is_due = |need: &StepId| due.iter().any(|due| steps[due.at].id == *need);
     let is_behind = steps[at].kind == StepKind::Gate && steps[at].depends_on.iter().any(is_due);
-    let reason = || "work before it is repeated".to_owned();
-    is_behind.then(|| Choice::new(at, Action::Approve, "7.from", reason()))
+    is_behind.then(|| Choice::new(at, Action::Approve, "7.from", "work before it is repeated".to_owned()))
 }
 
 #[cfg(test)]

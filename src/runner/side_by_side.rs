@@ -1,5 +1,5 @@
-//! Runs the steps of a run, several at the same time with `--jobs`: each that is due begins as soon as what it depends on is done, in the order of the plan. All
-//! of them record in the same ledger, one after the other.
+//! Runs the steps of a run, several at the same time with `--jobs`: each that is due begins as soon as what it depends on is done, in the order
+//! of the plan. All of them record in the same ledger, one after the other.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc;

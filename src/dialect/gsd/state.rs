@@ -219,7 +219,7 @@ impl StateWords {
     }
 }
 
-/// Returns the parts of a status in lower case, without the signs around them. The point of a version is none that ends a part.
+/// Returns the parts of a status in lower case, without the signs around them. A point inside of a version ends no part.
 fn clauses(status: &str) -> Vec<String> {
     let status = status.to_lowercase().replace("--", ";").replace(" - ", ";").replace(". ", ";");
     let parts = status.split([';', ',', '(', ')', '—', '–']);

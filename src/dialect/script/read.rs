@@ -180,14 +180,14 @@ impl Reader<'_> {
 
     /// Returns what its plan needs to know: its work is not where its records are.
     fn wanted(&self, run: &Run) -> EvidenceRequest {
+        if self.is_handed_over() {
+            return EvidenceRequest::default();
+        }
         let header = &self.session.header;
         let outputs = run.steps.iter().flat_map(|step| {
             let outputs = step.definition.get("outputs").and_then(Value::as_array);
             outputs.into_iter().flatten().filter_map(|output| output_of(&step.id, output))
         });
-        if self.is_handed_over() {
-            return EvidenceRequest::default();
-        }
         // The first step makes the worktree.
         let is_made = header.worktree.is_none() || run.steps.iter().any(|step| step.attempts > 0);
         EvidenceRequest {
