@@ -67,7 +67,7 @@ impl StepExecutor<'_> {
         let brief = self.brief.as_ref().ok_or_else(|| refused("it has no brief".to_owned()))?;
         let told = work.instructions.as_ref().map(|told| self.render(&told.template)).transpose()?;
         let told = told.filter(|told| !told.is_empty()).into_iter();
-        let files = script::written(step.outputs.iter().map(|output| &output.path));
+        let files = script::written(&self.output_files(step)?);
         let instructions: Vec<String> = told.chain(files).chain(script::wanted_result(&step.canonical)).collect();
         let ledger = self.context.ledger();
         let run = ledger.run();

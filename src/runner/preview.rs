@@ -222,7 +222,7 @@ fn preview(step: &Step, known: &dyn Scope) -> StepPreview {
             condition: when.condition.to_string(),
             holds: variables::holds_already(&when.condition, known),
         }),
-        outputs: step.outputs.iter().map(|output| output.path.to_string()).collect(),
+        outputs: step.outputs.iter().map(|output| filled(&output.path)).collect(),
         items: match &step.command {
             Command::Foreach(foreach) => Some(items(foreach, known)),
             _ => None,

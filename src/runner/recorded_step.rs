@@ -240,7 +240,12 @@ fn begin(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Re
     let kind = ChangeKind::Begin { step: step.id.clone(), part: None, agent: None, attempt: 0, reopens: Vec::new() };
     let mut ledger = context.ledger();
     if !due.is_retry {
-        executor.sent_back = settle::sent_back(&context.folder, step, &context.workflow, &ledger);
+        let outputs = if settle::is_sent_back(step, &context.workflow, &ledger) {
+            executor.output_files(step)
+        } else {
+            Ok(Vec::new())
+        };
+        executor.sent_back = settle::digests(&context.folder, &outputs.unwrap_or_default());
     }
     ledger.record(kind, facts, due.is_forced)?;
     executor.begun = None;

@@ -91,44 +91,41 @@ fn record_unmet(ledger: &mut Ledger, header: &Header, console: &dyn Console) -> 
     Ok(())
 }
 
-/// Returns why an output of the step is no proof that it is done.
-pub(super) fn missing_output(folder: &Utf8Path, step: &Step) -> Option<String> {
-    step.outputs.iter().find_map(|output| {
-        let path = output.path.under(folder);
-        let text = match files::read(&path) {
+/// Returns why an output of the step is no proof that it is done. `outputs` are its files.
+pub(super) fn missing_output(folder: &Utf8Path, step: &Step, outputs: &[RelPath]) -> Option<String> {
+    step.outputs.iter().zip(outputs).find_map(|(output, file)| {
+        let text = match files::read(&file.under(folder)) {
             Ok(text) if !text.is_empty() => text,
-            Ok(_) => return Some(format!("its output {} is empty", output.path)),
-            Err(_) => return Some(format!("it did not write its output {}", output.path)),
+            Ok(_) => return Some(format!("its output {file} is empty")),
+            Err(_) => return Some(format!("it did not write its output {file}")),
         };
         let (schema, _) = output.schema.as_ref()?;
-        let why = text_misfit(folder, (&output.path, &text), schema)?;
-        Some(format!("its output {} does not fit its schema: {why}", output.path))
+        let why = text_misfit(folder, (file, &text), schema)?;
+        Some(format!("its output {file} does not fit its schema: {why}"))
     })
 }
 
-/// Returns the digests of the outputs of a step whose work a review sent back; nothing for any other step.
-pub(super) fn sent_back(folder: &Utf8Path, step: &Step, workflow: &Workflow, ledger: &Ledger) -> Vec<Option<String>> {
+/// Tells whether a review sent back the work of a step.
+pub(super) fn is_sent_back(step: &Step, workflow: &Workflow, ledger: &Ledger) -> bool {
     let is_refused = |review: &&Step| {
         let state = ledger.step(&review.id);
         let is_of_step = review.reviews.as_ref().is_some_and(|of| of.id == step.id);
         is_of_step && state.is_some_and(|state| state.status == Status::Failed && state.verdict.is_some())
     };
-    match workflow.steps.iter().any(|review| is_refused(&review)) {
-        true => digests(folder, step),
-        false => Vec::new(),
-    }
+    workflow.steps.iter().any(|review| is_refused(&review))
 }
 
-/// Returns the output of a step that is as it was sent back; `None` if any of them was changed.
-pub(super) fn untouched(folder: &Utf8Path, step: &Step, sent_back: &[Option<String>]) -> Option<String> {
-    let is_same = !sent_back.is_empty() && digests(folder, step) == sent_back;
-    let first = step.outputs.first().filter(|_| is_same)?;
-    Some(format!("{} is unchanged since the attempt that was sent back", first.path))
+/// Says that outputs are as they were sent back; `None` if any of them was changed.
+pub(super) fn untouched(folder: &Utf8Path, outputs: &[RelPath], sent_back: &[Option<String>]) -> Option<String> {
+    let is_same = !sent_back.is_empty() && digests(folder, outputs) == sent_back;
+    let first = outputs.first().filter(|_| is_same)?;
+    Some(format!("{first} is unchanged since the attempt that was sent back"))
 }
 
-fn digests(folder: &Utf8Path, step: &Step) -> Vec<Option<String>> {
+/// Returns the digest of each file, for one that cannot be read nothing.
+pub(super) fn digests(folder: &Utf8Path, files: &[RelPath]) -> Vec<Option<String>> {
     let digest = |path: &RelPath| files::read(&path.under(folder)).ok().map(|text| sha256_hex(text.as_bytes()));
-    step.outputs.iter().map(|output| digest(&output.path)).collect()
+    files.iter().map(digest).collect()
 }
 
 /// Returns why the text of an output does not fit a schema.

@@ -34,6 +34,7 @@ use crate::model::AgentReport;
 use crate::model::ClaudeWork;
 use crate::model::Context;
 use crate::model::StepId;
+use crate::model::RelPath;
 use crate::store;
 use crate::workflow::Command;
 use crate::workflow::Step;
@@ -188,6 +189,12 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Runs a nested step with all its tries.
+    /// Returns the files that prove the step, as its outputs name them.
+    pub(super) fn output_files(&self, step: &Step) -> Result<Vec<RelPath>, Failure> {
+        let scope = self.variables();
+        step.outputs.iter().map(|output| output.file(&scope).map_err(refused)).collect()
+    }
+
     pub(super) fn run_nested(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         if let Some(done) = self.skipped_by_condition(step) {
             return Ok(done);

@@ -31,10 +31,14 @@ impl StepExecutor<'_> {
         {
             return Some(failure);
         }
-        if let Some(problem) = settle::missing_output(&self.folder, step) {
+        let files = match self.output_files(step) {
+            Ok(files) => files,
+            Err(failure) => return Some(failure),
+        };
+        if let Some(problem) = settle::missing_output(&self.folder, step, &files) {
             return Some(rejected(problem));
         }
-        if let Some(problem) = settle::untouched(&self.folder, step, &self.sent_back) {
+        if let Some(problem) = settle::untouched(&self.folder, &files, &self.sent_back) {
             return Some(refused(problem));
         }
         if let Err(failure) = self.keep_result(step, produced) {

@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::files;
 use super::step_executor::Before;
 use super::step_executor::StepExecutor;
-use crate::model::RelPath;
 use crate::model::sha256_hex;
 use crate::model::sha256_hex_of;
 use crate::workflow::Step;
@@ -57,8 +56,7 @@ impl StepExecutor<'_> {
     }
 
     fn outputs_digest(&self, step: &Step) -> Option<String> {
-        let outputs: Vec<RelPath> = step.outputs.iter().map(|output| output.path.clone()).collect();
-        files::digest(&self.context.folder, &outputs)
+        files::digest(&self.context.folder, &self.output_files(step).ok()?)
     }
 
     /// Returns the digest of what decides what a step does: its definition, the values of its variables, and its environment but for

@@ -4,8 +4,13 @@ use std::collections::BTreeMap;
 
 use super::Output;
 use super::PartDefinition;
+use super::template::Piece;
+use super::template::Reader;
+use super::template::Template;
 use super::values::named;
 use super::values::one_or_more;
+use super::variables;
+use super::variables::Scope;
 use crate::document::Kind;
 use crate::document::Node;
 use crate::document::TextPosition;
@@ -42,7 +47,7 @@ pub(super) fn uses(node: &Node, problems: &mut Problems<'_>) -> Vec<RelPath> {
 fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
     if !matches!(node.kind, Kind::Map(_)) {
         let text = text_of(node, "an output", problems)?;
-        return Some(Output { path: path(&text, "output", problems)?, place: node.place, schema: None });
+        return Some(Output { path: output_path(&text, problems)?, place: node.place, schema: None });
     }
     let mut map = Fields::of(node, "an output", &OUTPUT_KEYS, problems)?;
     let path = map.text("path", problems);
@@ -51,48 +56,90 @@ fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
         problems.add(node.place, "an output needs a `path`", "add `path:`");
         return None;
     };
-    let checked = self::path(&path, "output", problems)?;
+    let template = output_path(&path, problems)?;
     if let Some((_, place)) = &schema
-        && !checked.as_str().ends_with(".json")
+        && !template.to_string().ends_with(".json")
     {
-        let message = format!("a schema is checked against JSON, and `{checked}` does not end in .json");
+        let message = format!("a schema is checked against JSON, and `{template}` does not end in .json");
         problems.add(*place, message, "remove the schema, or let the step write JSON");
     }
-    Some(Output { path: checked, place: path.place, schema })
+    Some(Output { path: template, place: path.place, schema })
 }
 
-/// Checks the path of a file: it is in the project, and not written by Piton or git. `what` the file is, for messages.
-pub(super) fn path(text: &Text, what: &str, problems: &mut Problems<'_>) -> Option<RelPath> {
-    let path = match RelPath::parse(&text.text) {
-        Ok(path) => path,
-        Err(_) if text.text.contains('\\') => {
-            let message = format!("the {what} `{}` has a backslash", clean_line(&text.text, 100));
-            problems.add(text.place, message, "write paths with `/`");
-            return None;
-        }
-        Err(error) => {
-            problems.add(text.place, format!("the {what} cannot be used: {error}"), "name a file in the project");
+/// Reads the path of an output. What is around its variables is checked now, their values when it is filled in.
+fn output_path(text: &Text, problems: &mut Problems<'_>) -> Option<Template> {
+    let template = match Template::parse(&text.text, Reader::Plain) {
+        Ok(template) => template,
+        Err(message) => {
+            problems.add(text.place, message, "name a file; its path may have inputs and `${item}`");
             return None;
         }
     };
+    let some_values: String = template.pieces.iter().map(Piece::literal_or_letter).collect();
+    path(&Text { text: some_values, place: text.place }, "output", problems)?;
+    Some(Template { place: text.place, ..template })
+}
+
+impl Output {
+    /// Tells whether every item of a loop has a file of its own.
+    pub(super) fn is_of_item(&self) -> bool {
+        self.path.references().iter().any(|reference| is_item(&reference.path))
+    }
+
+    /// Returns the file, with the values of the variables in its path.
+    ///
+    /// # Errors
+    ///
+    /// In one sentence: a variable has no value, or its value leads out of the project or to a state folder.
+    pub(crate) fn file(&self, scope: &dyn Scope) -> Result<RelPath, String> {
+        file_of(&self.path, scope)
+    }
+}
+
+/// Returns the file that an output of a recorded definition names; see [`Output::file`].
+pub(crate) fn output_file(path: &str, scope: &dyn Scope) -> Result<RelPath, String> {
+    file_of(&Template::parse(path, Reader::Plain)?, scope)
+}
+
+fn file_of(path: &Template, scope: &dyn Scope) -> Result<RelPath, String> {
+    let filled = variables::render(path, scope).map_err(|error| error.message)?;
+    checked(&filled, "output").map_err(|(message, _)| message)
+}
+
+/// Tells whether a variable is the item of a loop, or a part of it.
+pub(super) fn is_item(path: &str) -> bool {
+    path.split('.').next() == Some("item")
+}
+
+/// Reads the path of a file. `what` the file is, for messages.
+pub(super) fn path(text: &Text, what: &str, problems: &mut Problems<'_>) -> Option<RelPath> {
+    checked(&text.text, what).map_err(|(message, fix)| problems.add(text.place, message, fix)).ok()
+}
+
+/// Checks the path of a file: it is in the project, and not written by Piton or git.
+///
+/// # Errors
+///
+/// What is wrong, and what to write.
+fn checked(text: &str, what: &str) -> Result<RelPath, (String, &'static str)> {
+    let path = RelPath::parse(text).map_err(|error| match text.contains('\\') {
+        true => (format!("the {what} `{}` has a backslash", clean_line(text, 100)), "write paths with `/`"),
+        false => (format!("the {what} cannot be used: {error}"), "name a file in the project"),
+    })?;
     if path.as_str().contains("${") {
-        let message =
-            format!("the {what} `{path}` has a variable, and the plan looks for this file before any is known");
-        problems.add(text.place, message, "name each file, or let the step check the ones that it makes");
-        return None;
+        let message = format!("the {what} `{path}` has a variable, and only `outputs` take them");
+        return Err((message, "name each file"));
     }
     if path.as_str().contains(['*', '?', '[', '{']) {
         let message = format!("the {what} `{path}` is a pattern, and this names one file");
-        problems.add(text.place, message, "name each file, without `*`, `?`, `[` and `{`");
-        return None;
+        return Err((message, "name each file, without `*`, `?`, `[` and `{`"));
     }
     let mut parts = path.as_str().split('/');
     if path.as_str().starts_with("memory/state/") || parts.any(|part| matches!(part, ".git" | ".piton")) {
         let message = format!("the {what} `{path}` is in a state folder");
-        problems.add(text.place, message, "name a file outside memory/state, .piton and .git");
-        return None;
+        return Err((message, "name a file outside memory/state, .piton and .git"));
     }
-    Some(path)
+    Ok(path)
 }
 
 /// Reads a JSON Schema, or the path of one.

@@ -162,8 +162,8 @@ fn options(options: &ClaudeOptions) -> Option<Value> {
 
 fn output(output: &Output) -> Value {
     match &output.schema {
-        None => json!(output.path),
-        Some((schema, _)) => json!({"path": output.path, "schema": self::schema(schema)}),
+        None => text(&output.path),
+        Some((schema, _)) => json!({"path": text(&output.path), "schema": self::schema(schema)}),
     }
 }
 

@@ -213,10 +213,10 @@ fn pools(workflow: &Workflow, problems: &mut Problems<'_>) {
 /// Checks that a file is the output of one step, because it proves that the step is done. A later version of it is an output of a step
 /// that depends on the earlier one.
 fn outputs(steps: &[Step], problems: &mut Problems<'_>) {
-    let mut owners: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut owners: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate() {
         for output in &step.outputs {
-            let earlier = owners.entry(output.path.as_str()).or_default();
+            let earlier = owners.entry(output.path.to_string()).or_default();
             let before = ancestors(steps, at);
             let rival = earlier.iter().find(|owner| **owner == at || !before.contains(&steps[**owner].id));
             if let Some(rival) = rival {

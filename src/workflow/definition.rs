@@ -208,7 +208,8 @@ pub(crate) struct When {
 /// A file that a step has to produce.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Output {
-    pub(crate) path: RelPath,
+    /// Its variables are inputs and, inside a loop, the item: a plan knows them.
+    pub(crate) path: Template,
     pub(crate) place: TextPosition,
     pub(crate) schema: Option<(OutputSchema, TextPosition)>,
 }

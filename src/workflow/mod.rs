@@ -59,6 +59,7 @@ use crate::model::sha256_hex;
 
 use include::Includes;
 
+pub(crate) use artifacts::output_file;
 pub(crate) use built_in::BUILT_IN;
 pub(crate) use definition::AgentWork;
 pub(crate) use definition::Backoff;

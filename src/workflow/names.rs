@@ -10,6 +10,7 @@ use super::Foreach;
 use super::Items;
 use super::Step;
 use super::Workflow;
+use super::artifacts::is_item;
 use super::condition::Condition;
 use super::condition::Operand;
 use super::inner;
@@ -122,6 +123,7 @@ impl Step {
     pub(crate) fn references(&self) -> BTreeSet<&str> {
         let mut texts: Vec<&Template> = Vec::new();
         texts.extend(self.env.values().chain(&self.output_file).chain(&self.working_dir).chain(&self.probe));
+        texts.extend(self.outputs.iter().map(|output| &output.path));
         match &self.command {
             Command::Agent(work) => texts.extend(work.instructions.as_ref().map(|told| &told.template)),
             Command::Gate(gate) => texts.extend(gate.instructions.as_ref().map(|told| &told.template)),
@@ -275,6 +277,7 @@ impl<'a> Checker<'a, '_, '_> {
         for text in step.env.values().chain(&step.output_file).chain(&step.working_dir).chain(&step.probe) {
             self.text(text, &known);
         }
+        self.outputs(step, &known);
         match &step.command {
             Command::Agent(work) => {
                 self.text_of(work.instructions.as_ref().map(|told| &told.template), &known);
@@ -327,6 +330,25 @@ impl<'a> Checker<'a, '_, '_> {
         }
         known.add(step);
         self.list(&step.on_success, &mut known);
+    }
+
+    /// Checks that the paths of outputs have only variables that a plan knows without the step.
+    fn outputs(&mut self, step: &Step, known: &Known) {
+        for output in &step.outputs {
+            for reference in output.path.references() {
+                let path = reference.path.as_str();
+                let is_input = self.workflow.inputs.iter().any(|input| input.name == path);
+                if is_input || is_item(path) && known.names.contains("item") {
+                    continue;
+                }
+                self.reference(reference, output.place, known);
+                if known.names.contains(path) {
+                    let message =
+                        format!("the output `{}` has `${{{path}}}`, which is not known to a plan", output.path);
+                    self.problems.add(output.place, message, "use inputs, and `${item}` in a loop");
+                }
+            }
+        }
     }
 
     /// Warns of a default that takes the place of what a command sets itself.

@@ -64,7 +64,10 @@ impl Renamed {
             when.place = self.place;
             self.condition(&mut when.condition);
         }
-        step.outputs.iter_mut().for_each(|output| output.place = self.place);
+        for output in &mut step.outputs {
+            output.place = self.place;
+            self.text(&mut output.path);
+        }
         let texts = step.env.values_mut().chain(&mut step.output_file).chain(&mut step.working_dir);
         texts.chain(&mut step.probe).for_each(|text| self.text(text));
         self.command(&mut step.command);

@@ -10,6 +10,7 @@ use super::Group;
 use super::Interpreter;
 use super::OnFailure;
 use super::OnIncomplete;
+use super::Output;
 use super::Pool;
 use super::Step;
 use super::Validate;
@@ -42,6 +43,7 @@ use super::values::template;
 use super::values::template_of;
 use crate::document::Kind;
 use crate::document::Node;
+use crate::document::TextPosition;
 use crate::document::definition::Fields;
 use crate::document::definition::Problems;
 use crate::document::definition::identifier;
@@ -240,10 +242,8 @@ fn common(
     let idempotent = map.flag("idempotent", problems).unwrap_or(true);
     if let Some(place) = unchanged_place.filter(|_| skips_if_unchanged) {
         let is_command = !matches!(command, Some(Command::Agent(_) | Command::Gate(_)));
-        if !is_command || uses.is_empty() || outputs.is_empty() || !idempotent {
-            let message = "`skip_if_unchanged` is for a command with `uses` and `outputs` that may run twice";
-            problems.add(place, message, "add what it lacks, or remove it");
-        }
+        let is_complete = is_command && !uses.is_empty() && idempotent;
+        skipped_if_unchanged(place, is_complete, &outputs, problems);
     }
     let is_run = !matches!(command, Some(Command::Agent(_)));
     if let (true, true, Some(place)) = (idempotent, is_run, probe_place) {
@@ -276,6 +276,17 @@ fn common(
         probe,
         ..bare(node.place, id, command?)
     })
+}
+
+/// Checks a step that is skipped when it is up to date.
+fn skipped_if_unchanged(place: TextPosition, is_complete: bool, outputs: &[Output], problems: &mut Problems<'_>) {
+    if !is_complete || outputs.is_empty() {
+        let message = "`skip_if_unchanged` is for a command with `uses` and `outputs` that may run twice";
+        problems.add(place, message, "add what it lacks, or remove it");
+    } else if outputs.iter().any(Output::is_of_item) {
+        let message = "`skip_if_unchanged` looks at outputs before the items of the loop are known";
+        problems.add(place, message, "name outputs without `${item}`, or remove it");
+    }
 }
 
 fn command(
@@ -353,7 +364,7 @@ fn each_item(
         reviews: inner.reviews.take(),
         uses: std::mem::take(&mut inner.uses),
         skips_if_unchanged: std::mem::take(&mut inner.skips_if_unchanged),
-        outputs: std::mem::take(&mut inner.outputs),
+        outputs: inner.outputs.extract_if(.., |output| !output.is_of_item()).collect(),
         parts: std::mem::take(&mut inner.parts),
         pool: inner.pool.take(),
         when: inner.when.take(),

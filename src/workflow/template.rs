@@ -113,6 +113,16 @@ impl Template {
     }
 }
 
+impl Piece {
+    /// Returns the text as written, and for a variable a letter, which every name of a file may have.
+    pub(super) fn literal_or_letter(&self) -> &str {
+        match self {
+            Self::Literal(text) => text,
+            Self::Variable(_) => "x",
+        }
+    }
+}
+
 impl fmt::Display for Template {
     /// Writes the canonical spelling, for titles and digests.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

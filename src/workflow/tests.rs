@@ -189,7 +189,23 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
         ("steps:\n- {shell: x, if_skipped: maybe}\n", "2:26 `if_skipped` is run or skip, not `maybe`"),
         (
             "steps:\n- {id: a, shell: x, outputs: 'dist/${item}.gz'}\n",
-            "2:30 the output `dist/${item}.gz` has a variable, and the plan looks for this file before any is known",
+            "2:30 the variable `${item}` is not set by anything",
+        ),
+        (
+            "steps:\n- {id: a, shell: x, capture: v}\n- {shell: x, outputs: 'dist/${v}.gz'}\n",
+            "3:23 the output `dist/${v}.gz` has `${v}`, which is not known to a plan",
+        ),
+        (
+            "inputs: {v: {default: x}}\nsteps:\n- {shell: x, outputs: '../${v}'}\n",
+            "3:23 the output cannot be used: `../x` leaves its folder with `..`",
+        ),
+        (
+            "inputs: {v: {default: x}}\nsteps:\n- {shell: x, outputs: '${v}/*.gz'}\n",
+            "3:23 the output `x/*.gz` is a pattern, and this names one file",
+        ),
+        (
+            "steps:\n- {foreach: [1], shell: x, uses: a, outputs: '${item}', skip_if_unchanged: true}\n",
+            "2:57 `skip_if_unchanged` looks at outputs before the items of the loop are known",
         ),
         (
             "steps:\n- {id: a, foreach: [1], steps: [{foreach: [2], shell: x}]}\n",

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use serde_json::json;
 
+use super::outputs;
 use super::read::uses_of;
 use super::record::Header;
 use super::session::Session;
@@ -12,6 +13,7 @@ use super::unmet::RecordedVariables;
 use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
+use crate::model::OutputSchema;
 use crate::model::ReadingItem;
 use crate::model::RelPath;
 use crate::model::Run;
@@ -37,7 +39,8 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     };
     let instructions = mask_secrets(&clean(&instructions)).into_owned();
     let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
-    let outputs = definition.get("outputs").cloned().unwrap_or_else(|| json!([]));
+    let declared = session.as_ref().map(|session| outputs::declared(session, &step.id, definition));
+    let outputs: Value = declared.unwrap_or_default().iter().map(output).collect();
     // A definition that is kept with the records says nothing that the run does not.
     let reading = session.filter(|session| session.header.adopted_from.is_none());
     let reading = reading.map(|session| workflow_file(&session.header));
@@ -94,6 +97,14 @@ fn used(definition: &Value) -> impl Iterator<Item = ReadingItem> {
     let item =
         |path: RelPath| ReadingItem { what: "used by the step".to_owned(), path: Some(path.as_str().to_owned()) };
     uses_of(definition).into_iter().map(item)
+}
+
+fn output((path, schema): &(RelPath, Option<OutputSchema>)) -> Value {
+    match schema {
+        None => json!(path),
+        Some(OutputSchema::File(file)) => json!({"path": path, "schema": file}),
+        Some(OutputSchema::Inline(schema)) => json!({"path": path, "schema": schema}),
+    }
 }
 
 /// Returns the fields that the context says elsewhere. Outputs are named in the instructions; a schema is only here.

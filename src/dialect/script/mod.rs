@@ -14,6 +14,7 @@ mod brief;
 pub(crate) mod facts;
 mod items;
 mod native;
+mod outputs;
 mod past;
 mod paths;
 pub(crate) mod prodigy;

@@ -13,6 +13,7 @@ use super::facts::is_for_an_agent;
 use super::facts::reviewed;
 use super::items::part_names;
 use super::native;
+use super::outputs;
 use super::paths;
 use super::record::Header;
 use super::record::Remainder;
@@ -34,7 +35,6 @@ use crate::model::GateOption;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::OutputRequest;
-use crate::model::OutputSchema;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Proof;
@@ -185,8 +185,8 @@ impl Reader<'_> {
         }
         let header = &self.session.header;
         let outputs = run.steps.iter().flat_map(|step| {
-            let outputs = step.definition.get("outputs").and_then(Value::as_array);
-            outputs.into_iter().flatten().filter_map(|output| output_of(&step.id, output))
+            let outputs = outputs::declared(&self.session, &step.id, &step.definition).into_iter();
+            outputs.map(|(path, schema)| OutputRequest { step: step.id.clone(), path, schema })
         });
         // The first step makes the worktree.
         let is_made = header.worktree.is_none() || run.steps.iter().any(|step| step.attempts > 0);
@@ -319,7 +319,9 @@ impl Reader<'_> {
             let depends_on = step.depends_on.take().unwrap_or_else(before);
             let state = known.get(step.id.as_str()).map_or(&unknown, Box::as_ref);
             let is_command = !step.is_for_an_agent();
-            let mut step = Step { depends_on, plan_order: Some(steps.len()), ..self::step(step, state) };
+            let outputs = outputs::declared(&self.session, &step.id, &step.definition);
+            let outputs = outputs.into_iter().map(|(path, _)| path).collect();
+            let mut step = Step { depends_on, plan_order: Some(steps.len()), ..self::step(step, outputs, state) };
             if self.session.header.is_attended {
                 step.is_command = is_command;
             }
@@ -420,7 +422,7 @@ impl Reader<'_> {
     }
 }
 
-fn step(outline: OutlineStep, state: &StepState) -> Step {
+fn step(outline: OutlineStep, outputs: Vec<RelPath>, state: &StepState) -> Step {
     let kind = outline.kind();
     let is_for_an_agent = outline.is_for_an_agent();
     let mut step = Step::new(outline.id, clean_line(&mask_secrets(&outline.title), 200));
@@ -428,7 +430,7 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     step.group = outline.group;
     let named = outline.definition.get("agent").and_then(Value::as_str);
     step.agent = state.agent.as_deref().or(named).map(|agent| clean_line(agent, 200));
-    step.proof.outputs = outputs_of(&outline.definition);
+    step.proof.outputs = outputs;
     step.idempotent = outline.idempotent;
     step.probe = outline.probe;
     step.definition = outline.definition;
@@ -508,12 +510,6 @@ fn chosen_return(gate: &Step, choice: Option<&str>) -> Option<StepId> {
     }
 }
 
-/// Returns the files that prove a step, as its definition declares them.
-fn outputs_of(definition: &Value) -> Vec<RelPath> {
-    let outputs = definition.get("outputs").and_then(Value::as_array).into_iter().flatten();
-    outputs.filter_map(|output| RelPath::parse(path_of(output)?).ok()).collect()
-}
-
 /// Returns a key of a step for an agent that only the runner carries out: what it does besides the agent's work.
 pub(crate) fn unattended_key(definition: &Value) -> Option<&'static str> {
     const KEYS: [&str; 10] = [
@@ -535,19 +531,6 @@ pub(crate) fn unattended_key(definition: &Value) -> Option<&'static str> {
 pub(crate) fn uses_of(definition: &Value) -> Vec<RelPath> {
     let uses = definition.get("uses").and_then(Value::as_array).into_iter().flatten();
     uses.filter_map(|path| RelPath::parse(path.as_str()?).ok()).collect()
-}
-
-fn path_of(output: &Value) -> Option<&str> {
-    output.as_str().or_else(|| output.get("path")?.as_str())
-}
-
-fn output_of(step: &StepId, output: &Value) -> Option<OutputRequest> {
-    let schema = match output.get("schema") {
-        None => None,
-        Some(Value::String(file)) => Some(OutputSchema::File(RelPath::parse(file).ok()?)),
-        Some(schema) => Some(OutputSchema::Inline(schema.clone())),
-    };
-    Some(OutputRequest { step: step.clone(), path: RelPath::parse(path_of(output)?).ok()?, schema })
 }
 
 /// Returns the parts that a definition declares, with what is recorded about each.

@@ -19,6 +19,7 @@ mod language;
 mod logs;
 mod manners;
 mod merge;
+mod outputs;
 mod parallel;
 mod probe;
 mod prodigy;

@@ -1,0 +1,64 @@
+//! The files that prove a step, with the values of the variables in their paths. Pure.
+
+use serde_json::Value;
+
+use super::items::item_names;
+use super::session::Session;
+use super::unmet::RecordedVariables;
+use crate::model::OutputSchema;
+use crate::model::RelPath;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::workflow;
+use crate::workflow::variables::Scope;
+
+/// Returns the files that a step declares, each with its schema. Those of the items of a loop count when the loop is done, for the items
+/// that passed.
+pub(super) fn declared(session: &Session, step: &StepId, definition: &Value) -> Vec<(RelPath, Option<OutputSchema>)> {
+    let Session { header, state, .. } = session;
+    let scope = RecordedVariables { header, state, skipped: &|_| false };
+    let mut outputs = of(definition, &scope);
+    let inner = definition.pointer("/foreach/do").and_then(Value::as_array);
+    let state = state.steps.get(step.as_str()).filter(|state| state.status == Status::Completed);
+    if let (Some(inner), Some(state)) = (inner, state) {
+        let items = state.items.as_deref().unwrap_or_default();
+        for (item, name) in items.iter().zip(item_names(items)) {
+            if state.parts.get(&name) == Some(&Status::Completed) {
+                let scope = OfItem { item, outer: &scope };
+                outputs.extend(inner.iter().flat_map(|step| of(step, &scope)));
+            }
+        }
+    }
+    outputs
+}
+
+/// The item of a loop, with the variables around the loop.
+struct OfItem<'a> {
+    item: &'a Value,
+    outer: &'a dyn Scope,
+}
+
+impl Scope for OfItem<'_> {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        if name == "item" { Ok(Some(self.item.clone())) } else { self.outer.get(name) }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.outer.names()
+    }
+}
+
+/// Returns the files that a definition declares. One whose path cannot be filled in fails its step, and proves nothing.
+fn of(definition: &Value, scope: &dyn Scope) -> Vec<(RelPath, Option<OutputSchema>)> {
+    let outputs = definition.get("outputs").and_then(Value::as_array).into_iter().flatten();
+    let output = |output: &Value| {
+        let path = output.as_str().or_else(|| output.get("path")?.as_str())?;
+        let schema = match output.get("schema") {
+            None => None,
+            Some(Value::String(file)) => Some(OutputSchema::File(RelPath::parse(file).ok()?)),
+            Some(schema) => Some(OutputSchema::Inline(schema.clone())),
+        };
+        Some((workflow::output_file(path, scope).ok()?, schema))
+    };
+    outputs.filter_map(output).collect()
+}
