@@ -199,6 +199,7 @@ pub(crate) use sessions::clean as clean_sessions;
 pub(crate) use sessions::drop_session;
 pub(crate) use sessions::import as import_session;
 pub(crate) use sessions::list as list_sessions;
+pub(crate) use sessions::list_all as list_all_sessions;
 pub(crate) use sessions::logs;
 pub(crate) use sessions::session_location;
 pub(crate) use sessions::show as show_session;

@@ -33,8 +33,11 @@ pub(in crate::cli) struct Run {
     /// More values of `${ARG}`
     #[arg(value_name = "VALUES", last = true)]
     rest: Vec<String>,
+    /// Run the steps in a worktree of their own (the default)
+    #[arg(long, overrides_with = "no_worktree", help_heading = NEW)]
+    worktree: bool,
     /// Run the steps in the project itself instead of a worktree
-    #[arg(long, help_heading = NEW)]
+    #[arg(long, overrides_with = "worktree", help_heading = NEW)]
     no_worktree: bool,
     /// Run up to N steps at the same time, those that do not depend on each other
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
@@ -127,7 +130,10 @@ impl Run {
     /// Runs the rest of a run.
     fn go_on(&self, location: &ops::RunLocation, call: &Call<'_>, screen: &Screen) -> Result<Exit, CommandError> {
         let Some((home, session)) = location.own_run() else { return Ok(Exit::No) };
-        if !(self.args.is_empty() && self.inputs.is_empty() && self.rest.is_empty()) || self.no_worktree {
+        if !(self.args.is_empty() && self.inputs.is_empty() && self.rest.is_empty())
+            || self.no_worktree
+            || self.worktree
+        {
             let message = format!("{session} is a run: its arguments, inputs and worktree stay as it was begun");
             return Err(CommandError::usage(message));
         }

@@ -16,13 +16,20 @@ use crate::ops::SessionStatus;
 pub(in crate::cli) struct Sessions {
     #[command(subcommand)]
     what: Option<What>,
+    /// List those of all projects that were begun on this machine
+    #[arg(long)]
+    all: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum What {
     /// List the sessions of this repository, newest first (the default)
     #[command(visible_alias = "ls")]
-    List,
+    List {
+        /// Those of all projects that were begun on this machine
+        #[arg(long)]
+        all: bool,
+    },
     /// Show one session with its steps
     Show(Show),
     /// Remove worktrees and branches of sessions that are done and merged, and archive their records
@@ -65,7 +72,9 @@ impl Command for Sessions {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let ctx = || call.project(None);
         match &self.what {
-            None | Some(What::List) => call.answer(ops::list_sessions(&ctx()?)),
+            None if self.all => call.answer(ops::list_all_sessions(&call.request(None))),
+            Some(What::List { all: true }) => call.answer(ops::list_all_sessions(&call.request(None))),
+            None | Some(What::List { all: false }) => call.answer(ops::list_sessions(&ctx()?)),
             Some(What::Show(show)) => {
                 call.answer(ops::show_session(&call.project(show.id.as_ref())?, show.id.as_deref()))
             }
@@ -85,7 +94,7 @@ impl Command for Sessions {
 
     fn called(&self) -> Option<CalledVerb> {
         let list = Some(CalledVerb::of_all("sessions list"));
-        list.filter(|_| matches!(self.what, Some(What::List)))
+        list.filter(|_| matches!(self.what, Some(What::List { .. })))
     }
 }
 
@@ -116,8 +125,14 @@ impl Clean {
 
 impl Shown for ops::SessionList {
     fn text(&self, page: &mut Page, _: &[Finding]) {
+        if self.sessions.is_empty() {
+            page.text.line("No run was begun on this machine.");
+        }
         for row in &self.sessions {
             head(page, row);
+            if let Some(project) = &row.project {
+                page.text.dim(format!("  in {}", ops::short_path(project))).end();
+            }
             if let Some(next) = row.resume.as_ref().or(row.next.as_ref()).filter(|_| !page.quiet) {
                 page.text.line(format!("  → {next}"));
             }

@@ -31,8 +31,10 @@ use camino::Utf8Path;
 use super::OpError;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
+use super::project_context::Request;
 use super::report::Report;
 use super::run_location::RunLocation;
+use super::select;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::dialect::script;
@@ -58,6 +60,8 @@ use crate::model::human_duration;
 use crate::model::mask_secrets;
 use crate::model::quoted;
 use crate::store;
+use crate::store::Environment;
+use crate::store::RunIndex;
 
 /// Lists the sessions of the repository, and of Prodigy if requested.
 pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError> {
@@ -70,8 +74,26 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError>
         let searched = ctx.home.root().to_string();
         return Err(OpError::NoSession { searched, in_git: ctx.project.git.is_some(), findings });
     }
-    sessions.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| b.id.cmp(&a.id)));
-    Ok(Report { findings, ..Report::ok(SessionList { sessions }) })
+    Ok(Report { findings, ..Report::ok(SessionList::newest_first(sessions)) })
+}
+
+/// Lists the sessions that this user began on this machine, of every project that still has them.
+pub(crate) fn list_all(request: &Request) -> Result<Report<SessionList>, OpError> {
+    let mut sessions: Vec<SessionRow> = Vec::new();
+    for place in RunIndex::of(&Environment::read()).places() {
+        let request = Request { project: None, run: Some(place.into_string()), ..request.clone() };
+        // One that cannot be opened is named where it is: in its project.
+        let Ok(ctx) = ProjectContext::open(&request) else { continue };
+        let Ok(location) = select::location(&ctx) else { continue };
+        let mut row = inspect(&ctx, &location)?.row;
+        let project = &ctx.project.root;
+        for command in [&mut row.resume, &mut row.next].into_iter().flatten() {
+            *command = format!("{command} --project {}", quoted(project.as_str()));
+        }
+        row.project = Some(project.as_str().to_owned());
+        sessions.push(row);
+    }
+    Ok(Report::ok(SessionList::newest_first(sessions)))
 }
 
 /// Shows one session with its steps.
@@ -198,6 +220,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
         started_at: None,
         changed_at: None,
         age_seconds: None,
+        project: None,
         folder: None,
         branch: None,
         base_branch: None,

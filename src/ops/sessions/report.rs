@@ -19,6 +19,13 @@ pub(crate) struct SessionList {
     pub(crate) sessions: Vec<SessionRow>,
 }
 
+impl SessionList {
+    pub(super) fn newest_first(mut sessions: Vec<SessionRow>) -> Self {
+        sessions.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| b.id.cmp(&a.id)));
+        Self { sessions }
+    }
+}
+
 impl Body for SessionList {
     const SCHEMA: &'static str = "sessions/1";
 }
@@ -36,6 +43,9 @@ pub(crate) struct SessionRow {
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) changed_at: Option<Timestamp>,
     pub(crate) age_seconds: Option<i64>,
+    /// The project that it belongs to, in a list of all projects; absolute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) project: Option<String>,
     /// The folder that it works in; absolute.
     pub(crate) folder: Option<String>,
     pub(crate) branch: Option<String>,

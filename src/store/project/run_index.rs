@@ -4,6 +4,8 @@
 //! A folder of runs can come with a copy of a project. A run that is not in the index was begun elsewhere: its commands are run only after a
 //! person agreed. The index also leads to a run from any folder.
 
+use std::collections::BTreeSet;
+
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
@@ -102,16 +104,33 @@ impl RunIndex {
         place.is_dir().then_some(place)
     }
 
+    /// Returns the folders of the records of all runs that were entered and are there, also of copies that a person continued.
+    pub(crate) fn places(&self) -> BTreeSet<Utf8PathBuf> {
+        let place = |(entry, id): (Utf8PathBuf, String)| {
+            homes_in(&entry).into_iter().map(move |home| home.join(RUNS).join(&id)).filter(|place| place.is_dir())
+        };
+        self.entries().flat_map(place).collect()
+    }
+
     /// Returns the home of the only run of this name that was entered.
     fn home_of(&self, id: &str) -> Option<Utf8PathBuf> {
-        let folder = self.state_home.as_ref()?.join(FOLDER);
-        let is_of = |name: &str| {
-            let digest = name.strip_prefix(id).and_then(|rest| rest.strip_prefix('-'));
-            digest.is_some_and(|digest| digest.len() == DIGEST && digest.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        };
-        let mut named = platform::names(&folder).ok()?.into_iter().filter(|entry| !entry.is_dir && is_of(&entry.name));
-        let (one, None) = (named.next()?, named.next()) else { return None };
-        homes_in(&folder.join(one.name)).into_iter().next_back()
+        let mut named = self.entries().filter(|(_, name)| name == id);
+        let ((one, _), None) = (named.next()?, named.next()) else { return None };
+        homes_in(&one).into_iter().next_back()
+    }
+
+    /// Returns the entries, each with the id of its run.
+    fn entries(&self) -> impl Iterator<Item = (Utf8PathBuf, String)> {
+        let folder = self.state_home.as_ref().map(|home| home.join(FOLDER));
+        let named = folder.into_iter().flat_map(|folder| {
+            let names = platform::names(&folder).unwrap_or_default().into_iter();
+            names.filter(|entry| !entry.is_dir).map(move |entry| (folder.join(&entry.name), entry.name))
+        });
+        let is_digest = |text: &str| text.len() == DIGEST && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        named.filter_map(move |(path, name)| {
+            let (id, _) = name.rsplit_once('-').filter(|(_, digest)| is_digest(digest))?;
+            Some((path, id.to_owned()))
+        })
     }
 
     fn path(&self, id: &str, header: &[u8]) -> Option<Utf8PathBuf> {

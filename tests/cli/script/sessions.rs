@@ -346,3 +346,28 @@ fn the_worktree_of_a_session_names_it() {
     let plan = sandbox.piton(["plan", &folder]).real_clock().folder(sandbox.top()).run().expect_code(0);
     assert_eq!(plan.at("/data/run/id"), list.at("/data/sessions/0/id"), "{plan}");
 }
+
+#[test]
+fn the_runs_of_all_projects_are_listed_with_commands_that_work_from_anywhere() {
+    let stage = Stage::new(FLOW);
+    let other = stage.sandbox.top().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("w.yml"), "steps: [{id: a, agent: x}]").unwrap();
+    let piton = |arguments: &[&str]| stage.sandbox.piton(arguments.iter().copied()).real_clock().run();
+    piton(&["run", "w.yml", "--no-worktree"]).expect_code(7);
+    piton(&["--project", other.as_str(), "start", "w.yml", "--feature", "spring"]).expect_code(0);
+    for arguments in [&["sessions", "--all"][..], &["sessions", "list", "--all"]] {
+        let all = piton(&[&["--format", "json"], arguments].concat()).expect_code(0);
+        let rows = all.at("/data/sessions");
+        let shown = |row: &Value| format!("{} {}", row["project"].as_str().unwrap(), row["workflow"].as_str().unwrap());
+        let rows: Vec<String> = rows.as_array().unwrap().iter().map(shown).collect();
+        assert_eq!(rows, ["$TOP/other w", "$ROOT release"], "{all}");
+        let resume = all.at("/data/sessions/0/resume");
+        let words: Vec<&str> = resume.as_str().unwrap().split(' ').skip(1).collect();
+        piton(&words.iter().map(|word| if *word == "$TOP/other" { other.as_str() } else { word }).collect::<Vec<_>>())
+            .expect_code(0);
+    }
+    std::fs::remove_dir_all(&other).unwrap();
+    let left = piton(&["--format", "json", "sessions", "--all"]).expect_code(0);
+    assert_eq!(left.at("/data/sessions").as_array().unwrap().len(), 1, "{left}");
+}
