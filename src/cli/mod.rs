@@ -65,6 +65,10 @@ fn not_run(error: clap::Error, words: &[OsString]) -> Exit {
             Some(help) => output::print_styled(&help),
             None => error.print(),
         };
+        if error.kind() == ErrorKind::DisplayHelp {
+            let words: Vec<String> = words().map(|word| word.to_string_lossy().into_owned()).collect();
+            let _ = commands::workflows::about_named(&words).map(|about| output::print_text(&about));
+        }
         return Exit::Ok;
     }
     if commands::hook::is_hook_call(words()) {

@@ -226,6 +226,7 @@ pub(crate) use watch::WatchedList;
 pub(crate) use watch::WatchedRun;
 pub(crate) use watch::watch;
 pub(crate) use watch::watch_all;
+pub(crate) use workflow_file::hints_for_missing as hints_for_missing_workflow;
 pub(crate) use workflow_file::is_path as is_workflow_path;
 pub(crate) use workflow_file::path_of as workflow_path;
 pub(crate) use workflow_file::print as print_workflow;

@@ -27,6 +27,8 @@ use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::clean_line;
+use crate::model::nearest;
 use crate::schema;
 use crate::store;
 use crate::store::Project;
@@ -151,21 +153,49 @@ pub(crate) fn print(project: &Project, workflow: &str) -> Result<String, OpError
 /// Returns the error for an unknown workflow, with the known ones.
 pub(crate) fn unknown<'a>(project: &Project, workflow: &str, known: impl Iterator<Item = &'a str>) -> OpError {
     let known: Vec<&str> = known.collect();
-    let mut hints = vec![format!("known workflows: {}", known.join(", "))];
-    let listings = store::listings(project, Scope::Whole, &|_| false);
-    let own = listings.first().map(own_files).unwrap_or_default();
-    for folder in FOLDERS {
-        let here = own.iter().filter(|(_, path)| path.parent().is_some_and(|parent| parent.as_str() == folder));
-        let names: Vec<&str> = here.map(|(name, _)| name.as_str()).collect();
-        if !names.is_empty() {
-            hints.push(format!("in {folder}: {}", names.join(", ")));
-        }
-    }
+    let own = own_of(project);
+    let near = nearest(workflow, known.iter().copied().chain(own.iter().map(|(name, _)| name.as_str())));
+    let mut hints: Vec<String> = near.map(did_you_mean).into_iter().collect();
+    hints.push(format!("known workflows: {}", known.join(", ")));
+    hints.extend(in_folders(&own));
     if own.is_empty() {
         hints.push(format!("a custom one: {}/NAME.yaml, or `piton start FILE --feature NAME`", FOLDERS[0]));
     }
     hints.push("a template: `piton start --print nine-step`".to_owned());
     OpError::Usage { message: format!("there is no workflow `{workflow}`"), hints }
+}
+
+/// Returns hints for a workflow file that does not exist, or for a name that no file has: the nearest one, and those that are there.
+pub(crate) fn hints_for_missing(project: &Project, workflow: &str) -> Vec<String> {
+    if !is_path(workflow) {
+        let own = own_of(project);
+        let near = nearest(workflow, own.iter().map(|(name, _)| name.as_str())).map(did_you_mean);
+        return near.into_iter().chain(in_folders(&own)).collect();
+    }
+    let (folder, name) = workflow.rsplit_once('/').map_or(("", workflow), |(folder, name)| (folder, name));
+    let place = project.cwd.join(folder);
+    let files: Vec<String> = SUFFIXES.iter().flat_map(|suffix| store::names_with(&place, suffix)).collect();
+    let near = nearest(name, files.iter().map(String::as_str));
+    let near =
+        near.map(|near| did_you_mean(if folder.is_empty() { near.to_owned() } else { format!("{folder}/{near}") }));
+    vec![near.unwrap_or_else(|| "paths are relative to the current folder".to_owned())]
+}
+
+fn did_you_mean(name: impl AsRef<str>) -> String {
+    format!("did you mean `{}`?", clean_line(name.as_ref(), 200))
+}
+
+fn own_of(project: &Project) -> Vec<(String, RelPath)> {
+    store::listings(project, Scope::Whole, &|_| false).first().map(own_files).unwrap_or_default()
+}
+
+/// Returns a line for each folder of workflow files, with their names.
+fn in_folders(own: &[(String, RelPath)]) -> impl Iterator<Item = String> {
+    FOLDERS.into_iter().filter_map(|folder| {
+        let here = own.iter().filter(|(_, path)| path.parent().is_some_and(|parent| parent.as_str() == folder));
+        let names: Vec<&str> = here.map(|(name, _)| name.as_str()).collect();
+        (!names.is_empty()).then(|| format!("in {folder}: {}", names.join(", ")))
+    })
 }
 
 /// Returns the workflow files in the folders for them, each with its name, in the order in which a name is looked up.
@@ -194,7 +224,7 @@ fn locate(project: &Project, workflow: &str) -> Result<Option<Text>, OpError> {
         let given = if workflow.starts_with('/') { workflow.to_owned() } else { format!("./{workflow}") };
         let path = store::existing_path(&project.cwd, &given).ok_or_else(|| OpError::Usage {
             message: format!("there is no workflow file {workflow}"),
-            hints: vec!["paths are relative to the current folder".to_owned()],
+            hints: hints_for_missing(project, workflow),
         })?;
         if !SUFFIXES.iter().any(|suffix| workflow.ends_with(suffix)) {
             return Err(no_workflow_file(workflow));

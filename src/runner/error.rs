@@ -47,7 +47,11 @@ pub(crate) enum ProblemKind {
 
 impl RunError {
     pub(crate) fn new<const N: usize>(kind: ProblemKind, message: impl Into<String>, hints: [String; N]) -> Self {
-        Self::Problem(Problem { kind, message: message.into(), hints: hints.to_vec(), findings: Vec::new() })
+        Self::problem(kind, message.into(), hints.to_vec())
+    }
+
+    pub(crate) fn problem(kind: ProblemKind, message: String, hints: Vec<String>) -> Self {
+        Self::Problem(Problem { kind, message, hints, findings: Vec::new() })
     }
 
     pub(crate) fn with(self, findings: Vec<Finding>) -> Self {

@@ -154,12 +154,11 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     };
     let run_environment = RunEnvironment::open(&folder, start.now.as_deref())?;
     let path = files::real(&run_environment.project.cwd.join(&start.file)).map_err(|why| {
-        let message = format!("there is no workflow file {}: {why}", start.file);
-        RunError::new(
-            ProblemKind::NotFound,
-            message,
-            ["piton run FILE".to_owned(), "for the form of the file: `piton schema workflow`".to_owned()],
-        )
+        let what = if ops::is_workflow_path(&start.file) { "workflow file" } else { "workflow, run or file" };
+        let message = format!("there is no {what} {}: {why}", start.file);
+        let mut hints = ops::hints_for_missing_workflow(&run_environment.project, &start.file);
+        hints.push("for the form of the file: `piton schema workflow`".to_owned());
+        RunError::problem(ProblemKind::NotFound, message, hints)
     })?;
     let source = source(&run_environment.project, &path)?;
     let (workflow, workflow_files) = workflow(&source)?;

@@ -52,6 +52,7 @@ pub(crate) use fs::follow::Stamp;
 pub(crate) use fs::follow::Stopwatch;
 pub(crate) use fs::follow::files_with;
 pub(crate) use fs::follow::last_lines;
+pub(crate) use fs::follow::names_with;
 pub(crate) use fs::follow::read_from;
 pub(crate) use fs::follow::stamps;
 pub(crate) use fs::page_file::open_page;

@@ -1,6 +1,8 @@
 //! `workflows`.
 
 use super::prelude::*;
+use crate::cli::output::Text;
+use crate::cli::render;
 use crate::model::plural;
 
 #[derive(Debug, Args)]
@@ -14,6 +16,15 @@ impl Command for Workflows {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         call.answer(ops::workflows(&call.project(None)?, self.workflow.as_deref()))
     }
+}
+
+/// Returns what `--help` says of the workflow that a command line of `run` or `start` names; `None` for any other command line.
+pub(in crate::cli) fn about_named(words: &[String]) -> Option<Text> {
+    let verb = words.iter().position(|word| matches!(word.as_str(), "run" | "start"))?;
+    let project = words.iter().position(|word| word == "--project").and_then(|at| words.get(at + 1)).cloned();
+    let ctx = ops::ProjectContext::open(&ops::Request { project, ..ops::Request::default() }).ok()?;
+    let report = words[verb + 1..].iter().find_map(|word| ops::workflows(&ctx, Some(word)).ok())?;
+    Some(render::text(&report, false, false))
 }
 
 impl Shown for ops::WorkflowsReport {

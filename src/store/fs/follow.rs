@@ -64,10 +64,15 @@ pub(crate) fn read_from(root: &Utf8Path, path: &RelPath, from: u64) -> Vec<u8> {
 
 /// Returns the files in a folder below a root whose name has an ending, in the order of their names.
 pub(crate) fn files_with(root: &Utf8Path, folder: &RelPath, ending: &str) -> Vec<RelPath> {
-    let Ok(entries) = folder.under(root).read_dir_utf8() else { return Vec::new() };
+    names_with(&folder.under(root), ending).iter().filter_map(|name| folder.join(name).ok()).collect()
+}
+
+/// Returns the names of the files in a folder that have an ending, in their order.
+pub(crate) fn names_with(folder: &Utf8Path, ending: &str) -> Vec<String> {
+    let Ok(entries) = folder.read_dir_utf8() else { return Vec::new() };
     let is_file = |entry: &camino::Utf8DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
     let entries = entries.filter_map(Result::ok).filter(|entry| entry.file_name().ends_with(ending) && is_file(entry));
-    let mut found: Vec<RelPath> = entries.filter_map(|entry| folder.join(entry.file_name()).ok()).collect();
+    let mut found: Vec<String> = entries.map(|entry| entry.file_name().to_owned()).collect();
     found.sort_unstable();
     found
 }
