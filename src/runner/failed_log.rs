@@ -18,9 +18,10 @@ const LINE: usize = 200;
 /// Returns the log of a step; `None` if it printed nothing.
 pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<FailedLog> {
     let mut files = store::files_with(&context.session, &script::logs(), ".log");
-    files.retain(|file| script::is_inside(file.name().trim_end_matches(".log"), step));
+    let log_of = |file: &RelPath| script::log_of(file.name()).map(|(log, _)| log.to_owned());
+    files.retain(|file| log_of(file).is_some_and(|log| script::is_inside(&log, step)));
     let failed = failed_items(state, step);
-    let is_of_item = |file: &RelPath| failed.iter().any(|log| file.name().trim_end_matches(".log") == log);
+    let is_of_item = |file: &RelPath| log_of(file).is_some_and(|log| failed.contains(&log));
     if !failed.is_empty() {
         files.retain(is_of_item);
     }

@@ -59,7 +59,7 @@ struct Log<'a> {
 }
 
 impl<'a> OutputWatcher<'a> {
-    /// Returns a watcher of a child that works in `folder`; `log` is the name of its log.
+    /// Returns a watcher of a child that works in `folder`; `log` is the file of its log.
     pub(super) fn new(
         context: &'a RunContext<'a>,
         (source, folder): (Source<'a>, &'a Utf8Path),
@@ -67,7 +67,7 @@ impl<'a> OutputWatcher<'a> {
         is_claude: bool,
         output: Option<File>,
     ) -> Self {
-        let path = context.session.join(format!("logs/{log}.log"));
+        let path = context.session.join(format!("logs/{log}"));
         let log = Log { context, path, file: None, waiting: Vec::new(), is_broken: false };
         Self {
             context,

@@ -29,12 +29,13 @@ use super::retry::FailureKind;
 use super::retry::classify;
 use super::retry::decide;
 use super::scoped_variables::ScopedVariables;
+use crate::dialect::script;
 use crate::dialect::script::unmet;
 use crate::model::AgentReport;
 use crate::model::ClaudeWork;
 use crate::model::Context;
-use crate::model::StepId;
 use crate::model::RelPath;
+use crate::model::StepId;
 use crate::store;
 use crate::workflow::Command;
 use crate::workflow::Step;
@@ -188,13 +189,13 @@ impl<'a> StepExecutor<'a> {
         variables::render(template, &self.variables()).map_err(unrendered)
     }
 
-    /// Runs a nested step with all its tries.
     /// Returns the files that prove the step, as its outputs name them.
     pub(super) fn output_files(&self, step: &Step) -> Result<Vec<RelPath>, Failure> {
         let scope = self.variables();
         step.outputs.iter().map(|output| output.file(&scope).map_err(refused)).collect()
     }
 
+    /// Runs a nested step with all its tries.
     pub(super) fn run_nested(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         if let Some(done) = self.skipped_by_condition(step) {
             return Ok(done);
@@ -440,7 +441,10 @@ impl<'a> StepExecutor<'a> {
             keep,
         };
         let log = self.item.as_ref().map_or(step.id.as_str(), |item| &item.log);
-        let mut watcher = OutputWatcher::new(self.context, (self.source(step), &self.folder), log, is_claude, output);
+        let top = self.workflow_step.as_ref().unwrap_or(&step.id);
+        let attempt = self.context.ledger().step(top).map_or(1, |state| state.attempts.max(1));
+        let log = script::log_file(log, attempt);
+        let mut watcher = OutputWatcher::new(self.context, (self.source(step), &self.folder), &log, is_claude, output);
         let exit = exec::run(&job, &self.signals, &mut watcher);
         let seen = watcher.end();
         let took = exec::now().saturating_duration_since(now);

@@ -70,9 +70,10 @@ impl Command for Logs {
 /// Adds the lines, with the name of the step where it changes.
 fn print(text: &mut Text, report: &ops::LogsReport, shown: &mut Option<String>) {
     for log in &report.logs {
-        if shown.as_ref() != Some(&log.step) {
-            text.bold(format!("== {}", log.step)).dim(format!("  {}", log.file)).end();
-            *shown = Some(log.step.clone());
+        if shown.as_ref() != Some(&log.file) {
+            let attempt = if log.attempt > 1 { format!(", attempt {}", log.attempt) } else { String::new() };
+            text.bold(format!("== {}{attempt}", log.step)).dim(format!("  {}", log.file)).end();
+            *shown = Some(log.file.clone());
         }
         for line in &log.lines {
             text.line(line);

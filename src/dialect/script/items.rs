@@ -104,6 +104,17 @@ pub(crate) fn log_name(step: &str, item: &str) -> String {
     item_id(step, &in_file(item))
 }
 
+/// Returns the name of the file with what an attempt printed. `log` is the id of a step, or of an item as [`log_name`] writes it.
+pub(crate) fn log_file(log: &str, attempt: u32) -> String {
+    format!("{log}.{attempt}.log")
+}
+
+/// Returns the log and the attempt of a file that [`log_file`] names.
+pub(crate) fn log_of(file: &str) -> Option<(&str, u32)> {
+    let (log, attempt) = file.strip_suffix(".log")?.rsplit_once('.')?;
+    Some((log, attempt.parse().ok()?))
+}
+
 fn in_file(item: &str) -> String {
     let mut name = String::with_capacity(item.len());
     for byte in item.bytes() {
@@ -132,7 +143,9 @@ mod tests {
     use super::ItemWorktree;
     use super::is_inside;
     use super::item_names;
+    use super::log_file;
     use super::log_name;
+    use super::log_of;
     use super::merge_names;
     use super::part_names;
 
@@ -178,6 +191,9 @@ mod tests {
         assert_eq!(log_name("build", "../ö]"), "build[..%2F%C3%B6%5D]");
         let (one, other) = (log_name("b", &"ö".repeat(80)), log_name("b", &format!("{}x", "ö".repeat(79))));
         assert!(one.len() < 140 && one != other, "{one} {other}");
+        for log in ["1", "1.2", "build[a.1]"] {
+            assert_eq!(log_of(&log_file(log, 12)), Some((log, 12)));
+        }
     }
 
     #[test]

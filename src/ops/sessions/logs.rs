@@ -26,7 +26,7 @@ pub(crate) struct LogsReport {
     pub(crate) session: RunId,
     /// Whether a living process is running it, so that more may follow.
     pub(crate) is_running: bool,
-    /// In the order of the steps. An attempt follows the one before it in the same log.
+    /// In the order of the steps, and of the attempts of each.
     pub(crate) logs: Vec<StepLog>,
 }
 
@@ -34,6 +34,7 @@ pub(crate) struct LogsReport {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StepLog {
     pub(crate) step: String,
+    pub(crate) attempt: u32,
     /// Absolute.
     pub(crate) file: String,
     pub(crate) lines: Vec<String>,
@@ -63,18 +64,19 @@ pub(crate) fn logs(
         .flat_map(|step| step.detail.parts.iter().zip(0..).map(|(part, at)| (step.id.as_str(), &part.name, at)))
         .map(|(step, item, at)| (script::log_name(step, item), (at, script::item_id(step, item))))
         .collect();
-    let mut found: Vec<(usize, usize, String, RelPath)> = store::files_with(&records, &script::logs(), ".log")
+    let mut found: Vec<(usize, usize, String, u32, RelPath)> = store::files_with(&records, &script::logs(), ".log")
         .into_iter()
-        .map(|path| {
-            let name = path.name().trim_end_matches(".log").to_owned();
+        .filter_map(|path| {
+            let (name, attempt) = script::log_of(path.name())?;
+            let name = name.to_owned();
             // The longest id that the name begins with: `1.10.2` belongs to `1.10`, not to `1`.
             let of =
                 steps.iter().map(|step| step.id.as_str()).enumerate().filter(|(_, id)| script::is_inside(&name, id));
             let of = of.max_by_key(|(_, id)| id.len()).map_or(usize::MAX, |(at, _)| at);
             let (item, name) = items.get(&name).cloned().unwrap_or((0, name));
-            (of, item, name, path)
+            Some((of, item, name, attempt, path))
         })
-        .filter(|(_, _, name, _)| step.is_none_or(|step| script::is_inside(name, step)))
+        .filter(|(_, _, name, _, _)| step.is_none_or(|step| script::is_inside(name, step)))
         .collect();
     found.sort();
     // Of a step that printed nothing there is no log.
@@ -87,7 +89,7 @@ pub(crate) fn logs(
         return Err(OpError::UnknownStep { run: inspected.row.id.to_string(), wanted: step.to_owned(), known });
     }
     let mut logs = Vec::new();
-    for (_, _, step, path) in found {
+    for (_, _, step, attempt, path) in found {
         let position = positions.entry(path.clone()).or_default();
         let mut lines = Vec::new();
         loop {
@@ -103,7 +105,7 @@ pub(crate) fn logs(
             lines.extend(text.lines().map(|line| mask_secrets(line).into_owned()));
         }
         if !lines.is_empty() {
-            logs.push(StepLog { step, file: path.under(&records).into_string(), lines });
+            logs.push(StepLog { step, attempt, file: path.under(&records).into_string(), lines });
         }
     }
     Ok(Report::ok(LogsReport { session: inspected.row.id, is_running, logs }))

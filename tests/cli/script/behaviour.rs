@@ -302,7 +302,7 @@ fn the_output_of_a_step_is_kept_in_its_log_and_its_output_file() {
     let output = output.expect_code(0);
     assert_eq!(output.stdout, "out\n");
     assert!(output.stderr.contains("\nerr\n"), "{output}");
-    let mut log: Vec<String> = read(&stage.folder(&id).join("logs/talk.log")).lines().map(str::to_owned).collect();
+    let mut log: Vec<String> = read(&stage.folder(&id).join("logs/talk.1.log")).lines().map(str::to_owned).collect();
     log.sort();
     assert_eq!(log, ["err", "out"]);
     assert_eq!(read(&stage.worktree(&id).join("said")), "out\n");

@@ -503,7 +503,7 @@ commands:
         &[],
     );
     assert_eq!(String::from_utf8_lossy(&found.stdout), "");
-    assert_eq!(read(&stage.folder(&id).join("logs/1.log")), "[masked] [masked] harmless\n");
+    assert_eq!(read(&stage.folder(&id).join("logs/1.1.log")), "[masked] [masked] harmless\n");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn the_logs_of_a_session_are_printed_by_step() {
     assert_eq!(all.at("/data/logs/1/lines"), json!(["one", "two"]));
     let text = stage.piton(["--format", "text", "logs", &id, "build"]).run().expect_code(0).stdout;
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].starts_with("== build  $TOP/state/") && lines[0].ends_with("logs/build.log"), "{text}");
+    assert!(lines[0].starts_with("== build  $TOP/state/") && lines[0].ends_with("logs/build.1.log"), "{text}");
     assert!(lines.contains(&"compiling") && lines.contains(&"careful") && lines.len() == 3, "{text}");
     let unknown = stage.piton(["--format", "json", "logs", &id, "publish"]).run();
     assert_eq!(unknown.code, 3, "{unknown}");
@@ -39,7 +39,7 @@ fn the_end_of_the_log_and_its_path_stand_beside_a_failure() {
         Stage::new("name: f\nsteps:\n- id: test\n  shell: 'for n in 1 2 3 4 5 6 7; do echo line $n; done; exit 1'\n");
     let (output, id) = stage.run(&[]);
     let output = output.expect_code(7);
-    let log = format!("/runs/{id}/logs/test.log");
+    let log = format!("/runs/{id}/logs/test.1.log");
     assert!(output.stderr.contains("   | line 3\n") && !output.stderr.contains("| line 2"), "{output}");
     assert!(
         output.stderr.contains("   Its log: $TOP/state/") && output.stderr.contains(&format!("{log}\n")),
@@ -48,7 +48,11 @@ fn the_end_of_the_log_and_its_path_stand_beside_a_failure() {
     let report = stage.piton(["--format", "json", "resume", &id]).run().expect_code(7);
     assert_eq!(report.at("/data/failed/log/lines/4"), json!("line 7"));
     let file = report.at("/data/failed/log/file");
-    assert!(file.as_str().unwrap().ends_with(&log), "{file}");
+    assert!(file.as_str().unwrap().ends_with(&format!("/runs/{id}/logs/test.2.log")), "{file}");
+    let both = stage.piton(["--format", "json", "logs", &id, "test"]).run().expect_code(0);
+    assert_eq!([0, 1].map(|at| both.at(&format!("/data/logs/{at}/attempt"))), [json!(1), json!(2)], "{both}");
+    let text = stage.piton(["--format", "text", "logs", &id]).run().expect_code(0).stdout;
+    assert!(text.contains("== test, attempt 2  ") && text.matches("line 7").count() == 2, "{text}");
 }
 
 #[test]

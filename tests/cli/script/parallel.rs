@@ -102,7 +102,7 @@ steps:
     let (output, id) = stage.run(&[]);
     let output = output.expect_code(7);
     assert!(output.stderr.contains("  Item b failed: ") && output.stderr.contains("   | of b\n"), "{output}");
-    assert!(output.stderr.contains("/logs/each[b].log\n"), "{output}");
+    assert!(output.stderr.contains("/logs/each[b].1.log\n"), "{output}");
     let shown = stage.piton(["--format", "json", "sessions", "show", &id]).run().expect_code(0);
     let items: Vec<_> = (0..3).map(|at| shown.at(&format!("/data/steps/0/items/{at}"))).collect();
     assert_eq!(items[0], json!({"id": "each[a]", "status": "completed"}));
