@@ -14,9 +14,14 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::plural;
+use crate::model::safe_line;
+
+/// The longest reason of a rejection that a finding repeats, in characters.
+const WHY_CHARS: usize = 200;
 
 impl Chooser<'_> {
     /// Returns the failed steps whose limits apply to the choices, each once.
@@ -102,7 +107,9 @@ impl Chooser<'_> {
             let (code, what) = match self.reconciled.limit(at, self.options.attempt_limit) {
                 None => continue,
                 Some(Limit::Rejected) => {
-                    (FindingCode::Rejected, "was rejected: a person decides how to continue".to_owned())
+                    let why = step.error.as_ref().filter(|_| step.kind == StepKind::Gate);
+                    let why = why.map(|why| format!(" ({})", safe_line(why, WHY_CHARS))).unwrap_or_default();
+                    (FindingCode::Rejected, format!("was rejected{why}: a person decides how to continue"))
                 }
                 Some(Limit::Failed { times }) => (
                     FindingCode::AttemptLimit,

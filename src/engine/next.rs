@@ -433,7 +433,8 @@ impl<'a> Planner<'a> {
         let context = (!after).then(|| command::on_run("context", run, &command::option("step", first.step.as_str())));
         let resume = match verdict {
             Verdict::Resume | Verdict::Confirm if chosen.can_be_resumed(self.reconciled.run) => {
-                Some(command::on_run("resume", run, &flags(self.options)))
+                let flags = format!("{}{}", flags(self.options), self.reconciled.run.resume_option);
+                Some(command::on_run("resume", run, &flags))
             }
             Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing => None,
         };

@@ -234,6 +234,7 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
                     | FindingCode::PartMissing
                     | FindingCode::RunFailed
                     | FindingCode::PlanChanged
+                    | FindingCode::LimitReached
                     | FindingCode::StateOlderThanLog
             );
         assert_eq!(planned.unattended, !stops, "{code}");

@@ -92,6 +92,9 @@ pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
 }
 
 fn confirm_text(input: &QuestionInput<'_>) -> String {
+    if let Some(limit) = input.findings.iter().find(|finding| finding.code == FindingCode::LimitReached) {
+        return format!("{}. Go on, with all limits counted anew?", limit.message);
+    }
     let only_verify = input.next.iter().all(|next| next.action == Action::Verify);
     let id = input.run();
     if only_verify && input.next.iter().all(|next| next.rule == "3.drift") {
@@ -109,7 +112,11 @@ impl QuestionInput<'_> {
     }
 
     fn resume(&self, more: &str) -> String {
-        command::on_run("resume", self.run(), &format!("{}{more} --yes", flags(self.options)))
+        command::on_run(
+            "resume",
+            self.run(),
+            &format!("{}{}{more} --yes", flags(self.options), self.reconciled.run.resume_option),
+        )
     }
 
     fn leave(&self, id: &str, label: &str) -> QuestionOption {
@@ -146,6 +153,9 @@ impl QuestionInput<'_> {
         if step.returns_to.is_some() && step.options.is_empty() {
             let changes = command::on_step("finish", &step.id, self.run(), " --verdict NEEDS_REVISION --error TEXT");
             options.push(QuestionOption::new("changes", "request changes", changes).by_person());
+        }
+        if self.reconciled.run.records.rejections && step.options.is_empty() {
+            options.push(self.decide("finish", "reject it", &step.id, " --verdict REJECTED --error WHY"));
         }
         let is_word = step.options.iter().any(|option| option.word == "pause");
         if self.reconciled.run.records.pause && !is_word {

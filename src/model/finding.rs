@@ -159,6 +159,7 @@ finding_codes! {
     Rejected "rejected" Blocking true "A reviewer rejected the work: a person decides how to continue.", CheckedByChange;
     GateExpired "gate-expired" Blocking true "A gate was not answered in its time, and stopped the run: a person has it asked again.", CheckedByChange;
     AttemptLimit "attempt-limit" Blocking true "The same step failed too often: a person decides how to continue.", CheckedByChange;
+    LimitReached "limit-reached" Warning true "The run stopped at a limit that its file sets; it goes on when a person says so.", NeedsPerson;
     ConditionsOpen "conditions-open" Warning true "An approval has conditions that are not met yet.";
     // Rule 6: next.
     DependencyCycle "dependency-cycle" Blocking true "Steps depend on each other in a cycle.", CheckedByChange, Invalid, StepConflict;
@@ -177,7 +178,7 @@ finding_codes! {
     AgeUnknown "age-unknown" Info false "The age of the state is unknown: it has no usable time stamp.";
     TimeInFuture "time-in-future" Warning false "A time stamp lies in the future.";
     DefinitionChanged "definition-changed" Warning true "A step's definition changed after it was done; it is open again.";
-    DefinitionDrift "definition-drift" Info false "The workflow file changed since the run began: steps were added or removed.";
+    DefinitionDrift "definition-drift" Info false "The workflow file changed since the run began: steps were added, removed, or changed before they are done.";
     DefinitionUnreadable "definition-unreadable" Warning true "The workflow file cannot be read; the run's own copy is used.";
     DefinitionInvalid "definition-invalid" Blocking true "A workflow file has an error.";
     InstructionsMissing "instructions-missing" Info false "Steps of a workflow file have no instructions for their agents.";

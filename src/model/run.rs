@@ -61,6 +61,8 @@ pub(crate) struct Run {
     pub(crate) records: Records,
     /// True if its format has no word for a paused and for an aborted run. Both are in Piton's own log.
     pub(crate) stops_unrecorded: bool,
+    /// The option that a resume needs from a person, with a space before it: the run stopped at a limit that its file sets. Else empty.
+    pub(crate) resume_option: &'static str,
     /// False for a format version newer than this program.
     pub(crate) writable: bool,
     /// Whether part of the state could not be read. The rest is still planned.
@@ -79,12 +81,14 @@ pub(crate) struct Records {
     pub(crate) redo: bool,
     /// Whether the number of phases, the branch, and where a failure goes back to can be recorded.
     pub(crate) details: bool,
+    /// Whether the no of a person at a gate can be recorded where it leads back to no step.
+    pub(crate) rejections: bool,
 }
 
 impl Records {
     /// All but the details, which only few formats have.
     pub(crate) const ALL: Self =
-        Self { skip: true, pause: true, abort: true, resume: true, redo: true, details: false };
+        Self { skip: true, pause: true, abort: true, resume: true, redo: true, details: false, rejections: false };
     /// Only a resume, and that a step is done again.
     pub(crate) const RESUME: Self = Self { skip: false, pause: false, abort: false, ..Self::ALL };
     pub(crate) const NONE: Self = Self { resume: false, ..Self::RESUME };
@@ -98,6 +102,7 @@ impl Records {
             resume: self.resume && other.resume,
             redo: self.redo && other.redo,
             details: self.details && other.details,
+            rejections: self.rejections && other.rejections,
         }
     }
 }
@@ -451,6 +456,7 @@ impl Run {
             follow_up: None,
             records: Records::ALL,
             stops_unrecorded: false,
+            resume_option: "",
             ended: None,
             waits: false,
             interruption: None,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::context::RunContext;
 use super::error::ProblemKind;
 use super::error::RunError;
+use crate::dialect::script;
 use crate::dialect::script::facts::Facts;
 use crate::model::ChangeKind;
 use crate::model::human_duration;
@@ -37,7 +38,8 @@ impl RunContext<'_> {
         let spent = &ledger.state().run.spent;
         let spending = Spending { time: spent.time(ledger.now()), cost_usd: spent.cost_usd, attempts: spent.attempts };
         let Some(limit) = spending.over(limits) else { return Ok(()) };
-        ledger.record(ChangeKind::Pause { reason: Some("limit".to_owned()) }, Facts::default(), false)?;
+        let reason = format!("{}{limit}", script::AT_LIMIT);
+        ledger.record(ChangeKind::Pause { reason: Some(reason) }, Facts::default(), false)?;
         ledger.snapshot()?;
         let (id, resume, file) = (&self.header.session, self.header.resume(), &self.header.workflow.file);
         let message = format!(

@@ -99,6 +99,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         follow_up: if session_files.layout.is_archived() { None } else { follow_up(status) },
         records: Records::ALL,
         stops_unrecorded: false,
+        resume_option: "",
         interruption,
         mode: None,
         interrupted_at: last_interruption(files, session_files.session.value(), "timestamp"),

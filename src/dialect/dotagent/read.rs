@@ -80,6 +80,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         interruption: None,
         records: Records { skip: false, ..Records::ALL },
         stops_unrecorded: !is_over,
+        resume_option: "",
         mode: None,
         interrupted_at: None,
         resumes: 0,

@@ -181,6 +181,7 @@ fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: 
         workspace: WorkspaceRecord { clean_up: clean_up(&workspace.record), ..workspace.record },
         records: Records { details: true, ..Records::ALL },
         stops_unrecorded: false,
+        resume_option: "",
         interruption: paused(&state, status),
         mode: None,
         interrupted_at: state.interrupted_at,

@@ -46,6 +46,7 @@ pub(crate) use paths::candidate;
 pub(crate) use paths::group;
 pub(crate) use paths::logs;
 pub(crate) use paths::merges;
+pub(crate) use read::AT_LIMIT;
 pub(crate) use read::copy_record;
 pub(crate) use read::load_to_run;
 pub(crate) use read::unattended_key;

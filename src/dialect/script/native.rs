@@ -22,6 +22,7 @@ use crate::model::StepId;
 use crate::model::clean;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+use crate::model::quoted;
 
 /// Returns the `ResumePlan` of Specification 186, counted from 0 as there, with the state that it was made from.
 /// `state` is what [`state_fields`] returned.
@@ -86,7 +87,13 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let mut prompt = String::new();
     let _ = writeln!(prompt, "Workflow: {}", clean_line(&run.workflow, 200));
     let _ = writeln!(prompt, "Step: {} - {}, attempt {}", step.id, clean_line(&step.title, 200), next.attempt);
-    let _ = writeln!(prompt, "\nIt is run by `piton resume {}`; nothing has to be done by hand.", run.id);
+    let run_id = quoted(run.id.as_str());
+    let command = match header {
+        Some(header) if header.is_attended => format!("piton exec {} --run {run_id}", quoted(step.id.as_str())),
+        Some(_) | None => format!("piton resume {run_id}"),
+    };
+    let told = format!("It is run by `{command}`; nothing has to be done by hand.");
+    let _ = writeln!(prompt, "\n{told}");
     Brief {
         agent_context: json!({
             "session": run.id,
@@ -98,7 +105,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         }),
         told: vec!["session", "workflow", "step", "attempt"],
         prompt,
-        instructions: format!("It is run by `piton resume {}`; nothing has to be done by hand.", run.id),
+        instructions: told,
         reading: vec![ReadingItem { what: "workflow file".to_owned(), path: workflow }],
         notes: Vec::new(),
     }

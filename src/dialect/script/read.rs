@@ -56,6 +56,8 @@ use crate::model::sha256_hex;
 use crate::workflow;
 use crate::workflow::Parsed;
 
+/// What the reason of a pause begins with when a limit of the run is reached; then the limit.
+pub(crate) const AT_LIMIT: &str = "limit ";
 /// Longer values of captured variables are shown as their size.
 const SHOWN: usize = 1_000;
 
@@ -154,8 +156,9 @@ impl Reader<'_> {
                 ..WorkspaceRecord::default()
             },
             follow_up: self.follow_up(),
-            records: Records::ALL,
+            records: Records { rejections: true, ..Records::ALL },
             stops_unrecorded: false,
+            resume_option: self.limit().map_or("", |_| " --over-limits"),
             interruption: self.interruption(),
             mode: None,
             interrupted_at: None,
@@ -199,8 +202,18 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports damage of the files.
+    /// Reports damage of the files, and a limit that stopped the run.
     fn damage(&mut self) {
+        if let Some(limit) = self.limit() {
+            let header = &self.session.header;
+            let message = format!("the run stopped at its limit {}", clean_line(limit, 100));
+            let fix = format!(
+                "raise `limits` in {}, or go on with all limits counted anew: `{} --over-limits`",
+                header.workflow.file,
+                header.resume()
+            );
+            self.findings.push(Finding::new(FindingCode::LimitReached, message).fix(fix));
+        }
         let session = &self.session;
         let file = &session.journal_file;
         let resume = format!("piton resume {}", session.header.session);
@@ -286,7 +299,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports steps that were added or removed; the planner reports changed ones.
+    /// Reports steps that were added or removed, and changed ones that are not done; the planner reports changed ones that are.
     fn drift(&mut self, kept: &Outline, now: &Outline) {
         let missing = |of: &Outline, from: &Outline| {
             let known: BTreeSet<&str> = from.steps.iter().map(|step| step.id.as_str()).collect();
@@ -300,6 +313,17 @@ impl Reader<'_> {
         }
         if !added.is_empty() {
             changes.push(format!("added: {}", clean_line(&added, 200)));
+        }
+        let is_open = |id: &StepId| {
+            self.session.state.steps.get(id.as_str()).is_none_or(|state| state.status != Status::Completed)
+        };
+        let is_changed = |step: &&OutlineStep| {
+            is_open(&step.id)
+                && kept.steps.iter().any(|known| known.id == step.id && known.definition != step.definition)
+        };
+        let edited: Vec<&str> = now.steps.iter().filter(is_changed).map(|step| step.id.as_str()).collect();
+        if !edited.is_empty() {
+            changes.push(format!("changed before they are done: {}", clean_line(&edited.join(", "), 200)));
         }
         if kept.head != now.head {
             changes.push("changed: settings outside the steps".to_owned());
@@ -324,6 +348,10 @@ impl Reader<'_> {
             let mut step = Step { depends_on, plan_order: Some(steps.len()), ..self::step(step, outputs, state) };
             if self.session.header.is_attended {
                 step.is_command = is_command;
+            }
+            if !self.session.header.is_attended && !self.is_run_again {
+                // A person asks for each resume of the runner, which has no limit of attempts.
+                step.failures = 0;
             }
             if self.is_handed_over() {
                 step.proof = Proof { is_elsewhere: true, ..Proof::default() };
@@ -404,6 +432,13 @@ impl Reader<'_> {
         })
     }
 
+    /// Returns the limit that the run stopped at.
+    fn limit(&self) -> Option<&str> {
+        let run = &self.session.state.run;
+        let is_stopped = run.status == Phase::Paused && !self.session.header.is_attended;
+        run.reason.as_deref().and_then(|reason| reason.strip_prefix(AT_LIMIT)).filter(|_| is_stopped)
+    }
+
     fn interruption(&self) -> Option<Interruption> {
         let state = &self.session.state;
         if state.run.status != Phase::Paused {
@@ -481,10 +516,6 @@ pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
     step.returns_to = chosen_return(step, state.choice.as_deref()).or_else(|| reviewed(&step.definition));
     step.returns_to.take_if(|_| failed);
     step.review = state.verdict.map(|verdict| Review { verdict, open_conditions: Some(state.conditions.clone()) });
-    if step.kind == StepKind::Gate && step.status == Status::Failed && step.returns_to.is_none() {
-        // Rejected without a step to return to: ask again.
-        step.status = Status::WaitingApproval;
-    }
 }
 
 /// Returns the answers that a gate declares.

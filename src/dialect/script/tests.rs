@@ -111,7 +111,7 @@ fn the_workflow_file_counts_as_it_is_now() {
     let env = "env: {A: b}\ncommands: [{shell: one}, {shell: two}, {shell: three}]";
     for (name, now, steps, still_done, findings) in [
         ("as it was", Some(THREE), 3, true, vec![]),
-        ("an open step was edited", Some(fixed), 3, true, vec![]),
+        ("an open step was edited", Some(fixed), 3, true, vec![DefinitionDrift]),
         ("a done step was edited", Some(redone), 3, false, vec![]),
         ("how often and how long are no definition", Some(patient), 3, true, vec![]),
         ("a step was added", Some(longer), 4, true, vec![DefinitionDrift]),

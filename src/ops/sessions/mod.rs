@@ -268,7 +268,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     (row.resume, row.next) = match row.status {
         SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused if waits => (None, None),
         SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused | SessionStatus::Merging => {
-            (Some(guest.map_or_else(|| format!("piton resume {id}"), |guest| guest.command)), None)
+            (Some(guest.map_or_else(|| format!("piton resume {id}{}", run.resume_option), |guest| guest.command)), None)
         }
         SessionStatus::Waiting => (None, Some(format!("piton plan {id}"))),
         SessionStatus::Completed if has_kept && guest.is_none() => (None, Some(format!("piton merge {id}"))),

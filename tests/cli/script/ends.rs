@@ -141,6 +141,17 @@ fn a_run_stops_at_its_limit_of_attempts_and_goes_on_over_it() {
     assert!(stopped.stderr.contains(&format!("piton resume {id} --over-limits")), "{stopped}");
     stage.piton(["resume", &id, "--yes"]).run().expect_code(9);
     assert_eq!(stage.executions(), ["a", "b"], "consent to other things is none to this");
+    let plan = stage.piton(["--format", "json", "plan", &id]).run();
+    assert_eq!(
+        (plan.at("/data/verdict"), plan.at("/findings/0/code")),
+        (json!("confirm"), json!("limit-reached")),
+        "{plan}"
+    );
+    let resume = plan.at("/data/commands/resume");
+    assert_eq!(resume, json!(format!("piton resume {id} --over-limits")), "{plan}");
+    assert_eq!(plan.at("/data/question/options/0/command"), resume, "{plan}");
+    let listed = stage.piton(["--format", "json", "sessions"]).run().expect_code(0);
+    assert_eq!(listed.at("/data/sessions/0/resume"), resume, "{listed}");
     stage.piton(["resume", &id, "--over-limits"]).run().expect_code(9);
     assert_eq!(stage.executions(), ["a", "b", "c", "d"]);
     let text = std::fs::read_to_string(stage.sandbox.root().join("w.yml")).expect("the sandbox is ours");

@@ -134,3 +134,28 @@ fn mistakes_of_answers_are_named_with_their_place() {
     let said = stage.piton(["validate", "w.yml"]).run().expect_code(1);
     assert!(said.to_string().contains("`options` is for a gate, and this is a `shell` step"), "{said}");
 }
+
+#[test]
+fn a_no_at_a_plain_gate_stays_a_no() {
+    let stage =
+        started("steps: [{id: draft, agent: writer}, {id: go, gate: Ann}, {id: last, shell: 'echo last >> LOG'}]");
+    draft(&stage);
+    let plan = || stage.piton(["--format", "json", "plan", "x"]).run();
+    let options = plan().at("/data/question/options");
+    let commands: Vec<&str> = options.as_array().unwrap().iter().filter_map(|one| one["command"].as_str()).collect();
+    assert!(commands.contains(&"piton finish go --run x --verdict REJECTED --error WHY"), "{commands:?}");
+    stage.piton(["finish", "go", "--run", "x", "--verdict", "REJECTED", "--error", "not yet"]).run().expect_code(0);
+    assert_eq!(
+        plan().at("/findings/0/message"),
+        serde_json::json!("go was rejected (not yet): a person decides how to continue")
+    );
+    for arguments in [&["approve", "go", "--run", "x", "--by", "Ann"][..], &["run", "x"]] {
+        stage.piton(arguments.iter().copied()).run().expect_code(9);
+    }
+    stage.piton(["exec", "last", "--run", "x"]).run().expect_code(1);
+    stage.piton(["redo", "go", "--run", "x", "--by", "Ann", "--note", "now"]).run().expect_code(0);
+    draft(&stage);
+    stage.piton(["approve", "go", "--run", "x", "--by", "Ann"]).run().expect_code(0);
+    stage.piton(["run", "x"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["last"]);
+}

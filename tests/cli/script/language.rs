@@ -251,3 +251,51 @@ fn changes_that_the_worktree_does_not_have_and_a_detached_head_are_named() {
     assert!(output.code == 0 && output.stderr.contains("HEAD is detached: the work will be on piton/"), "{output}");
     assert!(output.stderr.contains(&format!("Not merged: HEAD was detached; the work is on piton/{id}")), "{output}");
 }
+
+#[test]
+fn help_with_a_workflow_shows_its_inputs_and_how_it_begins() {
+    let stage =
+        Stage::in_place("name: r\ninputs: {version: {description: what is released}}\nsteps: [{id: a, shell: 'true'}]");
+    for verb in ["run", "start"] {
+        let help = stage.piton([verb, "w.yml", "--help"]).run().expect_code(0);
+        for expected in [
+            "Usage: ",
+            "--input version=VALUE  string, required, what is released",
+            "piton run w.yml --input version=VALUE",
+        ] {
+            assert!(help.stdout.contains(expected), "{verb} {expected}: {help}");
+        }
+    }
+    let without = stage.piton(["run", "--help"]).run().expect_code(0);
+    assert!(!without.stdout.contains("--input version=VALUE"), "{without}");
+}
+
+#[test]
+fn a_workflow_that_does_not_exist_is_answered_with_the_nearest() {
+    let stage = Stage::in_place("steps: [{id: a, shell: 'true'}]");
+    stage.sandbox.file("piton/release.yaml", "steps: [{id: a, shell: 'true'}]");
+    for (arguments, expected) in [
+        (&["run", "v.yml"][..], "did you mean `w.yml`?"),
+        (&["run", "piton/relase.yaml"], "did you mean `piton/release.yaml`?"),
+        (&["run", "relase"], "did you mean `release`?"),
+        (&["start", "relase", "--feature", "x"], "did you mean `release`?"),
+        (&["start", "v.yml", "--feature", "x"], "did you mean `w.yml`?"),
+        (&["start", "nine-stp", "--feature", "x"], "did you mean `nine-step`?"),
+        (&["run", "nothing-like-it.yml"], "paths are relative to the current folder"),
+    ] {
+        let refused = stage.piton(arguments.iter().copied()).run();
+        assert!(refused.code != 0 && refused.to_string().contains(expected), "{arguments:?}: {refused}");
+    }
+}
+
+#[test]
+fn an_edit_of_a_step_that_is_not_done_is_taken_and_said() {
+    let stage = Stage::in_place("steps: [{id: a, shell: 'true'}, {id: b, shell: 'echo old >> LOG'}]");
+    stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
+    stage.piton(["exec", "a", "--run", "x"]).run().expect_code(0);
+    stage.workflow("steps: [{id: a, shell: 'true'}, {id: b, shell: 'echo new >> LOG'}]");
+    let plan = stage.piton(["--format", "json", "plan", "x"]).run().expect_code(0);
+    assert!(plan.stdout.contains("the workflow file changed; changed before they are done: b"), "{plan}");
+    stage.piton(["exec", "b", "--run", "x"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["new"]);
+}

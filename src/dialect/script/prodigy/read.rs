@@ -262,6 +262,7 @@ impl ProdigySession {
             follow_up: None,
             records: Records::RESUME,
             stops_unrecorded: false,
+            resume_option: "",
             interruption: None,
             mode: None,
             interrupted_at: None,
