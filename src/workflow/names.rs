@@ -427,8 +427,11 @@ impl<'a> Checker<'a, '_, '_> {
         if self.is_open && !path.contains('.') {
             return;
         }
+        if let Some(asked) = path.strip_prefix("step.").and_then(|rest| rest.strip_suffix(".status")) {
+            return self.unknown_end(asked, place);
+        }
         let is_set_by = |step: &&Step| {
-            let mut set = vec![status_of(&step.id)];
+            let mut set = Vec::new();
             set_by(step, &mut set);
             set.iter().any(|name| path == name || path.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('.')))
         };
@@ -441,5 +444,18 @@ impl<'a> Checker<'a, '_, '_> {
         let near = near.map(|name| format!("; did you mean `${{{name}}}`?")).unwrap_or_default();
         let fix = format!("write `${{{path}:-default}}` for a default, or `$${{{path}}}` for the text itself");
         self.problems.add(place, format!("the variable `${{{path}}}` is not set by anything{near}"), fix);
+    }
+
+    /// Reports a condition that asks how a step ended that does not come before.
+    fn unknown_end(&mut self, asked: &str, place: TextPosition) {
+        let steps = &self.workflow.steps;
+        if steps.iter().any(|step| step.id.as_str() == asked) {
+            let message = format!("how step {asked} ended is not known here: it does not come before this step");
+            return self.problems.add(place, message, format!("let this step depend on {asked}"));
+        }
+        let near = nearest(asked, steps.iter().map(|step| step.id.as_str()));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let message = format!("the condition asks how step `{asked}` ended, and there is no such step{near}");
+        self.problems.add(place, message, "name a step that this one depends on");
     }
 }

@@ -68,8 +68,8 @@ fn a_condition_asks_how_a_step_before_it_ended() {
 ";
     runs(flow, &[], 0, &["c failed", "d"]);
     for (condition, message) in [
-        ("succeeded(z)", "the variable `${step.z.status}` is not set by anything"),
-        ("failed(b)", "is set by step b, which does not come before this one"),
+        ("succeeded(z)", "the condition asks how step `z` ended, and there is no such step"),
+        ("failed(b)", "how step b ended is not known here"),
         ("skipped()", "`skipped` takes the id of a step"),
     ] {
         let stage = Stage::in_place(&format!(
