@@ -107,6 +107,7 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     check_plan(&locked, run, &kind, &evidence)?;
     if let ChangeKind::Finish(outcome) = &kind {
         workflow_file::check_result(&locked.opened, run, outcome)?;
+        workflow_file::check_commit(&locked.opened, run, outcome)?;
     }
     let ends_step = matches!(&kind, ChangeKind::Finish(outcome) if outcome.part.is_none());
     let mut written = locked.apply(kind, &evidence, limits)?;

@@ -381,6 +381,28 @@ pub(super) fn check_result(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> 
     }
 }
 
+/// Checks that a step which has to make a commit made one.
+///
+/// # Errors
+///
+/// If HEAD has no commit since what the step depends on was done.
+pub(super) fn check_commit(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> Result<(), OpError> {
+    let is_done = outcome.part.is_none() && outcome.status == Status::Completed && !outcome.amends;
+    let step = run.step(&outcome.step).filter(|_| is_done && run.dialect == DialectId::Script);
+    let Some(step) = step.filter(|step| step.definition.get("commit_required").is_some()) else { return Ok(()) };
+    let ends = step.depends_on.iter().filter_map(|need| run.step(need)?.finished_at);
+    let since = ends.max().or(run.started_at);
+    let last = store::git::head_committed_at(opened.base());
+    if last.zip(since).is_some_and(|(last, since)| last.unix_seconds() >= since.unix_seconds()) {
+        return Ok(());
+    }
+    let id = &step.id;
+    let again =
+        format!("commit the work, then: `piton finish {} --run {}`", quoted(id.as_str()), quoted(run.id.as_str()));
+    let message = format!("{id} has `commit_required`, and no commit was made");
+    Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![again] }))
+}
+
 /// Validates existing outputs against the schemas their steps declare.
 pub(crate) fn check_outputs(opened: &OpenedRun, evidence: &mut Evidence) {
     let root = opened.base();

@@ -119,7 +119,7 @@ fn told(outputs: &Value) -> Vec<&'static str> {
 
 /// Adds the files that prove the step to its instructions.
 fn with_outputs(instructions: &str, step: &Step) -> String {
-    let more = [written(&step.proof.outputs), wanted_result(&step.definition)];
+    let more = [written(&step.proof.outputs), wanted_commit(&step.definition), wanted_result(&step.definition)];
     more.into_iter()
         .flatten()
         .fold(instructions.to_owned(), |text, more| format!("{}\n{more}", text.trim_end()).trim_start().to_owned())
@@ -132,6 +132,12 @@ pub(crate) fn wanted_result(definition: &Value) -> Option<String> {
         schema => format!("this JSON Schema: {schema}"),
     };
     Some(format!("End with the result as JSON, in a block ```json before the report. It has to satisfy {form}"))
+}
+
+/// Returns the sentence that asks for a commit; `None` for a step that needs none.
+pub(crate) fn wanted_commit(definition: &Value) -> Option<String> {
+    let is_wanted = definition.get("commit_required").is_some();
+    is_wanted.then(|| "Commit the work: the step counts as done only with a new commit.".to_owned())
 }
 
 /// Returns the sentence that names the files that prove a step; `None` if it declares none.

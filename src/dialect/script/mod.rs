@@ -30,6 +30,7 @@ pub(crate) use adopt::AdoptedStep;
 pub(crate) use adopt::adopt;
 pub(crate) use adopt::own_definition;
 pub(crate) use brief::filled_in;
+pub(crate) use brief::wanted_commit;
 pub(crate) use brief::wanted_result;
 pub(crate) use brief::written;
 pub(crate) use facts::is_for_an_agent;

@@ -543,18 +543,8 @@ fn chosen_return(gate: &Step, choice: Option<&str>) -> Option<StepId> {
 
 /// Returns a key of a step for an agent that only the runner carries out: what it does besides the agent's work.
 pub(crate) fn unattended_key(definition: &Value) -> Option<&'static str> {
-    const KEYS: [&str; 10] = [
-        "capture",
-        "output_file",
-        "finds",
-        "interpreter",
-        "env",
-        "secrets",
-        "working_dir",
-        "on_failure",
-        "on_success",
-        "commit_required",
-    ];
+    const KEYS: [&str; 9] =
+        ["capture", "output_file", "finds", "interpreter", "env", "secrets", "working_dir", "on_failure", "on_success"];
     KEYS.into_iter().find(|key| definition.get(key).is_some())
 }
 

@@ -62,8 +62,17 @@ pub(crate) fn version() -> Option<String> {
 
 /// Returns when a file was last committed, for a state without a timestamp.
 pub(crate) fn committed_at(worktree: &Utf8Path, path: &str) -> Option<Timestamp> {
+    last_commit(worktree, &[&format!(":(literal){path}")])
+}
+
+/// Returns when HEAD was committed.
+pub(crate) fn head_committed_at(worktree: &Utf8Path) -> Option<Timestamp> {
+    last_commit(worktree, &[])
+}
+
+fn last_commit(worktree: &Utf8Path, paths: &[&str]) -> Option<Timestamp> {
     let mut command = command(worktree);
-    command.args(["log", "-1", "--format=%ct", "--"]).arg(format!(":(literal){path}"));
+    command.args(["log", "-1", "--format=%ct", "--"]).args(paths);
     let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
         let mut text = String::new();
         stdout.take(1 << 10).read_to_string(&mut text).map(|_| text)

@@ -335,3 +335,28 @@ fn a_large_value_is_kept_by_reference() {
     assert_eq!(stage.checkpoint(&id)["variables"]["big"]["bytes"], json!(1_500_002));
     assert!(stage.folder(&id).join("checkpoint.json").metadata().unwrap().len() < 10_000);
 }
+
+#[test]
+fn an_agent_that_is_driven_has_to_commit_where_the_file_says_so() {
+    let stage =
+        Stage::new("steps: [{id: a, agent: x, commit_required: true}, {id: b, agent: x, commit_required: true}]");
+    let at = |minute: u32| format!("2027-01-01T10:{minute:02}:00Z");
+    let piton = |minute, arguments: &[&str]| {
+        let call = stage.sandbox.piton(arguments.iter().copied()).env("PITON_HOME", stage.state().as_str());
+        call.now(&at(minute)).run()
+    };
+    let commit = |minute| {
+        let script = "git commit --quiet --allow-empty --message=work";
+        stage.sandbox.tool("/bin/sh", ["-c", script]).env("GIT_COMMITTER_DATE", &at(minute)).run().expect_code(0);
+    };
+    piton(0, &["start", "w.yml", "--feature", "x"]).expect_code(0);
+    for (step, minute) in [("a", 10), ("b", 20)] {
+        let brief = piton(minute, &["begin", step, "--run", "x"]).expect_code(0);
+        let asked = "Commit the work: the step counts as done only with a new commit.";
+        assert!(brief.to_string().contains(asked), "{brief}");
+        let refused = piton(minute + 2, &["finish", step, "--run", "x"]).expect_code(1);
+        assert!(refused.to_string().contains("has `commit_required`, and no commit was made"), "{refused}");
+        commit(minute + 3);
+        piton(minute + 4, &["finish", step, "--run", "x"]).expect_code(0);
+    }
+}
