@@ -367,6 +367,11 @@ impl Step {
         self.review.as_ref().is_some_and(|review| !review.verdict.approves())
     }
 
+    /// Tells whether it is done although it never passed: its file tolerates the failure.
+    pub(crate) fn is_tolerated(&self) -> bool {
+        self.status == Status::Completed && self.error.is_some()
+    }
+
     /// Returns how many seconds its last attempt took, once it has ended.
     pub(crate) fn seconds(&self) -> Option<i64> {
         let seconds = self.finished_at?.seconds_since(self.started_at?);

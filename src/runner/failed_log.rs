@@ -7,7 +7,6 @@ use super::report::FailedLog;
 use crate::dialect::script;
 use crate::dialect::script::state::State;
 use crate::model::RelPath;
-use crate::model::Status;
 use crate::model::clean_line;
 use crate::store;
 
@@ -20,7 +19,10 @@ pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<
     let mut files = store::files_with(&context.session, &script::logs(), ".log");
     let log_of = |file: &RelPath| script::log_of(file.name()).map(|(log, _)| log.to_owned());
     files.retain(|file| log_of(file).is_some_and(|log| script::is_inside(&log, step)));
-    let failed = failed_items(state, step);
+    let failed: Vec<String> = (state.steps.get(step).into_iter())
+        .flat_map(|state| script::failed_items(state))
+        .map(|item| script::log_name(step, item))
+        .collect();
     let is_of_item = |file: &RelPath| log_of(file).is_some_and(|log| failed.contains(&log));
     if !failed.is_empty() {
         files.retain(is_of_item);
@@ -31,13 +33,6 @@ pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<
     let lines = store::last_lines(&context.session, &file, LINES);
     let lines = lines.iter().flat_map(|line| shown(line)).map(|line| clean_line(&line, LINE)).collect();
     Some(FailedLog { file: file.under(&context.session).into_string(), lines })
-}
-
-/// Returns the names of the logs of the items of a `foreach` that failed.
-fn failed_items(state: &State, step: &str) -> Vec<String> {
-    let parts = state.steps.get(step).into_iter().flat_map(|state| &state.parts);
-    let failed = parts.filter(|(_, status)| **status == Status::Failed);
-    failed.map(|(item, _)| script::log_name(step, item)).collect()
 }
 
 /// Returns a logged line as a person sees it: a message of `claude` as what it says.

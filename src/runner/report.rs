@@ -202,7 +202,7 @@ impl EndedStep {
             status: step.status,
             attempts: step.attempts,
             seconds: step.seconds(),
-            is_tolerated: step.status == Status::Completed && step.error.is_some(),
+            is_tolerated: step.is_tolerated(),
         });
         ended.collect()
     }

@@ -304,10 +304,8 @@ impl StepSelection<'_> {
 
     /// Puts the loops first that passed although items failed. A loop that did not pass is due in any case.
     fn failed_items(&self, due: Vec<ScheduledStep>) -> Result<Vec<ScheduledStep>, RunError> {
-        let has_failed = |step: &&StepId| {
-            let parts = self.ledger.step(step).map(|state| &state.parts);
-            parts.is_some_and(|parts| parts.values().any(|status| *status == Status::Failed))
-        };
+        let has_failed =
+            |step: &&StepId| self.ledger.step(step).is_some_and(|state| script::failed_items(state).next().is_some());
         let steps = self.workflow.steps.iter().enumerate();
         let loops = steps.filter(|(_, step)| matches!(step.command, Command::Foreach(_)) && has_failed(&&step.id));
         let loops: Vec<usize> = loops.map(|(at, _)| at).collect();

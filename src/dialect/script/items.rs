@@ -7,6 +7,9 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
+use super::state::State;
+use super::state::StepState;
+use crate::model::Status;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
 
@@ -27,6 +30,19 @@ pub(crate) fn item_names(items: &[Value]) -> Vec<String> {
         unused(name, &mut seen)
     });
     named.collect()
+}
+
+/// Returns the items of a `foreach` that failed and did not pass since.
+pub(crate) fn failed_items(step: &StepState) -> impl Iterator<Item = &str> {
+    let parts = step.parts.iter().filter(|(_, status)| step.items.is_some() && **status == Status::Failed);
+    parts.map(|(item, _)| item.as_str())
+}
+
+impl State {
+    /// Counts the items that failed and did not pass since.
+    pub(crate) fn failed_items(&self) -> usize {
+        self.steps.values().flat_map(|step| failed_items(step)).count()
+    }
 }
 
 /// Returns the names of the parts of a `foreach`: its items, then their merges, if each item has a worktree.

@@ -257,12 +257,6 @@ impl State {
         snapshot.filter(|snapshot| snapshot.seq > journal.seq).unwrap_or(journal)
     }
 
-    /// Counts the items of `foreach` that failed and did not pass since.
-    pub(crate) fn failed_items(&self) -> usize {
-        let parts = self.steps.values().filter(|step| step.items.is_some()).flat_map(|step| step.parts.values());
-        parts.filter(|status| **status == Status::Failed).count()
-    }
-
     pub(super) fn change(&mut self, change: &Change, facts: &Facts) {
         self.run.changed_at = Some(change.at);
         match &change.kind {

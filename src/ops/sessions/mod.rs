@@ -126,7 +126,7 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<Sess
                 started_at: step.started_at,
                 finished_at: step.finished_at,
                 seconds: step.seconds(),
-                is_tolerated: step.status == Status::Completed && step.error.is_some(),
+                is_tolerated: step.is_tolerated(),
                 claude: of_step(&step.id),
                 error: step.error.as_ref().map(|error| clean_line(&mask_secrets(error), 400)),
                 items: items_of(&location.root, session.as_ref(), &step.id),
