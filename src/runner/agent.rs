@@ -67,12 +67,8 @@ impl StepExecutor<'_> {
         let brief = self.brief.as_ref().ok_or_else(|| refused("it has no brief".to_owned()))?;
         let told = work.instructions.as_ref().map(|told| self.render(&told.template)).transpose()?;
         let told = told.filter(|told| !told.is_empty()).into_iter();
-        let files = script::written(&self.output_files(step)?);
-        let instructions: Vec<String> = told
-            .chain(files)
-            .chain(script::wanted_commit(&step.canonical))
-            .chain(script::wanted_result(&step.canonical))
-            .collect();
+        let files = self.output_files(step)?;
+        let instructions: Vec<String> = told.chain(script::wanted(&step.canonical, &files)).collect();
         let ledger = self.context.ledger();
         let run = ledger.run();
         let top = run.step(&brief.step).ok_or_else(|| refused("the run has no such step".to_owned()))?;

@@ -59,7 +59,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         }),
         told: told(&outputs),
         prompt: prompt(run, step, next, &instructions),
-        instructions: with_outputs(&instructions, step),
+        instructions: with_wanted(&instructions, step),
         reading: reading.into_iter().chain(used(definition)).collect::<Vec<ReadingItem>>(),
         notes: gate.into_iter().chain(unset).collect(),
     }
@@ -117,33 +117,29 @@ fn told(outputs: &Value) -> Vec<&'static str> {
     told
 }
 
-/// Adds the files that prove the step to its instructions.
-fn with_outputs(instructions: &str, step: &Step) -> String {
-    let more = [written(&step.proof.outputs), wanted_commit(&step.definition), wanted_result(&step.definition)];
-    more.into_iter()
-        .flatten()
+/// Adds what the step has to leave to its instructions.
+fn with_wanted(instructions: &str, step: &Step) -> String {
+    wanted(&step.definition, &step.proof.outputs)
         .fold(instructions.to_owned(), |text, more| format!("{}\n{more}", text.trim_end()).trim_start().to_owned())
 }
 
-/// Returns the sentence that says in which form a step ends with its result; `None` if it declares none.
-pub(crate) fn wanted_result(definition: &Value) -> Option<String> {
-    let form = match definition.get("result")? {
-        Value::String(file) => format!("the JSON Schema in {file}"),
-        schema => format!("this JSON Schema: {schema}"),
-    };
-    Some(format!("End with the result as JSON, in a block ```json before the report. It has to satisfy {form}"))
-}
-
-/// Returns the sentence that asks for a commit; `None` for a step that needs none.
-pub(crate) fn wanted_commit(definition: &Value) -> Option<String> {
-    let is_wanted = definition.get("commit_required").is_some();
-    is_wanted.then(|| "Commit the work: the step counts as done only with a new commit.".to_owned())
-}
-
-/// Returns the sentence that names the files that prove a step; `None` if it declares none.
-pub(crate) fn written<'a>(outputs: impl IntoIterator<Item = &'a RelPath>) -> Option<String> {
-    let outputs: Vec<&str> = outputs.into_iter().map(RelPath::as_str).collect();
-    (!outputs.is_empty()).then(|| format!("Write {}: the step counts as done only with it.", outputs.join(", ")))
+/// Returns the sentences that say what a step has to do and to leave besides its instructions: `outputs` are the files that prove it.
+pub(crate) fn wanted(definition: &Value, outputs: &[RelPath]) -> impl Iterator<Item = String> {
+    let reviewed = definition.get("reviews").and_then(Value::as_str);
+    let review = reviewed.map(|step| format!("Review the work of {}.", clean_line(step, 200)));
+    let outputs: Vec<&str> = outputs.iter().map(RelPath::as_str).collect();
+    let files = format!("Write {}: the step counts as done only with it.", outputs.join(", "));
+    let commit = "Commit the work: the step counts as done only with a new commit.".to_owned();
+    let result = definition.get("result").map(|schema| {
+        let form = match schema {
+            Value::String(file) => format!("the JSON Schema in {file}"),
+            schema => format!("this JSON Schema: {schema}"),
+        };
+        format!("End with the result as JSON, in a block ```json before the report. It has to satisfy {form}")
+    });
+    let files = (!outputs.is_empty()).then_some(files);
+    let commit = definition.get("commit_required").map(|_| commit);
+    [review, files, commit, result].into_iter().flatten()
 }
 
 fn prompt(run: &Run, step: &Step, next: &Next, instructions: &str) -> String {
