@@ -9,6 +9,7 @@ use super::lifecycle::gone;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::run_location::RunLocation;
+use super::run_location::header_bytes;
 use super::startable;
 use super::versions;
 use crate::dialect::by_id;
@@ -103,6 +104,12 @@ impl<'a> LockedRun<'a> {
             check_not_its_child(&ctx.environment, run).map_err(OpError::Refused)?;
         }
         let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
+        if let Some((home, run)) = location.own_run()
+            && let Some(header) = header_bytes(home, run)
+        {
+            // Derived data: the change does not depend on it.
+            let _ = ctx.index.follow(run, &header, home);
+        }
         // After waiting for the lock, the time is read again.
         let clock = ctx.later();
         let read = || store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, clock);

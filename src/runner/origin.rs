@@ -24,7 +24,7 @@ pub(super) fn check(
     let Some(bytes) = ops::header_bytes(home, id) else { return Ok(()) };
     let original = index.original_of(id, &bytes, home);
     if original.is_none() && index.knows(id, &bytes, home) {
-        return Ok(());
+        return Ok(index.follow(id, &bytes, home)?);
     }
     let message = match &original {
         None => {

@@ -81,6 +81,17 @@ impl RunIndex {
         self.enter(id, header.unwrap_or_default(), home)
     }
 
+    /// Corrects the entry of a run that was moved with its project: no home that is known has it. Called by what writes the run.
+    ///
+    /// # Errors
+    ///
+    /// If the entry cannot be written.
+    pub(crate) fn follow(&self, id: &str, header: &[u8], home: &Utf8Path) -> Result<(), StoreError> {
+        let homes = self.path(id, header).map(|path| homes_in(&path)).unwrap_or_default();
+        let is_moved = !homes.is_empty() && homes.iter().all(|known| *known != home && !has_run(known, id, header));
+        if is_moved { self.enter(id, header, home) } else { Ok(()) }
+    }
+
     /// Tells whether this user began a run: its records are in the user's own state folder, or it was entered.
     pub(crate) fn knows(&self, id: &str, header: &[u8], home: &Utf8Path) -> bool {
         self.state_home.as_ref().is_some_and(|own| home.starts_with(own))
