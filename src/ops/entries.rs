@@ -1,9 +1,11 @@
 //! The runs of a project as rows, newest first, each planned without git.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use camino::Utf8Path;
+use camino::Utf8PathBuf;
 
 use super::OpError;
 use super::archived;
@@ -23,6 +25,7 @@ use crate::model::FindingCode;
 use crate::model::Next;
 use crate::model::Options;
 use crate::model::Progress;
+use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepGroups;
@@ -50,6 +53,8 @@ pub(crate) struct Entry {
     pub(crate) is_driven: bool,
     /// The plan that it works from.
     pub(crate) plan_reference: Option<String>,
+    /// The files of its steps, of a plan of another system.
+    pub(crate) step_files: BTreeSet<RelPath>,
     /// The names of its working folder and its branches, which are accepted as RUN.
     pub(crate) aliases: Vec<String>,
 }
@@ -227,6 +232,7 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
             is_not_begun: false,
             is_driven: false,
             plan_reference: None,
+            step_files: BTreeSet::new(),
             aliases: Vec::new(),
         };
     };
@@ -297,8 +303,19 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
         && location.candidate.claim.is_implied()
         && next.is_some_and(|step| step.kind == StepKind::Review && step.status == Status::Pending);
     let is_driven = planned.live_owner;
-    let plan_reference = run.workspace.plan_reference.clone();
-    Entry { location: location.clone(), row, shown, is_in_review, is_not_begun, is_driven, plan_reference, aliases }
+    let of_steps = run.steps.iter().filter(|_| row.is_guest).filter_map(|step| step.file.clone());
+    let step_files = of_steps.filter(|file| *file != location.candidate.state).collect();
+    Entry {
+        location: location.clone(),
+        row,
+        shown,
+        is_in_review,
+        is_not_begun,
+        is_driven,
+        plan_reference: run.workspace.plan_reference.clone(),
+        step_files,
+        aliases,
+    }
 }
 
 /// Tells whether work was begun on a plan of another system: a step is done or in progress, or something says so.
@@ -307,12 +324,20 @@ fn is_begun(steps: &StepGroups, next: &[Next]) -> bool {
     !steps.completed.is_empty() || !steps.in_progress.is_empty() || next.iter().any(is_trace)
 }
 
-/// Leaves plans out of the list that an open run of another kind works from.
+/// Leaves plans out of the list that an open run of another kind works from, and stories without a saved state that are steps of a plan.
 fn hide_covered(entries: &mut [Entry]) {
     let is_run = |entry: &&Entry| !entry.row.is_guest && !entry.row.lifecycle.stage.is_over();
     let covered: Vec<String> = entries.iter().filter(is_run).filter_map(|entry| entry.plan_reference.clone()).collect();
     for entry in entries.iter_mut().filter(|entry| entry.row.is_guest && covered.contains(&entry.row.state)) {
         entry.shown = false;
+    }
+    let of_entry = |entry: &Entry| {
+        entry.step_files.iter().map(|file| file.under(&entry.location.root)).collect::<Vec<Utf8PathBuf>>()
+    };
+    let planned: BTreeSet<Utf8PathBuf> = entries.iter().flat_map(of_entry).collect();
+    for entry in entries.iter_mut().filter(|entry| entry.location.candidate.claim.is_implied()) {
+        let story = entry.location.candidate.state.under(&entry.location.root);
+        entry.shown &= !planned.contains(&story);
     }
 }
 
