@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::sprint;
+use super::sprint::Epic;
 use super::sprint::STATUSES;
 use super::sprint::STEPS;
 use super::words;
@@ -115,7 +116,46 @@ fn with_status(path: &RelPath, bytes: &[u8], id: &StepId, status: StoryStatus) -
     Some(Suggestion { file: path.clone(), after: after.into_bytes(), reasons })
 }
 
-/// Returns the sprint with the epics closed whose stories are all over, and the stories in review that were built.
+/// Returns the word that the stories of an epic prove for it, if it has another one, with the reason.
+fn of_epic(epic: &Epic, run: &Run, done: &[StepId]) -> Option<(&'static str, String)> {
+    let word = words::meaning(epic.claim.as_deref()?);
+    let stories: Vec<&Step> =
+        run.steps.iter().filter(|step| step.group.as_deref() == Some(epic.key.as_str())).collect();
+    let is_over =
+        |step: &&Step| step.status == Status::Skipped || done.contains(&step.id) && step.status == Status::Completed;
+    // A story that may be done says nothing against its epic.
+    let is_open = |step: &&&Step| {
+        let proof = step.guest.as_deref();
+        let may_be_done = proof.is_some_and(|proof| {
+            proof.words.iter().any(|word| word.done) || proof.doubts.iter().any(|doubt| doubt.code.is_some())
+        });
+        !step.status.satisfies() && !done.contains(&step.id) && !may_be_done
+    };
+    let is_begun = |step: &&Step| matches!(step.status, Status::Completed | Status::InProgress);
+    let key = &epic.key;
+    match word {
+        SprintWord::LeftOut => None,
+        SprintWord::Done => {
+            let open = stories.iter().find(is_open)?;
+            Some(("in-progress", format!("{} of {key} is open", open.id)))
+        }
+        _ if !stories.is_empty() && stories.iter().all(is_over) => {
+            Some(("done", format!("every story of {key} is done")))
+        }
+        SprintWord::Backlog if stories.iter().any(is_begun) => {
+            Some(("in-progress", format!("stories of {key} are begun")))
+        }
+        SprintWord::Backlog
+        | SprintWord::Ready
+        | SprintWord::InProgress
+        | SprintWord::Review
+        | SprintWord::Awaiting
+        | SprintWord::Held
+        | SprintWord::Unknown => None,
+    }
+}
+
+/// Returns the sprint with the epics that their stories contradict, and the stories in review that were built.
 fn of_sprint(files: &FileSet, run: &Run, done: &[StepId]) -> Option<Suggestion> {
     let sprint = sprint::read(files.bytes(&files.state)?).ok().filter(|sprint| sprint.repeated.is_empty())?;
     let mut editor = FileEditor::open(files, &files.state, Syntax::Yaml).ok()?;
@@ -129,18 +169,11 @@ fn of_sprint(files: &FileSet, run: &Run, done: &[StepId]) -> Option<Suggestion> 
         }
     }
     let is_read_whole = sprint.stories.len() <= STEPS;
-    for epic in sprint.epics.iter().filter(|epic| is_read_whole && epic.claim.is_some()) {
-        let is_done = epic.claim.as_deref().map(words::meaning) == Some(SprintWord::Done);
-        let mut stories = run.steps.iter().filter(|step| step.group.as_deref() == Some(epic.key.as_str())).peekable();
-        let has_stories = stories.peek().is_some();
-        let all_over = stories
-            .all(|step| step.status == Status::Skipped || done.contains(&step.id) && step.status == Status::Completed);
-        if is_done || !has_stories || !all_over {
-            continue;
-        }
+    for epic in sprint.epics.iter().filter(|_| is_read_whole) {
+        let Some((word, reason)) = of_epic(epic, run, done) else { continue };
         let pointer = format!("/{STATUSES}/{}", escape(&epic.key));
-        if editor.set(&pointer, &json!("done")).is_ok() {
-            reasons.push(format!("every story of {} is done", epic.key));
+        if editor.set(&pointer, &json!(word)).is_ok() {
+            reasons.push(reason);
         }
     }
     let edit = editor.into_edit();
