@@ -36,6 +36,10 @@ use super::commit_names::NameIndex;
 pub(crate) struct GuestProof {
     /// The file that defines the step. Work on the step is not older than the commit that added it.
     pub(crate) document: Option<RelPath>,
+    /// When the step came into its list, where that says so: nothing older is about it, unless a commit touches a file that it declares.
+    pub(crate) added_at: Option<Timestamp>,
+    /// Since when its system works on another list, which accounts for the commits behind that: its step of this id was begun.
+    pub(crate) named_until: Option<Timestamp>,
     /// How subjects of commits name the step.
     pub(crate) names: Vec<CommitName>,
     /// The files that the step declares as its result.

@@ -82,7 +82,6 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
         .collect();
     run.steps = stories.iter().enumerate().map(|(at, story)| story.step(at)).collect();
     order(&mut run.steps);
-    doubt_begun(&mut run.steps);
     let unplanned = unplanned(&files.state, &sprint, &run.steps);
     run.steps.extend(unplanned);
     if sprint.stories.len() > STEPS {
@@ -486,23 +485,6 @@ fn order(steps: &mut [Step]) {
         // What is held back does not hold back the others.
         if !matches!(step.status, Status::Blocked | Status::Failed | Status::Cancelled) {
             last = Some(at);
-        }
-    }
-}
-
-/// Doubts what is in progress while a story before it is open: only one of them is next.
-fn doubt_begun(steps: &mut [Step]) {
-    let mut open: Option<StepId> = None;
-    for step in steps {
-        let Some(proof) = step.guest.as_mut().filter(|proof| proof.doubts.is_empty()) else { continue };
-        match &open {
-            Some(before) if step.status == Status::InProgress => {
-                let reason = format!("in progress, but {before} before it is open");
-                proof.doubts.push(Doubt::conflict("in progress, but a story before them is open", reason));
-            }
-            Some(_) => {}
-            None if matches!(step.status, Status::Pending | Status::InProgress) => open = Some(step.id.clone()),
-            None => {}
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::model::LoggedCommit;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Step;
+use crate::model::Timestamp;
 
 /// The log beside the state of a run. Commits are named by their position, newest first.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(super) struct History<'a> {
 pub(super) enum Since {
     /// With this commit.
     Commit(usize),
+    /// Behind the commit at this position: only newer ones are about it.
+    Behind(usize),
     /// Before the oldest commit of the log.
     Before,
     /// It is not in the repository.
@@ -39,6 +42,7 @@ impl Since {
     pub(super) const fn allows(self, commit: usize) -> bool {
         match self {
             Self::Commit(document) => commit <= document,
+            Self::Behind(older) => commit < older,
             Self::Before | Self::Never => true,
         }
     }
@@ -93,8 +97,23 @@ impl<'a> History<'a> {
         }
     }
 
+    /// Returns when a step came up: with its document, or later, where its list says when it was added.
+    pub(super) fn since_of(&self, proof: &GuestProof) -> Since {
+        let since = self.since(proof.document.as_ref());
+        let is_older = |commit: &LoggedCommit, added: Timestamp| {
+            commit.at.is_some_and(|at| at.unix_seconds() < added.unix_seconds())
+        };
+        let older =
+            proof.added_at.and_then(|added| self.log.commits().iter().position(|commit| is_older(commit, added)));
+        match (older, since) {
+            (None, _) => since,
+            (Some(older), Since::Commit(document)) if document < older => since,
+            (Some(older), _) => Since::Behind(older),
+        }
+    }
+
     /// Returns the commits that did work on a step, newest first: they name it, touch more than the state or a file that it declares, and are
-    /// not older than its document, unless they touch a declared file.
+    /// neither older than it nor those of another list, unless they touch a declared file.
     pub(super) fn of_step(&self, proof: &GuestProof, since: Since) -> Vec<usize> {
         let named: BTreeSet<usize> = proof.names.iter().flat_map(|name| self.log.naming(name)).collect();
         let declared = proof.results.iter().map(|file| &file.path).chain(proof.part_files.iter().flatten());
@@ -103,7 +122,13 @@ impl<'a> History<'a> {
             proof.mentioned.iter().flat_map(|path| self.changes(path)).map(|(at, _)| *at).collect();
         // The number of a small task is that of others elsewhere: its files tell which one is meant.
         let is_its = |at: &usize| !proof.commits_need_files || proof.mentioned.is_empty() || mentioned.contains(at);
-        let counts = |at: &usize| declared.contains(at) || (self.works[*at] && since.allows(*at) && is_its(at));
+        let is_in_time = |at: &usize| {
+            let ends = proof.named_until.zip(self.commit(*at).at);
+            ends.is_none_or(|(until, at)| at.unix_seconds() <= until.unix_seconds())
+        };
+        let counts = |at: &usize| {
+            declared.contains(at) || (self.works[*at] && since.allows(*at) && is_in_time(at) && is_its(at))
+        };
         let reverted = self.reverted(&named);
         named.into_iter().filter(|at| counts(at) && !reverted.contains(at)).collect()
     }
@@ -153,7 +178,7 @@ impl<'a> History<'a> {
     /// Tells whether a file was changed by a commit behind that of a document; `None` if the log does not show it.
     pub(super) fn is_changed(&self, path: &RelPath, since: Since, foreign: &dyn Fn(usize) -> bool) -> Option<bool> {
         let is_later = |at: usize| match since {
-            Since::Commit(document) => at < document,
+            Since::Commit(document) | Since::Behind(document) => at < document,
             Since::Before => true,
             Since::Never => false,
         };

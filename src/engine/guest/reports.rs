@@ -76,7 +76,7 @@ fn newest_commit(
     let log = evidence.log.as_deref()?;
     let is_recorded = |sha: &str| proof.commits.iter().any(|named| sha.starts_with(named.as_str()));
     let recorded = log.commits().iter().position(|commit| is_recorded(&commit.sha));
-    let own = || history.of_step(proof, history.since(proof.document.as_ref())).first().copied();
+    let own = || history.of_step(proof, history.since_of(proof)).first().copied();
     let commit = history.commit(recorded.or_else(own)?);
     Some((commit.short().to_owned(), commit.at))
 }

@@ -12,6 +12,7 @@ use crate::model::GuestEvidence;
 use crate::model::GuestProof;
 use crate::model::GuestWord;
 use crate::model::Hold;
+use crate::model::Pace;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
@@ -112,12 +113,14 @@ impl<'a> Comparison<'a> {
         let Some(proof) = step.guest.as_deref() else { return Judgement::new(EffectiveStatus::Open) };
         let mut judged = match step.status {
             Status::Skipped => return Judgement::new(EffectiveStatus::Skipped),
-            Status::Cancelled => return Judgement::new(EffectiveStatus::Cancelled),
+            Status::Cancelled => return self.before_followers(proof, Judgement::new(EffectiveStatus::Cancelled)),
             _ if !proof.doubts.is_empty() => self.doubted(proof),
             Status::WaitingApproval => Judgement::new(EffectiveStatus::Waiting),
             Status::Completed => self.done(proof),
-            Status::Blocked => self.held(),
-            Status::Pending | Status::InProgress | Status::Failed => self.with_lost_commit(proof, self.open(proof)),
+            Status::Blocked => self.before_followers(proof, self.held()),
+            Status::Pending | Status::InProgress | Status::Failed => {
+                self.with_lost_commit(proof, self.in_turn(proof, self.open(proof)))
+            }
         };
         if judged.status == EffectiveStatus::Verify && !proof.record.is_empty() {
             judged.reasons.push(proof.record.clone());
@@ -145,7 +148,8 @@ impl<'a> Comparison<'a> {
         }
         let is_open = matches!(self.step().status, Status::Pending | Status::InProgress | Status::Failed);
         let is_conflict = proof.doubts.iter().any(|doubt| doubt.code == Some(FindingCode::StatusConflict));
-        if is_open && is_conflict && !(proof.results.is_empty() && self.own_commits(proof).is_empty()) {
+        let has_commits = !self.own_commits(proof).is_empty();
+        if is_open && (has_commits || is_conflict && !proof.results.is_empty()) {
             judged.reasons.push(self.found(&self.traces(proof)));
         }
         judged
@@ -157,6 +161,42 @@ impl<'a> Comparison<'a> {
             Some(Hold::Because(reason)) => judged.because(quoted(reason)),
             Some(Hold::Unexplained) | None => judged,
         }
+    }
+
+    /// Names the finished steps that depend on one that is put off or held back.
+    fn before_followers(&self, proof: &GuestProof, judged: Judgement) -> Judgement {
+        let followers = self.followers();
+        if proof.followers != Followers::Doubt || followers.is_empty() {
+            return judged;
+        }
+        judged
+            .because(format!("but {}", depend_on_it(&followers)))
+            .counts(FindingCode::StatusConflict, "deferred or blocked, but steps that depend on them are done")
+    }
+
+    /// A step that was begun before its turn is looked at: a person says which of the two goes on.
+    fn in_turn(&self, proof: &GuestProof, judged: Judgement) -> Judgement {
+        let step = self.step();
+        let is_in_progress = step.status == Status::InProgress;
+        let before = match proof.pace {
+            _ if judged.status != EffectiveStatus::Interrupted => None,
+            Pace::Step => self.open_before(),
+            Pace::All | Pace::Group => self.open_dependency(step).filter(|_| is_in_progress),
+        };
+        let Some(before) = before else { return judged };
+        let begun = if is_in_progress { "in progress" } else { "begun" };
+        let looked = Judgement::look(format!("{begun}, but {before} before it is open"))
+            .counts(FindingCode::StatusConflict, format!("{begun}, but a step before them is open"));
+        let traces = self.traces(proof);
+        let has_traces = !(traces.commits.is_empty() && traces.there.is_empty());
+        if has_traces { looked.because(self.found(&traces)) } else { looked }
+    }
+
+    /// Returns the first step before this one that is open, where the system does one at a time.
+    fn open_before(&self) -> Option<&'a StepId> {
+        let is_plain = |step: &Step| step.guest.as_ref().is_some_and(|proof| proof.doubts.is_empty());
+        let is_open = |step: &&Step| matches!(step.status, Status::Pending | Status::InProgress) && is_plain(step);
+        self.run.steps[..self.at].iter().find(is_open).map(|step| &step.id)
     }
 
     /// The step is done by its claim: it stays done unless a record contradicts it or its result is gone.
@@ -355,12 +395,12 @@ impl<'a> Comparison<'a> {
     }
 
     fn own_commits(&self, proof: &GuestProof) -> Vec<usize> {
-        let commits = |history: &History<'_>| history.of_step(proof, history.since(proof.document.as_ref()));
+        let commits = |history: &History<'_>| history.of_step(proof, history.since_of(proof));
         self.history.map(commits).unwrap_or_default()
     }
 
     fn traces(&self, proof: &'a GuestProof) -> Traces<'a> {
-        let since = self.history.map_or(Since::Never, |history| history.since(proof.document.as_ref()));
+        let since = self.history.map_or(Since::Never, |history| history.since_of(proof));
         let commits = self.own_commits(proof);
         let foreign = |at: usize| self.history.is_some_and(|history| history.is_foreign(self.run, self.at, at));
         let is_new = |file: &DeclaredFile| {
@@ -377,10 +417,12 @@ impl<'a> Comparison<'a> {
                 }
                 Some(DeclaredState::Present { .. }) if is_new(file) => there.push(&file.path),
                 Some(DeclaredState::Present { .. }) => lacking.push(match since {
-                    Since::Commit(_) | Since::Never if self.is_of_others(&file.path, since) => {
+                    Since::Commit(_) | Since::Behind(_) | Since::Never if self.is_of_others(&file.path, since) => {
                         format!("only commits of other steps changed {}", file.path)
                     }
-                    Since::Commit(_) | Since::Never => format!("{} is older than the step", file.path),
+                    Since::Commit(_) | Since::Behind(_) | Since::Never => {
+                        format!("{} is older than the step", file.path)
+                    }
                     Since::Before => format!("no recent commit changed {}", file.path),
                 }),
                 Some(DeclaredState::Missing) => lacking.push(format!("{} does not exist", file.path)),
@@ -397,14 +439,15 @@ impl<'a> Comparison<'a> {
                 (Some(_), None) => unseen.push(path),
             }
         }
-        let finished = |at: &&usize| self.run.steps[**at].status == Status::Completed;
-        let is_part_of = |at: &usize| {
-            let parent = self.step().guest.as_ref().and_then(|proof| proof.parent.as_ref());
-            parent == Some(&self.run.steps[*at].id)
-        };
-        let dependents = self.graph.dependents(self.at).iter().filter(finished).filter(|at| !is_part_of(at));
-        let followers = dependents.map(|at| &self.run.steps[*at].id).collect();
-        Traces { commits, there, lacking, unseen, followers }
+        Traces { commits, there, lacking, unseen, followers: self.followers() }
+    }
+
+    /// Returns the finished steps that depend on this one; the step that it is a piece of is not meant.
+    fn followers(&self) -> Vec<&'a StepId> {
+        let parent = self.step().guest.as_ref().and_then(|proof| proof.parent.as_ref());
+        let dependents = self.graph.dependents(self.at).iter().map(|at| &self.run.steps[*at]);
+        let finished = dependents.filter(|step| step.status == Status::Completed && parent != Some(&step.id));
+        finished.map(|step| &step.id).collect()
     }
 
     /// Returns what was found of a step, in words.
@@ -441,8 +484,7 @@ impl<'a> Comparison<'a> {
             found.push("no commit names it".to_owned());
         }
         if !traces.followers.is_empty() {
-            let verb = if traces.followers.len() == 1 { "depends on it and is" } else { "depend on it and are" };
-            found.push(format!("{} {verb} done", named(&traces.followers)));
+            found.push(depend_on_it(&traces.followers));
         }
         if found.is_empty() { "nothing else shows that".to_owned() } else { found.join(", ") }
     }
@@ -475,6 +517,11 @@ fn sources(words: &[&GuestWord]) -> String {
 
 fn named(ids: &[&StepId]) -> String {
     first_names(&ids.iter().map(|id| id.as_str()).collect::<Vec<_>>(), NAMED)
+}
+
+fn depend_on_it(followers: &[&StepId]) -> String {
+    let verb = if followers.len() == 1 { "depends on it and is" } else { "depend on it and are" };
+    format!("{} {verb} done", named(followers))
 }
 
 fn quoted(text: &str) -> String {

@@ -114,7 +114,7 @@ impl Unticked {
         let not_kept = (there >= LEAST && there * 4 >= new * 3).then(|| NotKept {
             commit: history.and_then(|history| match history.since(document.as_ref()) {
                 Since::Commit(at) => Some(history.commit(at).short().to_owned()),
-                Since::Before | Since::Never => None,
+                Since::Behind(_) | Since::Before | Since::Never => None,
             }),
             document,
             there,
@@ -127,7 +127,7 @@ impl Unticked {
             let own = || proof.built.iter().filter_map(|path| Some((path, files.get(path)?)));
             let is_changed = |path: &RelPath| {
                 let changed = |history: &History<'_>| {
-                    let since = history.since(proof.document.as_ref());
+                    let since = history.since_of(proof);
                     history.is_changed(path, since, &|commit| history.is_foreign(run, *at, commit))
                 };
                 history.and_then(changed) == Some(true)
@@ -243,7 +243,7 @@ fn look(path: &RelPath, proof: &GuestProof, history: Option<&History<'_>>, evide
     let Some(history) = history else {
         return BuiltFile { is_there, is_new: (!is_there).then_some(true), is_touched: false };
     };
-    let since = history.since(proof.document.as_ref());
+    let since = history.since_of(proof);
     let changes = history.changes(path);
     let is_touched = changes.iter().any(|(at, _)| since.allows(*at)) && since != Since::Never;
     let was_added = changes.iter().any(|(at, change)| *change == FileChange::Added && since.allows(*at));
@@ -252,7 +252,7 @@ fn look(path: &RelPath, proof: &GuestProof, history: Option<&History<'_>>, evide
         // Without the commit of the list, nothing shows what is older.
         (true, Since::Never) => None,
         (true, Since::Before) if changes.is_empty() && history.reach() != LogReach::Whole => None,
-        (true, Since::Before | Since::Commit(_)) => {
+        (true, Since::Before | Since::Behind(_) | Since::Commit(_)) => {
             Some(was_added || (changes.is_empty() && history.reach() == LogReach::Whole))
         }
     };

@@ -136,6 +136,26 @@ fn what_is_in_progress_behind_an_open_story_is_never_left_out() {
 }
 
 #[test]
+fn a_story_that_only_commits_show_as_begun_is_never_left_out() {
+    for (first, expected) in [
+        ("ready-for-dev", vec!["run 1-1-a", "verify 1-2-b"]),
+        ("in-progress", vec!["retry 1-1-a", "verify 1-2-b"]),
+        ("done", vec!["retry 1-2-b"]),
+    ] {
+        let sandbox = Sandbox::with_git();
+        sprint(
+            &sandbox,
+            &format!("  epic-1: in-progress\n  1-1-a: {first}\n  1-2-b: ready-for-dev\n  1-3-c: backlog\n"),
+        );
+        story(&sandbox, "1-2-b", "ready-for-dev", "  ");
+        sandbox.commit("chore: sprint");
+        sandbox.file("src/b.rs", "x").commit("feat: story 1.2 begins");
+        let output = plan(&sandbox, "bmad");
+        assert_eq!(next(&output), expected, "{first}");
+    }
+}
+
+#[test]
 fn a_sprint_of_more_stories_than_are_read_is_never_complete() {
     let stories: String = (1..=20_001).map(|at| format!("  story-{at}: done\n")).collect();
     let sandbox = Sandbox::new();
@@ -314,6 +334,65 @@ fn what_lags_behind_is_a_patch_that_applies() {
     assert!(sandbox.read(&format!("{FOLDER}/1-1-a.md")).contains("Status: done\n"));
     let output = plan(&sandbox, "bmad").expect_code(0);
     assert!(!findings(&output).contains("witness-behind"), "{}", findings(&output));
+}
+
+#[test]
+fn a_patch_opens_an_epic_again_whose_stories_are_open() {
+    for (claim, words, expected) in [
+        ("done", ["done", "in-progress"], Some("in-progress")),
+        ("done", ["done", "review"], Some("in-progress")),
+        ("done", ["done", "cancelled"], None),
+        ("cancelled", ["done", "backlog"], None),
+        ("backlog", ["done", "backlog"], Some("in-progress")),
+        ("backlog", ["backlog", "backlog"], None),
+        ("in-progress", ["done", "backlog"], None),
+        ("in-progress", ["done", "cut"], Some("done")),
+    ] {
+        let sandbox = Sandbox::with_git();
+        let [first, second] = words;
+        sprint(&sandbox, &format!("  epic-1: {claim}\r\n  1-1-a: {first}\r\n  1-2-b: {second}\r\n"));
+        sandbox.commit("sprint");
+        let patch = sandbox.piton(["plan", "bmad", "--patch"]).run();
+        let diff = patch.at("/data/patch/diff").as_str().unwrap_or_default().to_owned();
+        let added = diff.lines().find_map(|line| line.strip_prefix("+  epic-1: "));
+        assert_eq!(added.map(str::trim), expected, "{claim} {words:?}: {patch}");
+        if expected.is_some() {
+            sandbox.file("a.diff", &diff);
+            sandbox.git(["apply", "a.diff"]);
+            let said = findings(&plan(&sandbox, "bmad"));
+            assert!(!said.contains("epics"), "{claim} {words:?}: {said}");
+        }
+    }
+    // A story that its file calls done may be done: the epic is left as it is.
+    let sandbox = Sandbox::with_git();
+    sprint(&sandbox, "  epic-1: done\n  1-1-a: in-progress\n");
+    story(&sandbox, "1-1-a", "done", "xx");
+    sandbox.commit("sprint");
+    assert!(!sandbox.piton(["plan", "bmad", "--patch"]).run().stdout.contains("+  epic-1"));
+}
+
+#[test]
+fn stories_of_a_sprint_are_not_offered_a_second_time() {
+    let sandbox = Sandbox::with_git();
+    let story = |key: &str| {
+        format!("# Story {key}\n\nStatus: InProgress\n\n## Story\n\nAs a user, I want it.\n\n## Tasks\n\n- [ ] one\n")
+    };
+    sandbox.file(
+        "docs/sprint-artifacts/sprint-status.yaml",
+        "story_location: docs/stories\ndevelopment_status:\n  1-1-a: done\n  1-2-b: in-progress\n",
+    );
+    sandbox.file("docs/stories/1-2-b.md", &story("1.2")).commit("chore: sprint");
+    let ids = || {
+        let list = sandbox.piton(["list"]).run();
+        let rows = list.at("/data/runs").as_array().cloned().unwrap_or_default();
+        rows.iter().map(|row| row["id"].as_str().unwrap_or_default().to_owned()).collect::<Vec<String>>()
+    };
+    assert_eq!(ids(), ["bmad"]);
+    assert_eq!(sandbox.piton(["plan"]).run().at("/data/run/id"), "bmad");
+    // A story that the sprint does not name is a run of its own.
+    sandbox.file("docs/stories/1-9-z.md", &story("1.9"));
+    assert_eq!(ids(), ["sdc-1.9", "bmad"]);
+    assert_eq!(sandbox.piton(["plan", "docs/stories/1-2-b.md"]).run().at("/data/run/dialect"), "aios");
 }
 
 #[test]
