@@ -131,6 +131,7 @@ impl PlanInputs<'_> {
         self.name_fixes(&reconciled, &mut findings);
         findings.append(&mut doubts);
         findings.append(&mut chosen.findings);
+        findings.extend(guest::own_choice(run, &chosen.choices));
         findings.append(&mut skips);
         findings.append(&mut age_findings);
         findings.extend(preconditions::findings(run, evidence, options));

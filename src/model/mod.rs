@@ -96,8 +96,8 @@ pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Sta
 pub(crate) use rights::{PERSON_VERBS, RECORDING_VERBS, VERBS_READ_BY_CALL, permission_rule};
 pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};
 pub(crate) use run::{
-    FollowUp, Hold, Part, PartKind, Proof, Records, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
-    definition_digest,
+    FollowUp, Hold, OwnChoice, Part, PartKind, Proof, Records, Review, Run, RunStatus, Step, StepKind, Witness,
+    WorkspaceRecord, definition_digest,
 };
 pub(crate) use secrets::{mask_secrets, safe_line, safe_text};
 pub(crate) use session::{Cause, CauseKind, DrivenRun, GivenBrief, SessionEvent, SessionLine};

@@ -45,6 +45,8 @@ pub(crate) struct Run {
     pub(crate) workspace: WorkspaceRecord,
     /// What follows when every step is done.
     pub(crate) follow_up: Option<FollowUp>,
+    /// What its own system would continue with.
+    pub(crate) own_choice: Option<OwnChoice>,
     /// What ended the work, according to its own system.
     pub(crate) ended: Option<Cause>,
     /// Whether a person may go on with it although every step is done: its session was cut off.
@@ -145,6 +147,14 @@ impl WorkspaceRecord {
     pub(crate) fn place(&self) -> Option<&str> {
         self.outside.as_ref().map(|folder| folder.as_str()).or_else(|| self.worktree.as_ref().map(RelPath::as_str))
     }
+}
+
+/// The step that a system would continue with by its own rule.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnChoice {
+    /// The command that chooses it.
+    pub(crate) command: String,
+    pub(crate) step: StepId,
 }
 
 /// What follows when every step is done.
@@ -459,6 +469,7 @@ impl Run {
             stamp: None,
             workspace: WorkspaceRecord::default(),
             follow_up: None,
+            own_choice: None,
             records: Records::ALL,
             stops_unrecorded: false,
             resume_option: "",

@@ -84,6 +84,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let workspace = workspace(&session_files);
     let run = Run {
         ended: None,
+        own_choice: None,
         waits: false,
         id: RunId::new(session_files.session.id().unwrap_or_else(|| session_files.layout.dir.name().to_owned())),
         dialect: DialectId::Ccw,

@@ -55,6 +55,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
     }
     Run {
         ended: None,
+        own_choice: None,
         waits: false,
         id: RunId::new(state.name()),
         dialect: DialectId::Dotagent,

@@ -164,6 +164,7 @@ fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: 
     }
     let run = Run {
         ended: None,
+        own_choice: None,
         waits: false,
         id: RunId::new(name.clone()),
         dialect: DialectId::NineStep,

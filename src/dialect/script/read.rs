@@ -135,6 +135,7 @@ impl Reader<'_> {
         let title = if is_named_after_run { header.session.clone() } else { outline.name.clone() };
         let run = Run {
             ended: None,
+            own_choice: None,
             waits: false,
             id: RunId::new(&header.session),
             dialect: DialectId::Script,

@@ -2,6 +2,7 @@
 
 mod commands;
 mod order;
+mod others;
 mod read;
 mod tags;
 mod task;

@@ -1,9 +1,7 @@
 //! Where Task Master itself would continue (docs/formats/taskmaster.md#order).
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::tags;
 use super::task::dependencies_of;
 use super::task::full_id;
 use super::task::id_of;
@@ -11,10 +9,9 @@ use super::task::priority_of;
 use super::task::status_word;
 use super::task::subtasks_of;
 use crate::document::Node;
-use crate::model::Finding;
-use crate::model::FindingCode;
+use crate::model::OwnChoice;
 use crate::model::Status;
-use crate::model::Step;
+use crate::model::StepId;
 
 /// A task that its own system may choose.
 struct Choice {
@@ -23,13 +20,9 @@ struct Choice {
     order: (u8, usize, Vec<u64>),
 }
 
-/// Names the task that Task Master would choose, where the order of the plan begins with another one.
-pub(super) fn differs(root: &Node, tag: &str, steps: &[Step]) -> Option<Finding> {
-    let (tasks, _) = tags::tasks(root, tag)?;
-    let theirs = chosen(tasks)?;
-    let ours = first(steps)?;
-    let message = format!("`task-master next` would choose {theirs}; the plan begins with {ours}");
-    (theirs != ours).then(|| Finding::new(FindingCode::NextDiffers, message))
+/// Returns the task that Task Master would continue with.
+pub(super) fn own_choice(tasks: &Node) -> Option<OwnChoice> {
+    Some(OwnChoice { command: "task-master next".to_owned(), step: StepId::new(chosen(tasks)?) })
 }
 
 /// Returns what `task-master next` chooses: a subtask of a task in progress, else a task, each by priority, dependencies and id. It does not
@@ -74,20 +67,4 @@ fn chosen(tasks: &Node) -> Option<String> {
         .filter(|task| is_open(task))
         .filter_map(|task| choice(id_of(task)?, task, None, priority_of(task)));
     first(&mut of_pieces).or_else(|| first(&mut of_tasks)).map(|choice| choice.id)
-}
-
-/// Returns the first step that is ready by its claims. A task stands for its subtasks.
-fn first(steps: &[Step]) -> Option<&str> {
-    let by_id: BTreeMap<&str, &Step> = steps.iter().map(|step| (step.id.as_str(), step)).collect();
-    let is_doubted = |step: &Step| step.guest.as_ref().is_some_and(|proof| !proof.doubts.is_empty());
-    let parent = |step: &Step| step.guest.as_ref()?.parent.as_ref().and_then(|id| by_id.get(id.as_str()).copied());
-    let is_ready = |step: &&Step| {
-        matches!(step.status, Status::Pending | Status::InProgress)
-            && !is_doubted(step)
-            && step.children.is_empty()
-            && parent(step).is_none_or(|parent| !is_doubted(parent) && !parent.status.satisfies())
-            && step.depends_on.iter().all(|on| by_id.get(on.as_str()).is_none_or(|on| on.status.satisfies()))
-    };
-    let found = steps.iter().filter(is_ready).min_by_key(|step| step.plan_order)?;
-    Some(found.id.as_str())
 }

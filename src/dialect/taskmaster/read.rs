@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::WORKFLOW;
 use super::commands::Commands;
 use super::order;
+use super::others::Others;
 use super::tags;
 use super::task::TITLE;
 use super::task::UNDEFINED;
@@ -50,6 +51,8 @@ use crate::model::quoted;
 const STEPS: usize = 20_000;
 /// Characters of what came of a task.
 const SAID: usize = 300;
+/// Relevant files of a task that its brief names.
+const FILES: usize = 20;
 /// Maximum number of ids that a finding names.
 const NAMED: usize = 5;
 
@@ -66,8 +69,11 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
         return Err(guest::unreadable(files, format!("there is no tag {}", clean_line(tag, TITLE)), None));
     };
     let tag_flag = tags::flag(&root, tag);
-    let mut reader = TaskReader::new(files, tasks, tag_flag.clone());
-    reader.findings.extend(lost_tag(files, &root, tag));
+    let state = state_of(files);
+    let others = Others::of(files, &root, state.as_ref().map(|(_, state)| state), tag);
+    let mut reader = TaskReader::new(files, tasks, tag_flag.clone(), others);
+    reader.findings.extend(repeated_tag(files, &root, tag));
+    reader.findings.extend(state.and_then(|(path, state)| lost_tag(&path, &state, &root, tag)));
     reader.findings.extend(other_storage(files));
     let nothing = Inherited::default();
     for task in tasks.items() {
@@ -84,10 +90,9 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
     let folders = own.or(folder).into_iter().collect();
     let steps = reader.ordered();
     reader.findings.extend(reader.is_cut.then(|| guest::cut(&files.state, "tasks", STEPS)));
-    reader.findings.extend(order::differs(&root, tag, &steps));
     reader.findings.extend(deferred(&steps));
     let wanted = guest::wanted(&steps, folders);
-    let run = Run { steps, stamp, records: Records::NONE, ..run };
+    let run = Run { steps, stamp, own_choice: order::own_choice(tasks), records: Records::NONE, ..run };
     let native = Commands::of(files, &tag_flag).into_value();
     Ok(Loaded { run: Some(run), findings: reader.findings, wanted, native, ..Loaded::default() })
 }
@@ -110,23 +115,37 @@ fn other_storage(files: &FileSet) -> Option<Finding> {
     (!["file", "auto"].contains(&storage)).then(|| Finding::new(FindingCode::JobNotResumed, message).at(&path))
 }
 
-/// Names the tag of `state.json` that the list does not have, in the plan of the tag that counts in its place.
-fn lost_tag(files: &FileSet, root: &Node, tag: &str) -> Option<Finding> {
+/// Returns what Task Master keeps about its tags, with the path.
+fn state_of(files: &FileSet) -> Option<(RelPath, Node)> {
     let path = files.state.parent()?.parent()?.join("state.json").ok()?;
     let state = parse_json(files.bytes(&path)?).ok()?;
+    Some((path, state))
+}
+
+/// Names a tag that the list has more than once.
+fn repeated_tag(files: &FileSet, root: &Node, tag: &str) -> Option<Finding> {
+    let copy = tags::earlier(root, tag).next()?;
+    let message = format!("the tag {} occurs more than once: the last one counts", clean_line(tag, TITLE));
+    let finding = Finding::new(FindingCode::DuplicateId, message).at(&files.state).line(copy.place.line, None);
+    Some(finding.fix(format!("merge both into one in {}", files.state)))
+}
+
+/// Names the tag of `state.json` that the list does not have, in the plan of the tag that counts in its place.
+fn lost_tag(path: &RelPath, state: &Node, root: &Node, tag: &str) -> Option<Finding> {
     let current = clean_line(state.get("currentTag")?.as_str()?, TITLE);
     let tags = tags::names(root);
-    let active = tags::active(Some(&state), None, &tags);
+    let active = tags::active(Some(state), None, &tags);
     if tags.contains(&current) || active.as_ref().is_some_and(|active| active != tag) {
         return None;
     }
     let instead = active.map_or_else(|| "no tag is the active one".to_owned(), |tag| format!("{tag} counts instead"));
     let message = format!("`currentTag` is {current}, which is no tag of the list; {instead}");
-    Some(Finding::new(FindingCode::FieldIgnored, message).at(&path))
+    Some(Finding::new(FindingCode::FieldIgnored, message).at(path))
 }
 
 struct TaskReader<'a> {
     files: &'a FileSet,
+    others: Others,
     /// What names the tag in a command.
     tag_flag: String,
     /// The ids of all tasks.
@@ -156,11 +175,12 @@ struct Inherited<'a> {
 }
 
 impl<'a> TaskReader<'a> {
-    fn new(files: &'a FileSet, tasks: &Node, tag_flag: String) -> Self {
+    fn new(files: &'a FileSet, tasks: &Node, tag_flag: String, others: Others) -> Self {
         let known = tasks.items().iter().filter_map(id_of).collect();
         let has_statuses = tasks.items().iter().any(|task| task.get("status").is_some());
         Self {
             files,
+            others,
             tag_flag,
             known,
             used: BTreeSet::new(),
@@ -313,6 +333,8 @@ impl<'a> TaskReader<'a> {
         step.depends_on = self.dependencies(task, &id, inherited);
         let mut proof = proof_of(task, &step.id, self.files, &self.tag_flag);
         proof.parent = inherited.parent.map(|parent| parent.id.clone());
+        self.others.add_to(&mut proof, &id, task);
+        step.detail.targets = proof.results.iter().map(|file| file.path.as_str().to_owned()).collect();
         let (word, status) = status_word(task);
         step.status = match inherited.parent.map(|parent| parent.status) {
             // What was given up, put off or is held back with the whole task.
@@ -450,6 +472,14 @@ pub(super) fn brief(files: &FileSet, step: &StepId) -> Brief {
         let text = found.get(key)?.as_str()?.trim();
         (!text.is_empty()).then(|| format!("{key}: {}", clean(&mask_secrets(text))))
     });
-    let reading = ReadingItem { what: "the task".to_owned(), path: Some(files.state.as_str().to_owned()) };
-    Brief { instructions: said.collect::<Vec<_>>().join("\n"), reading: vec![reading], ..Brief::default() }
+    let own = ReadingItem { what: "the task".to_owned(), path: Some(files.state.as_str().to_owned()) };
+    let relevant = found.get("relevantFiles").map(Node::items).unwrap_or_default().iter().take(FILES);
+    let is_there = |file: &&Node| file.get("action").and_then(Node::scalar) != Some("create");
+    let relevant = relevant.filter(is_there).filter_map(|file| {
+        let path = RelPath::parse(file.as_str().or_else(|| file.get("path")?.scalar())?).ok()?;
+        let what = file.get("description").and_then(Node::as_str).unwrap_or("a relevant file");
+        Some(path.reading_item(&clean_line(&mask_secrets(what), TITLE)))
+    });
+    let reading = std::iter::once(own).chain(relevant).collect();
+    Brief { instructions: said.collect::<Vec<_>>().join("\n"), reading, ..Brief::default() }
 }

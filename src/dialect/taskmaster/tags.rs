@@ -5,6 +5,7 @@ use super::task::full_id;
 use super::task::id_of;
 use super::task::status_word;
 use super::task::subtasks_of;
+use crate::document::Member;
 use crate::document::Node;
 use crate::document::escape;
 use crate::model::Status;
@@ -14,7 +15,7 @@ use crate::model::quoted;
 /// Maximum number of tags of a file.
 const TAGS: usize = 200;
 /// The tag of a file without tags.
-const MASTER: &str = "master";
+pub(super) const MASTER: &str = "master";
 
 /// Returns the tag that a candidate is about.
 pub(super) fn tag_of(name: &str) -> &str {
@@ -23,8 +24,12 @@ pub(super) fn tag_of(name: &str) -> &str {
 
 /// Returns the names of the tags, in file order; none for a file of another tool.
 pub(super) fn names(root: &Node) -> Vec<String> {
-    let tagged = root.members().iter().filter(|member| is_list(member.value.get("tasks")));
-    let names: Vec<String> = tagged.take(TAGS).map(|member| clean_line(&member.key, 100)).collect();
+    let mut names: Vec<String> = Vec::new();
+    for name in tagged(root).map(|member| clean_line(&member.key, 100)) {
+        if names.len() < TAGS && !names.contains(&name) {
+            names.push(name);
+        }
+    }
     if names.is_empty() && is_list(root.get("tasks")) { vec![MASTER.to_owned()] } else { names }
 }
 
@@ -42,17 +47,25 @@ pub(super) fn active(state: Option<&Node>, branch: Option<&str>, tags: &[String]
     known.map(str::to_owned).or_else(|| tags.first().filter(|_| tags.len() == 1).cloned())
 }
 
-/// Returns the tasks of a tag, with the pointer to the list.
+fn tagged(root: &Node) -> impl DoubleEndedIterator<Item = &Member> {
+    root.members().iter().filter(|member| is_list(member.value.get("tasks")))
+}
+
+/// Returns the tasks of a tag, with the pointer to the list. Of a tag that is repeated the last one counts, as in Task Master.
 pub(super) fn tasks<'a>(root: &'a Node, tag: &str) -> Option<(&'a Node, String)> {
-    let tagged = root.members().iter().filter(|member| is_list(member.value.get("tasks")));
-    let mut tagged = tagged.filter(|member| clean_line(&member.key, 100) == tag);
-    match tagged.next() {
+    match tagged(root).rfind(|member| clean_line(&member.key, 100) == tag) {
         Some(member) => Some((member.value.get("tasks")?, format!("/{}/tasks", escape(&member.key)))),
         None if tag == MASTER => {
             root.get("tasks").filter(|tasks| tasks.is_list()).map(|tasks| (tasks, "/tasks".to_owned()))
         }
         None => None,
     }
+}
+
+/// Returns the tasks of a tag in the copies that do not count: a merge may leave the tag twice.
+pub(super) fn earlier<'a>(root: &'a Node, tag: &'a str) -> impl Iterator<Item = &'a Node> {
+    let copies = tagged(root).filter(move |member| clean_line(&member.key, 100) == tag);
+    copies.rev().skip(1).filter_map(|member| member.value.get("tasks"))
 }
 
 /// Returns what names a tag in a command; nothing where the list has one only.

@@ -19,6 +19,7 @@ mod unticked_tests;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::choose::Choice;
 use super::graph::Graph;
 use super::reconciled::EffectiveStatus;
 use super::reconciled::Reconciled;
@@ -28,6 +29,7 @@ use crate::model::FindingCode;
 use crate::model::GuestEvidence;
 use crate::model::LogReach;
 use crate::model::Run;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::first_names;
 use crate::model::plural;
@@ -87,6 +89,26 @@ pub(super) fn compare(
         reconciled.findings.push(Finding::new(FindingCode::DoneUnproved, message));
     }
     true
+}
+
+/// Names what the run's own system would continue with, where the plan begins with another step. A step stands for its pieces.
+pub(super) fn own_choice(run: &Run, choices: &[Choice]) -> Option<Finding> {
+    let own = run.own_choice.as_ref()?;
+    let steps: BTreeMap<&StepId, &Step> = run.steps.iter().map(|step| (&step.id, step)).collect();
+    let parent = |id: &&StepId| steps.get(*id)?.guest.as_ref()?.parent.as_ref();
+    let first = choices.first()?;
+    let work = choices.iter().find(|choice| choice.is_work());
+    // No id is a piece of itself, but a list may say so.
+    let is_own = |choice: &Choice| {
+        let chain = std::iter::successors(Some(&run.steps[choice.at].id), parent).take(run.steps.len());
+        chain.into_iter().any(|id| *id == own.step)
+    };
+    if first.is_named() || is_own(first) || work.is_some_and(is_own) {
+        return None;
+    }
+    let ours = &run.steps[work.unwrap_or(first).at].id;
+    let message = format!("`{}` would choose {}; the plan begins with {ours}", own.command, own.step);
+    Some(Finding::new(FindingCode::NextDiffers, message))
 }
 
 /// Leaves the open pieces of a step alone that has to be looked at: what the person finds out is about them too.

@@ -1,5 +1,7 @@
 //! Task lists of Task Master: found, planned and listed by their files and commits, and never written.
 
+mod tags;
+
 use serde_json::Value;
 use serde_json::json;
 
@@ -135,6 +137,54 @@ fn subtasks_of_a_task_in_progress_come_before_other_tasks() {
     };
     assert_eq!(begun("pending"), ["run 1", "run 2.1"]);
     assert_eq!(begun("in-progress"), ["run 2.1", "run 1"]);
+}
+
+#[test]
+fn what_is_put_off_before_a_finished_task_is_named() {
+    for status in ["deferred", "blocked"] {
+        let output = checklist::plan(
+            &project(&[task(1, status, &[], &[]), task(2, "done", &[1], &[]), task(3, "pending", &[], &[])]),
+            LIST,
+        );
+        assert_eq!(checklist::next(&output), ["run 3"], "{status}");
+        let said = checklist::findings(&output);
+        let named = "status-conflict deferred or blocked, but steps that depend on them are done: 1";
+        assert!(said.contains(named), "{status}: {said}");
+        let before = checklist::plan(&project(&[task(1, status, &[], &[]), task(2, "pending", &[1], &[])]), LIST);
+        assert!(!checklist::findings(&before).contains("status-conflict"), "{status}: {before}");
+    }
+}
+
+#[test]
+fn a_begun_task_before_its_dependency_is_looked_at() {
+    let mut begun = task(2, "in-progress", &[1], &[]);
+    begun["relevantFiles"] =
+        json!([{"path": "src/a.rs", "action": "create"}, {"path": "src/b.rs", "action": "create"}]);
+    let sandbox = project(&[task(1, "pending", &[], &[]), begun]);
+    sandbox.file("src/a.rs", "x").commit("feat: a half");
+    let output = checklist::plan(&sandbox, LIST);
+    assert_eq!(checklist::next(&output), ["run 1", "verify 2"], "{output}");
+}
+
+#[test]
+fn the_brief_names_relevant_files_and_commits() {
+    let mut review = task(1, "review", &[], &[]);
+    review["relevantFiles"] = json!([
+        {"path": "src/old.rs", "description": "the model", "action": "modify"},
+        {"path": "src/new.rs", "action": "create"},
+        {"path": "docs/rules.md", "action": "reference"},
+        {"path": "../away.md", "action": "reference"},
+    ]);
+    let sandbox = project(&[review]);
+    let commit = sandbox.file("src/new.rs", "x").commit("feat: build it (task 1)");
+    let brief = sandbox.piton(["context", LIST]).run().expect_code(0);
+    assert_eq!(brief.at("/data/files_to_touch"), json!(["src/old.rs", "src/new.rs"]), "{brief}");
+    let reading = brief.at("/data/required_reading").to_string();
+    for part in ["the model", "src/old.rs", "docs/rules.md"] {
+        assert!(reading.contains(part), "{part}: {reading}");
+    }
+    assert!(!reading.contains("away"), "{reading}");
+    assert!(brief.at("/data/next_action").to_string().contains(&commit[..7]), "{brief}");
 }
 
 #[test]
@@ -402,8 +452,16 @@ fn what_its_own_next_would_choose_is_named_where_it_differs() {
     let output = checklist::plan(&project(&[task(1, "pending", &[], &[("done", &[]), ("pending", &[])]), other]), LIST);
     let said = checklist::findings(&output);
     assert!(said.contains("next-differs `task-master next` would choose 2; the plan begins with 1.2"), "{said}");
-    let same = checklist::plan(&project(&[task(1, "pending", &[], &[]), task(2, "pending", &[], &[])]), LIST);
-    assert!(!checklist::findings(&same).contains("next-differs"), "{same}");
+    for same in [
+        vec![task(1, "pending", &[], &[]), task(2, "pending", &[], &[])],
+        // The plan looks at the review first, and then begins what theirs would choose.
+        vec![task(1, "review", &[], &[]), task(2, "pending", &[], &[])],
+        vec![task(1, "pending", &[], &[("pending", &[]), ("pending", &[])])],
+        vec![task(1, "review", &[], &[])],
+    ] {
+        let output = checklist::plan(&project(&same), LIST);
+        assert!(!checklist::findings(&output).contains("next-differs"), "{output}");
+    }
 }
 
 #[test]

@@ -240,6 +240,7 @@ impl ProdigySession {
         let name = workflow.or_else(|| self.checkpoint.name.clone()).unwrap_or_else(|| self.session.clone());
         let run = Run {
             ended: None,
+            own_choice: None,
             waits: false,
             id: RunId::new(&self.session),
             dialect: DialectId::Script,
