@@ -475,7 +475,7 @@ impl Chooser<'_> {
                 .depends_on(at)
                 .iter()
                 .find(|on| self.reconciled.effective_status(**on) == EffectiveStatus::Skipped);
-            if let Some(on) = skipped {
+            if let Some(on) = skipped.filter(|_| self.reconciled.is_ready(at)) {
                 let message =
                     format!("{} is ready although {} was skipped", step.id, self.reconciled.run.steps[*on].id);
                 findings.push(Finding::new(FindingCode::DependencySkipped, message).on(&step.id));

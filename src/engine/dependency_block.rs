@@ -158,7 +158,8 @@ impl Chooser<'_> {
         } else if self.reconciled.effective_status(root) == EffectiveStatus::Unreadable {
             "cannot be understood".to_owned()
         } else if self.reconciled.effective_status(root) == EffectiveStatus::Cancelled {
-            "was cancelled".to_owned()
+            // Another program may put a step off and take it up again.
+            if step.guest.is_some() { "is put off" } else { "was cancelled" }.to_owned()
         } else if step.dangling.is_empty() {
             self.reconciled.hold(root).map_or_else(|| "is blocked".to_owned(), |reason| format!("is blocked: {reason}"))
         } else {
