@@ -67,8 +67,13 @@ fn sprint_of(bytes: &[u8]) -> Option<Sprint> {
         let key = line.split(':').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
         !matches!(sprint::kind_of(key), KeyKind::Other) && !key.starts_with('#')
     };
-    let is_one = text.lines().any(|line| line.starts_with(sprint::STATUSES)) && text.lines().any(has_key);
-    is_one.then(|| sprint::read(bytes).unwrap_or_default())
+    if !text.lines().any(|line| line.starts_with(sprint::STATUSES)) {
+        return None;
+    }
+    let sprint = sprint::read(bytes).unwrap_or_default();
+    // The mapping may be written in one line.
+    let has_stories = !(sprint.stories.is_empty() && sprint.epics.is_empty());
+    (has_stories || text.lines().any(has_key)).then_some(sprint)
 }
 
 fn candidate(listing: &Listing, entry: &ListingEntry, sprint: &Sprint, name: String, is_first: bool) -> Candidate {

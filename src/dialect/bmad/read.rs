@@ -230,6 +230,11 @@ impl StoryStep<'_> {
             ..GuestProof::default()
         };
         step.status = self.status(file.as_ref(), &mut proof);
+        let is_open = matches!(step.status, Status::Pending | Status::InProgress);
+        if is_open && self.sprint.done_before.contains(&entry.key) {
+            let source = "an earlier line of the sprint".to_owned();
+            proof.words.push(GuestWord { source, done: true, weight: Weight::Record });
+        }
         if entry.word == SprintWord::Held {
             step.hold = Some(Hold::Because(format!("its status is `{}`", entry.value)));
         }

@@ -1,6 +1,7 @@
 //! Reads `sprint-status.yaml` (docs/formats/bmad.md#sprint).
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::words;
 use super::words::SprintWord;
@@ -31,6 +32,8 @@ pub(super) struct Sprint {
     pub(super) stories: Vec<SprintStory>,
     /// Keys that occur more than once, with the line of the first; the last one counts.
     pub(super) repeated: Vec<(String, u32)>,
+    /// Those of them that a line before the last one calls done.
+    pub(super) done_before: BTreeSet<String>,
 }
 
 /// An epic of a sprint.
@@ -67,9 +70,17 @@ pub(super) struct SprintStory {
 /// If it does not parse.
 pub(super) fn read(bytes: &[u8]) -> Result<Sprint, ParseError> {
     let (root, repeated) = parse(bytes)?;
+    let is_done = |line: &&Repeated| words::meaning(&line.value) == SprintWord::Done;
+    let done_before = repeated.iter().filter(is_done).map(|line| line.key.clone()).collect();
+    let repeated = repeated.into_iter().map(|line| (line.key, line.line)).collect();
     let text = |key: &str| root.get(key).and_then(Node::scalar).map(|text| clean_line(text, 300));
-    let mut sprint =
-        Sprint { project: text("project"), story_location: text("story_location"), repeated, ..Sprint::default() };
+    let mut sprint = Sprint {
+        project: text("project"),
+        story_location: text("story_location"),
+        repeated,
+        done_before,
+        ..Sprint::default()
+    };
     let mut above = None;
     for member in root.get(STATUSES).map(Node::members).unwrap_or_default() {
         let key = clean_line(&member.key, KEY);
@@ -92,8 +103,16 @@ pub(super) fn read(bytes: &[u8]) -> Result<Sprint, ParseError> {
     Ok(sprint)
 }
 
+/// A line that does not count, because its key is repeated.
+struct Repeated {
+    key: String,
+    value: String,
+    /// From 1.
+    line: u32,
+}
+
 /// Parses a sprint. Of keys that are repeated, the last one counts, so the lines of the others are left out.
-fn parse(bytes: &[u8]) -> Result<(Node, Vec<(String, u32)>), ParseError> {
+fn parse(bytes: &[u8]) -> Result<(Node, Vec<Repeated>), ParseError> {
     let first = match document::parse(bytes, Syntax::Yaml) {
         Ok(root) => return Ok((root, Vec::new())),
         Err(error) if error.fault == Fault::DuplicateKey && salvage::conflict(bytes).is_none() => error,
@@ -110,12 +129,25 @@ fn parse(bytes: &[u8]) -> Result<(Node, Vec<(String, u32)>), ParseError> {
             continue;
         };
         if let Some(before) = last.insert(key, at) {
-            repeated.push((clean_line(key, KEY), u32::try_from(before + 1).unwrap_or(u32::MAX)));
+            let value = lines[before].split_once(':').map(|(_, value)| value.trim()).unwrap_or_default();
+            // What is below it would be left without its key.
+            if value.is_empty() && lines.get(before + 1).is_some_and(|next| indent(next) > indent(lines[before])) {
+                return Err(first);
+            }
+            repeated.push(Repeated {
+                key: clean_line(key.trim().trim_matches(['"', '\'']), KEY),
+                value: clean_line(value, KEY),
+                line: u32::try_from(before + 1).unwrap_or(u32::MAX),
+            });
             lines[before] = "";
         }
     }
     let root = document::parse(lines.join("\n").as_bytes(), Syntax::Yaml)?;
     Ok((root, repeated))
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 impl Sprint {

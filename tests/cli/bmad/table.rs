@@ -296,6 +296,33 @@ fn contradictions_of_epics_and_keys_are_named() {
 }
 
 #[test]
+fn a_story_that_a_repeated_key_calls_done_is_not_begun_again() {
+    for (first, last, expected) in [
+        ("done", "backlog", "verify 1-1-a"),
+        ("'done' # 2026-01-02", "in-progress", "verify 1-1-a"),
+        ("backlog", "ready-for-dev", "run 1-1-a"),
+        ("in-progress", "done", "run 1-2-b"),
+    ] {
+        let sandbox = Sandbox::new();
+        sprint(&sandbox, &format!("  epic-1: in-progress\n  1-1-a: {first}\n  1-1-a: {last}\n  1-2-b: backlog\n"));
+        let output = plan(&sandbox, "bmad");
+        assert_eq!(next(&output).first().map(String::as_str), Some(expected), "{first} {last}: {output}");
+        assert!(findings(&output).contains("duplicate-id"), "{first} {last}");
+    }
+}
+
+#[test]
+fn a_mapping_in_one_line_is_a_sprint_and_two_mappings_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.file(STATE, "development_status: {epic-1: in-progress, 1-1-a: done, 1-2-b: backlog}\n");
+    assert_eq!(next(&plan(&sandbox, "bmad")), ["run 1-2-b"]);
+    let list = "development_status:\n  1-1-a: done\n";
+    sandbox.file(STATE, &format!("{list}{list}"));
+    let output = sandbox.piton(["plan", "bmad"]).run();
+    assert!(output.stdout.contains("duplicate mapping key: development_status"), "{output}");
+}
+
+#[test]
 fn claims_of_epics_are_compared_with_their_stories() {
     for (claim, word, said) in [
         ("cancelled", "backlog", "status-conflict epics are cancelled, but stories in them are open: epic-1"),
