@@ -194,11 +194,12 @@ impl GuestRequest {
         let proofs = || steps.iter().filter_map(|step| step.guest.as_deref());
         let files = proofs().flat_map(|proof| {
             let mentioned = proof.mentioned.iter().cloned().map(DeclaredFile::plain);
-            let built = proof.built.iter().cloned().map(DeclaredFile::plain);
+            let built = proof.built.iter().chain(&proof.changed).cloned().map(DeclaredFile::plain);
             proof.results.iter().cloned().chain(mentioned).chain(built)
         });
-        let wants_log =
-            proofs().any(|proof| !proof.names.is_empty() || !proof.results.is_empty() || !proof.built.is_empty());
+        let wants_log = proofs().any(|proof| {
+            !(proof.names.is_empty() && proof.results.is_empty() && proof.changed.is_empty() && proof.built.is_empty())
+        });
         Self { files: files.collect(), state_folders, wants_log }
     }
 }

@@ -67,16 +67,24 @@ impl Dialect for Taskmaster {
     }
 
     fn probe(&self, listing: &Listing) -> Probed {
-        let found = listing.entries.iter().filter(|entry| !entry.is_dir && is_tasks(entry.path.as_str()));
+        let is_list = |entry: &&ListingEntry| {
+            !entry.is_dir && is_tasks(entry.path.as_str()) && above(&entry.path).len() <= guest::PACKAGE_DEPTH
+        };
+        let found: Vec<(&ListingEntry, Vec<String>, bool)> = listing
+            .entries
+            .iter()
+            .filter(is_list)
+            .map(|entry| (entry, tags_in(entry), is_listed(listing, &entry.path)))
+            .filter(|(_, tags, _)| !tags.is_empty())
+            .collect();
         // A task list of an older version has a common name: only that of the new one is named if it cannot be read.
         let is_own = |path: &str| path.contains(".taskmaster/") && is_tasks(path);
         let mut probed = Probed { findings: guest::unseen(listing, is_own), ..Probed::default() };
-        for entry in found {
-            let folders = above(&entry.path);
-            let is_listed = guest::is_listed(listing, &entry.path, guest::has_copies(folders.iter().copied()));
-            if folders.len() <= guest::PACKAGE_DEPTH {
-                candidates(listing, entry).into_iter().for_each(|candidate| probed.add(candidate, is_listed));
-            }
+        let is_alone = found.iter().filter(|(_, _, is_listed)| *is_listed).count() < 2;
+        for (entry, tags, is_listed) in &found {
+            let folder = if is_alone && *is_listed { String::new() } else { tags::folder_of(&above(&entry.path)) };
+            let candidates = candidates(listing, entry, tags, &folder);
+            candidates.into_iter().for_each(|candidate| probed.add(candidate, *is_listed));
         }
         probed
     }
@@ -136,7 +144,7 @@ impl Dialect for Taskmaster {
 impl Wording for Taskmaster {
     fn stamps(&self, files: &FileSet) -> Vec<String> {
         let root = files.bytes(&files.state).and_then(|bytes| parse_json(bytes).ok());
-        root.map(|root| tags::stamps(&root, tags::tag_of(&files.name))).unwrap_or_default()
+        root.map(|root| tags::stamps(&root, tags::tag_of(&root, files))).unwrap_or_default()
     }
 }
 
@@ -166,7 +174,7 @@ impl Comparison for Taskmaster {
         if let (false, Ok(mut file)) = (closed.is_empty(), FileEditor::open(files, &files.state, Syntax::Json)) {
             let mut reasons = Vec::new();
             for (id, reason) in closed {
-                let pointer = tags::pointer(file.root(), tags::tag_of(&files.name), id.as_str());
+                let pointer = tags::pointer(file.root(), tags::tag_of(file.root(), files), id.as_str());
                 if pointer.is_some_and(|pointer| file.set(&format!("{pointer}/status"), &json!("done")).is_ok()) {
                     reasons.push(reason);
                 }
@@ -190,10 +198,11 @@ impl Comparison for Taskmaster {
             Status::InProgress | Status::Pending if is_dropped => {
                 vec![(AnswerWord::Done, own(), "done"), (AnswerWord::Dropped, own(), "cancelled")]
             }
-            Status::InProgress | Status::Pending => vec![
-                (AnswerWord::Done, own().into_iter().chain(open).collect(), "done"),
-                (AnswerWord::Open, own(), "pending"),
-            ],
+            Status::InProgress | Status::Pending => {
+                let done = (AnswerWord::Done, own().into_iter().chain(open).collect(), "done");
+                let opened = can_be_open(run, step, &steps).then(|| (AnswerWord::Open, own(), "pending"));
+                std::iter::once(done).chain(opened).collect()
+            }
             Status::Failed | Status::WaitingApproval | Status::Blocked | Status::Skipped | Status::Cancelled => {
                 return Vec::new();
             }
@@ -204,6 +213,17 @@ impl Comparison for Taskmaster {
         });
         answers.collect()
     }
+}
+
+/// Tells whether `pending` ends the doubt about an open task: its status is the doubt, and nothing else in the list calls it done.
+fn can_be_open(run: &Run, step: &Step, steps: &BTreeMap<&StepId, &Step>) -> bool {
+    let is_open = |id: &StepId| steps.get(id).is_some_and(|on| !on.status.satisfies());
+    let waits = step.depends_on.iter().any(|on| !step.children.contains(on) && is_open(on));
+    let has_doubts = step.guest.as_ref().is_some_and(|proof| !proof.doubts.is_empty());
+    let is_over = !step.children.is_empty() && !step.children.iter().any(is_open);
+    let has_followers =
+        run.steps.iter().any(|other| other.status == Status::Completed && other.depends_on.contains(&step.id));
+    (has_doubts || (step.status == Status::InProgress && waits)) && !is_over && !has_followers
 }
 
 /// Returns the subtasks of a task that are not over, with those below them.
@@ -224,7 +244,7 @@ fn with_status(files: &FileSet, ids: &[&StepId], status: &str) -> Option<Suggest
     let mut file = FileEditor::open(files, &files.state, Syntax::Json).ok()?;
     let mut reasons = Vec::new();
     for id in ids {
-        let pointer = tags::pointer(file.root(), tags::tag_of(&files.name), id.as_str())?;
+        let pointer = tags::pointer(file.root(), tags::tag_of(file.root(), files), id.as_str())?;
         file.set(&format!("{pointer}/status"), &json!(status)).ok()?;
         reasons.push(format!("{id} is {status}"));
     }
@@ -237,36 +257,51 @@ fn is_tasks(path: &str) -> bool {
     path.strip_suffix(TASKS).is_some_and(|above| above.is_empty() || above.ends_with('/'))
 }
 
+/// Tells whether a task list is listed: one of an older version is not where there is one of the new version.
+fn is_listed(listing: &Listing, list: &RelPath) -> bool {
+    let base = list.as_str().strip_suffix(TASKS).unwrap_or_default();
+    let new = format!("{base}.taskmaster/{TASKS}");
+    let is_replaced = listing.entries.iter().any(|entry| entry.path.as_str() == new && !tags_in(entry).is_empty());
+    let is_copy = guest::has_copies(above(list).into_iter());
+    guest::is_listed(listing, list, is_copy || is_replaced)
+}
+
 /// Returns the folders above a task list that are not its own.
-fn above(list: &RelPath) -> Vec<&str> {
+pub(super) fn above(list: &RelPath) -> Vec<&str> {
     let above = list.as_str().strip_suffix(TASKS).unwrap_or_default();
     let above = above.strip_suffix(".taskmaster/").unwrap_or(above);
     above.split_terminator('/').collect()
 }
 
-/// Returns a candidate for each tag of a task list.
-fn candidates(listing: &Listing, entry: &ListingEntry) -> Vec<Candidate> {
-    let Some(bytes) = entry.content.as_deref() else { return Vec::new() };
-    let Some(home) = entry.path.parent() else { return Vec::new() };
-    let is_new = entry.path.as_str().ends_with(".taskmaster/tasks/tasks.json");
-    let own = home.parent().filter(|_| is_new);
-    let tags = match parse_json(bytes) {
-        Ok(root) => tags::names(&root),
+fn is_of_new_version(list: &RelPath) -> bool {
+    list.as_str().ends_with(".taskmaster/tasks/tasks.json")
+}
+
+/// Returns the tags of a task list; none for a file of another tool.
+fn tags_in(entry: &ListingEntry) -> Vec<String> {
+    match entry.content.as_deref().map(parse_json) {
+        Some(Ok(root)) => tags::names(&root),
         // A name alone is nothing, but a broken file in its own folder is a broken list.
-        Err(_) if is_new => vec!["master".to_owned()],
-        Err(_) => Vec::new(),
-    };
+        Some(Err(_)) if is_of_new_version(&entry.path) => vec![tags::MASTER.to_owned()],
+        Some(Err(_)) | None => Vec::new(),
+    }
+}
+
+/// Returns a candidate for each tag of a task list. `folder` tells it from lists in other folders.
+fn candidates(listing: &Listing, entry: &ListingEntry, tags: &[String], folder: &str) -> Vec<Candidate> {
+    let Some(home) = entry.path.parent() else { return Vec::new() };
+    let own = home.parent().filter(|_| is_of_new_version(&entry.path));
     let beside = |name: &str| own.as_ref().and_then(|own| own.join(name).ok());
     let state = beside("state.json").and_then(|path| {
         let found = listing.entries.iter().find(|entry| entry.path == path)?;
         parse_json(found.content.as_deref()?).ok()
     });
-    let active = tags::active(state.as_ref(), listing.branch.as_deref(), &tags);
+    let active = tags::active(state.as_ref(), listing.branch.as_deref(), tags);
     let own_files = [Some(entry.path.clone()), beside("state.json"), beside("config.json")].into_iter().flatten();
     let reads: Vec<ReadSpec> = own_files.chain(commands::files(listing)).map(ReadSpec::File).collect();
     let candidate = |tag: &String| {
         let rank = Rank { home: home.clone(), order: u8::from(Some(tag.as_str()) != active.as_deref()) };
-        let (name, state) = (format!("{WORKFLOW}-{tag}"), entry.path.clone());
+        let (name, state) = (format!("{WORKFLOW}-{tag}{folder}"), entry.path.clone());
         let candidate = guest::candidate(DialectId::Taskmaster, name, state, reads.clone());
         // The commands of the project lie elsewhere.
         Candidate { rank: Some(rank), may_be_replaced: listing.named.is_some(), ..candidate }

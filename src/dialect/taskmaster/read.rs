@@ -62,9 +62,9 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 }
 
 fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
-    let tag = tags::tag_of(&files.name);
     let root = parse_json(guest::state(files)?)
         .map_err(|error| guest::unreadable(files, error.to_string(), Some(error.place.line)))?;
+    let tag = tags::tag_of(&root, files);
     let Some((tasks, _)) = tags::tasks(&root, tag) else {
         return Err(guest::unreadable(files, format!("there is no tag {}", clean_line(tag, TITLE)), None));
     };
@@ -334,7 +334,8 @@ impl<'a> TaskReader<'a> {
         let mut proof = proof_of(task, &step.id, self.files, &self.tag_flag);
         proof.parent = inherited.parent.map(|parent| parent.id.clone());
         self.others.add_to(&mut proof, &id, task);
-        step.detail.targets = proof.results.iter().map(|file| file.path.as_str().to_owned()).collect();
+        let targets = proof.results.iter().map(|file| &file.path).chain(&proof.changed);
+        step.detail.targets = targets.map(|path| path.as_str().to_owned()).collect();
         let (word, status) = status_word(task);
         step.status = match inherited.parent.map(|parent| parent.status) {
             // What was given up, put off or is held back with the whole task.
@@ -359,6 +360,7 @@ impl<'a> TaskReader<'a> {
                 self.findings.push(finding.line(task.place.line, None));
             }
         }
+        proof.doubts.extend(two_statuses(task));
         if !has_id {
             let reason = "it has no id, so its system cannot name it: give it one";
             proof.doubts.push(Doubt::conflict("without an id in the list", reason));
@@ -432,16 +434,33 @@ impl<'a> TaskReader<'a> {
     }
 }
 
+/// Doubts a task with two different statuses, as after a merge: its system takes the last one.
+fn two_statuses(task: &Node) -> Option<Doubt> {
+    let words =
+        task.members().iter().filter(|member| member.key == "status").filter_map(|member| member.value.scalar());
+    let words: Vec<String> = words.map(|word| clean_line(word, TITLE)).collect();
+    let (last, before) = words.split_last()?;
+    let other = before.iter().find(|word| *word != last)?;
+    Some(Doubt::conflict("with two statuses", format!("its status is there twice, as `{other}` and as `{last}`")))
+}
+
 fn proof_of(task: &Node, id: &StepId, files: &FileSet, tag_flag: &str) -> GuestProof {
     let relevant = task.get("relevantFiles").map(Node::items).unwrap_or_default();
-    let is_result = |file: &&Node| {
-        file.get("action").and_then(Node::scalar).is_some_and(|action| ["create", "modify"].contains(&action))
-    };
     let path = |file: &Node| RelPath::parse(file.get("path")?.scalar()?).ok();
+    let with_action = |action: &'static str| {
+        let is_one = move |file: &&Node| {
+            file.get("action").and_then(Node::scalar).is_some_and(|word| word.eq_ignore_ascii_case(action))
+        };
+        relevant.iter().filter(is_one).filter_map(path)
+    };
+    // What an open task modifies was there before: only a later commit shows work on it. A finished one needs it all the same.
+    let is_done = status_word(task).1 == Status::Completed;
+    let (kept, changed): (Vec<RelPath>, Vec<RelPath>) = with_action("modify").partition(|_| is_done);
     GuestProof {
         document: Some(files.state.clone()),
         names: ["task", "subtask"].map(|noun| CommitName::After { noun, id: id.as_str().to_owned() }).to_vec(),
-        results: relevant.iter().filter(is_result).filter_map(path).map(DeclaredFile::plain).collect(),
+        results: with_action("create").chain(kept).map(DeclaredFile::plain).collect(),
+        changed,
         followers: Followers::Doubt,
         said: noted(task),
         commits_prove: true,
@@ -465,7 +484,7 @@ fn noted(task: &Node) -> Option<String> {
 /// Returns the texts of a task.
 pub(super) fn brief(files: &FileSet, step: &StepId) -> Brief {
     let root = files.bytes(&files.state).and_then(|bytes| parse_json(bytes).ok());
-    let found = root.as_ref().and_then(|root| root.at(&tags::pointer(root, tags::tag_of(&files.name), step.as_str())?));
+    let found = root.as_ref().and_then(|root| root.at(&tags::pointer(root, tags::tag_of(root, files), step.as_str())?));
     let Some(found) = found else { return Brief::default() };
     let texts = ["description", "details", "testStrategy", "acceptanceCriteria"];
     let said = texts.iter().filter_map(|key| {

@@ -1,6 +1,7 @@
 //! The tags of a task list, in both shapes of the file (docs/formats/taskmaster.md#shapes).
 
 use super::WORKFLOW;
+use super::above;
 use super::task::full_id;
 use super::task::id_of;
 use super::task::status_word;
@@ -8,6 +9,7 @@ use super::task::subtasks_of;
 use crate::document::Member;
 use crate::document::Node;
 use crate::document::escape;
+use crate::model::FileSet;
 use crate::model::Status;
 use crate::model::clean_line;
 use crate::model::quoted;
@@ -17,9 +19,19 @@ const TAGS: usize = 200;
 /// The tag of a file without tags.
 pub(super) const MASTER: &str = "master";
 
-/// Returns the tag that a candidate is about.
-pub(super) fn tag_of(name: &str) -> &str {
-    name.strip_prefix(WORKFLOW).and_then(|name| name.strip_prefix('-')).unwrap_or(name)
+/// Returns the tag that a run is about.
+pub(super) fn tag_of<'a>(root: &Node, files: &'a FileSet) -> &'a str {
+    let name = files.name.as_str();
+    let rest = name.strip_prefix(WORKFLOW).and_then(|name| name.strip_prefix('-')).unwrap_or(name);
+    if tasks(root, rest).is_some() {
+        return rest;
+    }
+    rest.strip_suffix(folder_of(&above(&files.state)).as_str()).unwrap_or(rest)
+}
+
+/// Returns what tells the runs of a list from those in other folders: their names end with it.
+pub(super) fn folder_of(above: &[&str]) -> String {
+    above.iter().map(|folder| format!("-{}", clean_line(folder, 60))).collect()
 }
 
 /// Returns the names of the tags, in file order; none for a file of another tool.

@@ -21,7 +21,10 @@ pub(super) enum Word {
 /// Returns the status of a task, and how it is spelled.
 pub(super) fn status_word(task: &Node) -> (Word, Status) {
     let word = task.get("status").and_then(Node::scalar).unwrap_or_default();
+    // `done?` and `~~done~~` take something back.
+    let is_plain = word.chars().all(|c| c.is_alphanumeric() || c.is_whitespace() || matches!(c, '-' | '_'));
     let status = match letters_and_digits(word).as_str() {
+        _ if !is_plain => return (Word::Unknown(clean_line(word, TITLE)), Status::Pending),
         "done" | "completed" | "complete" => Status::Completed,
         "" => return (Word::Missing, Status::Pending),
         "pending" | "todo" => Status::Pending,

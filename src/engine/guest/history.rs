@@ -13,6 +13,7 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Step;
 use crate::model::Timestamp;
+use crate::model::TouchedFile;
 
 /// The log beside the state of a run. Commits are named by their position, newest first.
 #[derive(Debug)]
@@ -86,15 +87,46 @@ impl<'a> History<'a> {
         self.log.reach
     }
 
-    /// Returns when a document was added.
+    /// Returns when a document was added. One that was moved is as old as it was in its earlier place.
     pub(super) fn since(&self, document: Option<&RelPath>) -> Since {
-        let changes = document.map(|document| self.changes(document)).unwrap_or_default();
+        let Some(document) = document else { return self.since_added(&[]) };
+        let mut since = self.since_added(self.changes(document));
+        let mut place = document.clone();
+        while let Since::Commit(at) = since
+            && let Some(earlier) = self.moved_from(at, &place)
+        {
+            let found = self.since_added(self.changes(&earlier));
+            // What was moved here was there before.
+            if matches!(found, Since::Commit(added) if added <= at) {
+                break;
+            }
+            (since, place) = (found, earlier);
+        }
+        since
+    }
+
+    fn since_added(&self, changes: &[(usize, FileChange)]) -> Since {
         let added = changes.iter().rev().find(|(_, change)| *change == FileChange::Added);
         match (added, self.log.reach) {
             (Some((at, _)), _) => Since::Commit(*at),
             (None, LogReach::Whole) if changes.is_empty() => Since::Never,
             (None, LogReach::Whole | LogReach::CutOff | LogReach::Shallow) => Since::Before,
         }
+    }
+
+    /// Returns from where a commit moved a file: the only one of its name that it deletes, if it adds no other one.
+    fn moved_from(&self, at: usize, path: &RelPath) -> Option<RelPath> {
+        let has_name = |file: &&TouchedFile| file.path.rsplit('/').next() == Some(path.name());
+        let (mut from, mut others) = (None, 0);
+        for file in self.commit(at).files.iter().filter(has_name) {
+            match file.change {
+                FileChange::Deleted if from.is_none() => from = Some(file),
+                FileChange::Added if file.path == path.as_str() => {}
+                FileChange::Deleted | FileChange::Added => others += 1,
+                FileChange::Modified => {}
+            }
+        }
+        from.filter(|_| others == 0).and_then(|file| RelPath::parse(&file.path).ok())
     }
 
     /// Returns when a step came up: with its document, or later, where its list says when it was added.
@@ -116,7 +148,8 @@ impl<'a> History<'a> {
     /// neither older than it nor those of another list, unless they touch a declared file.
     pub(super) fn of_step(&self, proof: &GuestProof, since: Since) -> Vec<usize> {
         let named: BTreeSet<usize> = proof.names.iter().flat_map(|name| self.log.naming(name)).collect();
-        let declared = proof.results.iter().map(|file| &file.path).chain(proof.part_files.iter().flatten());
+        let declared = proof.results.iter().map(|file| &file.path).chain(&proof.changed);
+        let declared = declared.chain(proof.part_files.iter().flatten());
         let declared: BTreeSet<usize> = declared.flat_map(|path| self.changes(path)).map(|(at, _)| *at).collect();
         let mentioned: BTreeSet<usize> =
             proof.mentioned.iter().flat_map(|path| self.changes(path)).map(|(at, _)| *at).collect();

@@ -1,5 +1,6 @@
 //! Task lists of Task Master: found, planned and listed by their files and commits, and never written.
 
+mod patches;
 mod tags;
 
 use serde_json::Value;
@@ -140,6 +141,38 @@ fn subtasks_of_a_task_in_progress_come_before_other_tasks() {
 }
 
 #[test]
+fn a_status_that_takes_something_back_is_unknown() {
+    for word in ["done?", "~~done~~", "done (not tested)", "cancelled -> pending", "not done"] {
+        let (verdict, next) = planned(&project(&[task(1, word, &[], &[])]));
+        assert_eq!((verdict.as_str(), next), ("confirm", vec!["verify 1".to_owned()]), "{word}");
+    }
+    for word in ["done", "Done", " COMPLETED ", "complete"] {
+        assert_eq!(planned(&project(&[task(1, word, &[], &[])])).0, "complete", "{word}");
+    }
+}
+
+#[test]
+fn a_task_with_two_statuses_is_looked_at() {
+    for (first, last, expected) in [("done", "pending", true), ("pending", "done", true), ("done", "done", false)] {
+        let sandbox = Sandbox::with_git();
+        let twice = format!("{{\"id\": 1, \"title\": \"One\", \"status\": \"{first}\", \"status\": \"{last}\"}}");
+        sandbox.file(LIST, &format!("{{\"master\": {{\"tasks\": [{twice}]}}}}")).commit("chore: merge");
+        let (_, next) = planned(&sandbox);
+        assert_eq!(next == ["verify 1"], expected, "{first} {last}: {next:?}");
+    }
+}
+
+#[test]
+fn what_waits_for_a_deferred_task_does_not_wait_for_a_cancelled_one() {
+    let output = checklist::plan(&project(&[task(1, "deferred", &[], &[]), task(2, "pending", &[1], &[])]), LIST);
+    let said = checklist::findings(&output);
+    assert!(said.contains("2 waits for 1; 1 is put off") && !said.contains("cancelled"), "{said}");
+    let half = task(1, "in-progress", &[], &[("cancelled", &[]), ("deferred", &[])]);
+    let output = checklist::plan(&project(&[half, task(2, "pending", &[], &[])]), LIST);
+    assert!(!checklist::findings(&output).contains("1 is ready although"), "{output}");
+}
+
+#[test]
 fn what_is_put_off_before_a_finished_task_is_named() {
     for status in ["deferred", "blocked"] {
         let output = checklist::plan(
@@ -178,43 +211,13 @@ fn the_brief_names_relevant_files_and_commits() {
     let sandbox = project(&[review]);
     let commit = sandbox.file("src/new.rs", "x").commit("feat: build it (task 1)");
     let brief = sandbox.piton(["context", LIST]).run().expect_code(0);
-    assert_eq!(brief.at("/data/files_to_touch"), json!(["src/old.rs", "src/new.rs"]), "{brief}");
+    assert_eq!(brief.at("/data/files_to_touch"), json!(["src/new.rs", "src/old.rs"]), "{brief}");
     let reading = brief.at("/data/required_reading").to_string();
     for part in ["the model", "src/old.rs", "docs/rules.md"] {
         assert!(reading.contains(part), "{part}: {reading}");
     }
     assert!(!reading.contains("away"), "{reading}");
     assert!(brief.at("/data/next_action").to_string().contains(&commit[..7]), "{brief}");
-}
-
-#[test]
-fn an_answer_leaves_what_was_cancelled_or_deferred() {
-    let pieces: &[(&str, &[u32])] = &[("pending", &[]), ("cancelled", &[]), ("deferred", &[]), ("done", &[])];
-    let sandbox = project(&[task(1, "done", &[], pieces)]);
-    let patch = sandbox.piton(["plan", LIST, "--patch", "--answer", "1=done"]).run().expect_code(0);
-    sandbox.file("a.diff", patch.at("/data/patch/diff").as_str().expect("a text"));
-    sandbox.git(["apply", "a.diff"]);
-    let list: Value = serde_json::from_str(&sandbox.read(LIST)).expect("it parses");
-    let statuses: Vec<&str> =
-        (0..4).map(|at| list["master"]["tasks"][0]["subtasks"][at]["status"].as_str().expect("a text")).collect();
-    assert_eq!(statuses, ["done", "cancelled", "deferred", "done"]);
-    assert_eq!(planned(&sandbox), ("complete".to_owned(), Vec::new()));
-}
-
-#[test]
-fn a_task_whose_subtasks_are_done_or_cancelled_is_closed_by_the_patch() {
-    let patched = |pieces: &[(&str, &[u32])]| {
-        let patch = project(&[task(1, "pending", &[], pieces)]).piton(["plan", LIST, "--patch"]).run();
-        patch.at("/data/patch/diff").as_str().unwrap_or_default().matches("\n+ ").count()
-    };
-    assert_eq!(patched(&[("done", &[]), ("cancelled", &[])]), 1);
-    assert_eq!(patched(&[("done", &[]), ("deferred", &[])]), 0);
-    assert_eq!(patched(&[("cancelled", &[])]), 0);
-    let dropped = project(&[task(1, "pending", &[], &[("cancelled", &[])])]);
-    let patch = dropped.piton(["plan", LIST, "--patch", "--answer", "1=dropped"]).run().expect_code(0);
-    dropped.file("a.diff", patch.at("/data/patch/diff").as_str().expect("a text"));
-    dropped.git(["apply", "a.diff"]);
-    assert_eq!(planned(&dropped), ("complete".to_owned(), Vec::new()));
 }
 
 #[test]
@@ -227,25 +230,6 @@ fn a_list_of_more_tasks_than_are_read_is_never_complete() {
     assert_eq!(checklist::next(&output), ["verify rest"]);
     assert_eq!(output.at("/data/verdict"), "confirm");
     assert!(checklist::findings(&output).contains("part-unreadable"), "{output}");
-}
-
-#[test]
-fn a_task_whose_declared_files_were_built_is_closed_by_the_patch() {
-    let mut built = task(1, "pending", &[], &[]);
-    built["relevantFiles"] =
-        json!([{"path": "src/a.py", "action": "create"}, {"path": "src/b.py", "action": "create"}]);
-    let sandbox = project(&[built, task(2, "pending", &[1], &[])]);
-    sandbox.file("src/a.py", "a = 1\n").commit("feat: a half");
-    assert_eq!(checklist::next(&checklist::plan(&sandbox, LIST)), ["retry 1"]);
-    sandbox.file("src/b.py", "b = 1\n").commit("feat: the other half");
-    let output = checklist::plan(&sandbox, LIST);
-    assert_eq!(checklist::next(&output), ["verify 1"]);
-    let patch = sandbox.piton(["plan", LIST, "--patch"]).run().expect_code(0);
-    let diff = patch.at("/data/patch/diff").as_str().expect("a text").to_owned();
-    assert_eq!(diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++")).count(), 1, "{diff}");
-    sandbox.file("a.diff", &diff);
-    sandbox.git(["apply", "a.diff"]);
-    assert_eq!(planned(&sandbox).1, ["run 2"]);
 }
 
 #[test]

@@ -95,3 +95,44 @@ fn a_tag_that_occurs_twice_is_one_run_with_a_finding() {
     sandbox.git(["apply", "a.diff"]);
     assert_eq!(checklist::next(&checklist::plan(&sandbox, LIST)), ["run 2"]);
 }
+
+#[test]
+fn lists_of_several_packages_have_names_of_their_own() {
+    let sandbox = Sandbox::with_git();
+    let list = json!({"master": {"tasks": [task(1, "done", &[], &[]), task(2, "pending", &[], &[])]}}).to_string();
+    for folder in ["packages/a/", "packages/b/"] {
+        sandbox.file(&format!("{folder}{LIST}"), &list);
+    }
+    sandbox.commit("chore: tasks");
+    let ids = || {
+        let rows = sandbox.piton(["list"]).run().at("/data/runs").as_array().cloned().unwrap_or_default();
+        let mut ids: Vec<String> = rows.iter().map(|row| row["id"].as_str().unwrap_or_default().to_owned()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(), ["taskmaster-master-packages-a", "taskmaster-master-packages-b"]);
+    for run in ["taskmaster-master-packages-b", "packages/b", &format!("packages/b/{LIST}")] {
+        let output = checklist::plan(&sandbox, run);
+        assert_eq!(output.at("/data/run/state_files/0"), format!("packages/b/{LIST}"), "{run}: {output}");
+        assert_eq!(checklist::next(&output), ["run 2"], "{run}");
+        let command = output.at("/data/commands/context").as_str().expect("a text").to_owned();
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        sandbox.piton(words).run().expect_code(0);
+    }
+    // The list of the project itself keeps the short name.
+    sandbox.file(LIST, &list);
+    assert_eq!(ids()[0], "taskmaster-master");
+}
+
+#[test]
+fn a_list_of_an_older_version_gives_way_to_the_new_one() {
+    let sandbox = Sandbox::with_git();
+    let list = |status: &str| json!({"tasks": [task(1, "done", &[], &[]), task(2, status, &[], &[])]}).to_string();
+    sandbox.file("tasks/tasks.json", &list("pending")).commit("chore: tasks");
+    assert_eq!(checklist::next(&checklist::plan(&sandbox, "taskmaster-master")), ["run 2"]);
+    sandbox.file(LIST, &list("in-progress")).commit("chore: migrate");
+    let rows = sandbox.piton(["list"]).run();
+    assert_eq!(rows.at("/data/runs").as_array().map(Vec::len), Some(1), "{rows}");
+    assert_eq!(checklist::next(&checklist::plan(&sandbox, "taskmaster-master")), ["retry 2"]);
+    assert_eq!(checklist::next(&checklist::plan(&sandbox, "tasks/tasks.json")), ["run 2"]);
+}
