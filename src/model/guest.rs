@@ -36,6 +36,8 @@ use super::commit_names::NameIndex;
 pub(crate) struct GuestProof {
     /// The file that defines the step. Work on the step is not older than the commit that added it.
     pub(crate) document: Option<RelPath>,
+    /// The file that names the step first, where that is another one: commits that name the step are not older than that.
+    pub(crate) named_in: Option<RelPath>,
     /// When the step came into its list, where that says so: nothing older is about it, unless a commit touches a file that it declares.
     pub(crate) added_at: Option<Timestamp>,
     /// Since when its system works on another list, which accounts for the commits behind that: its step of this id was begun.

@@ -20,6 +20,7 @@ use crate::dialect::story;
 use crate::dialect::story::SectionKind;
 use crate::dialect::story::Story;
 use crate::dialect::story::StoryStatus;
+use crate::document::salvage;
 use crate::model::Action;
 use crate::model::CommitName;
 use crate::model::DeclaredFile;
@@ -27,7 +28,9 @@ use crate::model::DialectId;
 use crate::model::Doubt;
 use crate::model::FileSet;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::FollowUp;
+use crate::model::Followers;
 use crate::model::GuestProof;
 use crate::model::GuestWord;
 use crate::model::Hold;
@@ -137,7 +140,16 @@ fn document_of<'a>(
 /// Names the stories whose files cannot be read whole.
 fn unread(files: &FileSet, folders: &[RelPath], run: &Run) -> Vec<Finding> {
     let paths = folders.iter().flat_map(|folder| files.in_dir(folder)).map(|(path, _)| path);
-    let found = paths.filter_map(|path| Some((path, guest::unread(files, path)?)));
+    let conflict = |path: &RelPath| {
+        let bytes = files.bytes(path)?;
+        // A line of `=` alone may underline a heading.
+        let is_marker = |line: &[u8]| line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> ");
+        bytes.split(|byte| *byte == b'\n').find(|line| is_marker(line))?;
+        let (line, problem) = salvage::conflict(bytes)?;
+        let finding = Finding::new(FindingCode::PartUnreadable, format!("{path}: {problem}")).at(path);
+        Some(finding.line(line, None))
+    };
+    let found = paths.filter_map(|path| Some((path, guest::unread(files, path).or_else(|| conflict(path))?)));
     let named = found.map(|(path, finding)| {
         let stem = path.name().trim_end_matches(".md");
         let key = stem.strip_prefix(SPEC).unwrap_or(stem);
@@ -223,6 +235,9 @@ impl StoryStep<'_> {
             .unwrap_or_default();
         let mut proof = GuestProof {
             document: step.file.clone(),
+            // The sprint may name a story long before its file is written.
+            named_in: Some(self.files.state.clone()),
+            followers: Followers::Support,
             names: self.names(),
             pace: Pace::Step,
             record: self.record(),
@@ -480,7 +495,7 @@ fn order(steps: &mut [Step]) {
                 && step.guest.as_ref().is_none_or(|proof| proof.doubts.is_empty() && proof.words.is_empty())
         };
         let on = match before {
-            Some(before) if is_untouched(&before) => before.depends_on.clone(),
+            Some(before) if !steps[at].status.is_over() && is_untouched(&before) => before.depends_on.clone(),
             before => before.map(|before| before.id.clone()).into_iter().collect(),
         };
         let step = &mut steps[at];

@@ -155,6 +155,7 @@ impl<'a> History<'a> {
             proof.mentioned.iter().flat_map(|path| self.changes(path)).map(|(at, _)| *at).collect();
         // The number of a small task is that of others elsewhere: its files tell which one is meant.
         let is_its = |at: &usize| !proof.commits_need_files || proof.mentioned.is_empty() || mentioned.contains(at);
+        let since = proof.named_in.as_ref().map_or(since, |named_in| self.since(Some(named_in)));
         let is_in_time = |at: &usize| {
             let ends = proof.named_until.zip(self.commit(*at).at);
             ends.is_none_or(|(until, at)| at.unix_seconds() <= until.unix_seconds())

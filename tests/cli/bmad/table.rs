@@ -156,6 +156,38 @@ fn a_story_that_only_commits_show_as_begun_is_never_left_out() {
 }
 
 #[test]
+fn work_before_the_story_file_and_work_behind_a_finished_story_are_seen() {
+    let sandbox = Sandbox::with_git();
+    let lines = "  epic-1: in-progress\n  1-1-a: done\n  1-2-b: backlog\n  1-3-c: backlog\n";
+    sprint(&sandbox, lines);
+    sandbox.commit("chore: sprint");
+    sandbox.file("src/b.rs", "x").commit("feat: story 1.2");
+    story(&sandbox, "1-2-b", "ready-for-dev", "  ");
+    sprint(&sandbox, &lines.replace("1-2-b: backlog", "1-2-b: ready-for-dev"));
+    sandbox.commit("docs: story 1.2");
+    assert_eq!(next(&plan(&sandbox, "bmad")), ["retry 1-2-b"]);
+    // The one behind it was built: so was this one, as it seems.
+    sprint(&sandbox, &lines.replace("1-2-b: backlog", "1-2-b: ready-for-dev").replace("1-3-c: backlog", "1-3-c: done"));
+    assert_eq!(next(&plan(&sandbox, "bmad")), ["verify 1-2-b"]);
+}
+
+#[test]
+fn a_story_in_which_a_merge_stopped_is_looked_at() {
+    for word in ["backlog", "in-progress", "done"] {
+        let sandbox = Sandbox::with_git();
+        sprint(&sandbox, &format!("  epic-1: in-progress\n  1-1-a: {word}\n"));
+        let path = format!("{FOLDER}/1-1-a.md");
+        let text = "<<<<<<< HEAD\nStatus: in-progress\n=======\nStatus: done\n>>>>>>> x\n\n## Tasks\n\n- [x] one\n";
+        sandbox.file(&path, text).commit("chore: merge");
+        let output = plan(&sandbox, "bmad");
+        assert_eq!(next(&output), ["verify 1-1-a"], "{word}: {output}");
+        assert!(findings(&output).contains("part-unreadable"), "{word}: {output}");
+        sandbox.file(&path, "Story\n=======\n\nStatus: done\n\n## Tasks\n\n- [x] one\n");
+        assert!(!findings(&plan(&sandbox, "bmad")).contains("part-unreadable"), "{word}");
+    }
+}
+
+#[test]
 fn a_sprint_of_more_stories_than_are_read_is_never_complete() {
     let stories: String = (1..=20_001).map(|at| format!("  story-{at}: done\n")).collect();
     let sandbox = Sandbox::new();
