@@ -28,6 +28,8 @@ use crate::model::plural;
 const QUOTED: usize = 200;
 /// Number of commits, files or ids that a reason names.
 const NAMED: usize = 3;
+/// What all steps have in common whose work is there and whose status lags behind.
+const BUILT: &str = "built as it seems, but not recorded as done";
 
 /// What follows for a step.
 pub(super) struct Judgement {
@@ -316,16 +318,14 @@ impl<'a> Comparison<'a> {
         let proved_by_commit = proof.commits_prove && !traces.commits.is_empty() && !self.misses_a_file(proof);
         if traces.has_all_files() || supported || proved_by_commit {
             let reason = format!("{}; only its status is open", self.found(&traces));
-            return Judgement::look(reason)
-                .built()
-                .counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
+            return Judgement::look(reason).built().counts(FindingCode::StatusDrift, BUILT);
         }
         if traces.may_have_all_files() {
             return Judgement::look(format!(
                 "{}; nothing here shows whether the rest was changed",
                 self.found(&traces)
             ))
-            .counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
+            .counts(FindingCode::StatusDrift, BUILT);
         }
         if !traces.commits.is_empty() || !traces.there.is_empty() {
             return Judgement::new(EffectiveStatus::Interrupted)
@@ -360,8 +360,7 @@ impl<'a> Comparison<'a> {
         }
         if proof.commits_prove && !traces.commits.is_empty() {
             let reason = format!("{}; its status and its parts are open", self.found(&traces));
-            return Judgement::look(reason)
-                .counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
+            return Judgement::look(reason).counts(FindingCode::StatusDrift, BUILT);
         }
         if proof.followers == Followers::Doubt && !traces.followers.is_empty() {
             let reason = format!("open, but {} depends on it and is done", named(&traces.followers));

@@ -224,6 +224,30 @@ fn what_is_found_of_an_open_step_is_said_in_words() {
     }
 }
 
+#[test]
+fn a_status_that_only_lags_behind_is_told_from_one_that_another_witness_contradicts() {
+    use FindingCode::StatusConflict;
+    use FindingCode::StatusDrift;
+    let open = || without_results(case(Status::Pending));
+    let small = |proof: &mut GuestProof| proof.commits_prove = true;
+    let sum = |proof: &mut GuestProof| (proof.is_sum, proof.commits_prove) = (true, true);
+    let doubted = |proof: &mut GuestProof| proof.followers = Followers::Doubt;
+    for (what, case, expected) in [
+        ("all files", built(Status::Pending), StatusDrift),
+        ("all files, in progress", built(Status::InProgress), StatusDrift),
+        ("commits and a follower", open().commit("feat(1-01): x", &["x"]).followed(), StatusDrift),
+        ("a commit of a small step", open().commit("feat(1-01): x", &["x"]).with(small), StatusDrift),
+        ("a commit of a sum", open().commit("feat(1-01): x", &["x"]).with(sum), StatusDrift),
+        ("all files, and a word", built(Status::Pending).word(true, Weight::Hint), StatusConflict),
+        ("only a word", open().word(true, Weight::Hint), StatusConflict),
+        ("only a follower", open().followed().with(doubted), StatusConflict),
+    ] {
+        let other = if expected == StatusDrift { StatusConflict } else { StatusDrift };
+        assert_eq!((found(&case, expected), found(&case, other)), (true, false), "{what}: {:?}", case.findings());
+        assert_eq!(case.status(), EffectiveStatus::Verify, "{what}");
+    }
+}
+
 fn also(proof: &mut GuestProof) {
     proof.words.push(GuestWord { source: "STATE".to_owned(), done: true, weight: Weight::Hint });
 }
