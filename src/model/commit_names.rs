@@ -48,14 +48,14 @@ impl NameIndex {
 
     fn add(&mut self, at: usize, subject: &str) {
         let subject: String = subject.chars().take(SUBJECT).flat_map(char::to_lowercase).map(plain_dash).collect();
-        for token in tokens(&subject) {
-            self.words.entry(token.to_owned()).or_default().insert(at);
-            for id in prefixed_range(token) {
-                self.words.entry(id).or_default().insert(at);
-            }
+        // Signs of a range that are not a part of its ids.
+        let subject =
+            subject.replace("...", " to ").replace("..", " to ").replace('\u{2026}', " to ").replace(" - ", " to ");
+        for word in with_ranges(&tokens(&subject).collect::<Vec<_>>()) {
+            self.words.entry(word).or_default().insert(at);
         }
         for word in scoped(&subject) {
-            self.scopes.entry(word.to_owned()).or_default().insert(at);
+            self.scopes.entry(word).or_default().insert(at);
         }
         self.add_lists(at, &subject);
     }
@@ -63,19 +63,24 @@ impl NameIndex {
     /// Adds the ids behind each noun: `task 7.2`, `tasks #1-6`, `tasks 1, 2 and 3`, `story-2.4`.
     fn add_lists(&mut self, at: usize, subject: &str) {
         let mut noun: Option<&str> = None;
+        let (mut first, mut is_range): (Option<&str>, bool) = (None, false);
         for piece in pieces(subject) {
             match piece {
-                Piece::Noun(word) if word == "and" || word == "to" => {}
+                Piece::Noun("and") => {}
+                Piece::Noun(word) if is_to(word) => is_range = true,
                 Piece::Noun(word) => noun = Some(word.strip_suffix('s').filter(|one| one.len() > 2).unwrap_or(word)),
                 Piece::Ids(ids) => {
+                    let ends = first.replace(ids).filter(|_| std::mem::take(&mut is_range));
+                    let between = ends.map(|first| number_range(&format!("{first}-{ids}"))).unwrap_or_default();
                     // `story 2-4` is one id for some, and a range for others.
-                    let ids = noun.into_iter().flat_map(|_| number_range(ids).into_iter().chain([ids.to_owned()]));
-                    for id in ids {
+                    let own = || number_range(ids).into_iter().chain([ids.to_owned()]);
+                    for id in noun.into_iter().flat_map(|_| own()).chain(between.into_iter().filter(|_| noun.is_some()))
+                    {
                         let key = (noun.unwrap_or_default().to_owned(), id);
                         self.after.entry(key).or_default().insert(at);
                     }
                 }
-                Piece::End => noun = None,
+                Piece::End => (noun, first, is_range) = (None, None, false),
             }
         }
     }
@@ -120,11 +125,19 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-/// Returns the words of all parentheses in which each word has a digit.
-fn scoped(subject: &str) -> impl Iterator<Item = &str> {
+/// Returns the words of all parentheses in which each word has a digit, and what stands between those of a range.
+fn scoped(subject: &str) -> impl Iterator<Item = String> {
     let inside = subject.split('(').skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
-    let has_digit = |word: &str| word.bytes().any(|byte| byte.is_ascii_digit());
-    inside.filter(move |inside| tokens(inside).all(has_digit)).flat_map(tokens)
+    let is_id = |word: &&str| word.bytes().any(|byte| byte.is_ascii_digit()) || is_to(word);
+    let words = inside.map(|inside| tokens(inside).collect::<Vec<&str>>());
+    words.filter(move |words| words.iter().all(is_id)).flat_map(|words| with_ranges(&words))
+}
+
+/// Returns words with the ids of the ranges among them.
+fn with_ranges(words: &[&str]) -> Vec<String> {
+    let within = words.iter().flat_map(|word| prefixed_range(word));
+    let between = words.windows(3).filter(|ends| is_to(ends[1])).flat_map(|ends| range_of_ids(ends[0], ends[2]));
+    words.iter().map(|word| (*word).to_owned()).chain(within).chain(between).collect()
 }
 
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
@@ -135,8 +148,29 @@ fn trimmed(token: &str) -> &str {
     token.trim_matches(['-', '_', '.'])
 }
 
-/// Returns the ids of a range like `t012-t015`; nothing for any other token.
+/// Tells whether a word stands between the ends of a range.
+fn is_to(word: &str) -> bool {
+    matches!(word, "to" | "through" | "thru")
+}
+
+/// Returns the ids of a range whose ends differ only in their last number: `01-02` to `01-05`, `t012` to `t015`.
+fn range_of_ids(first: &str, last: &str) -> Vec<String> {
+    let split = |id: &str| id.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let ((prefix, from), (other, to)) = (first.split_at(split(first)), last.split_at(split(last)));
+    if prefix.is_empty() || prefix != other {
+        return Vec::new();
+    }
+    let width = from.len();
+    range(from, to).map(|id| format!("{prefix}{id:0width$}")).collect()
+}
+
+/// Returns the ids of a range like `t012-t015` or `01-02-01-05`; nothing for any other token.
 fn prefixed_range(token: &str) -> Vec<String> {
+    let dashes: Vec<usize> = token.match_indices('-').map(|(at, _)| at).collect();
+    if dashes.len() > 1 {
+        let middle = dashes.get(dashes.len() / 2).filter(|_| dashes.len() % 2 == 1);
+        return middle.map(|at| range_of_ids(&token[..*at], &token[at + 1..])).unwrap_or_default();
+    }
     let Some((first, last)) = token.split_once('-') else { return Vec::new() };
     let digits = |id: &str| id.find(|c: char| c.is_ascii_digit()).filter(|at| *at > 0);
     let (Some(at), last_digits) = (digits(first), digits(last).unwrap_or(0)) else { return Vec::new() };
@@ -193,6 +227,17 @@ mod tests {
             ("T012-T015: add tests", "T016", false),
             ("T012, T013 and T014", "T013", true),
             ("T012-MIN", "T012", false),
+            ("feat(01-01..01-03): build", "01-02", true),
+            ("feat: 01-01 to 01-03", "01-02", true),
+            ("01-01 through 01-03: build", "01-02", true),
+            ("01-01 - 01-03: build", "01-02", true),
+            ("01-01\u{2013}01-03: build", "01-02", true),
+            ("feat(01-01-01-03): build", "01-02", true),
+            ("T012..T015: add", "T013", true),
+            ("T012 \u{2013} T015: add", "T015", true),
+            ("from 01-01 to 02-03", "01-02", false),
+            ("2026-03-02-04 release", "03-03", false),
+            ("bump 3 to 5, T012", "4", false),
             ("T012-MIN", "T012-MIN", true),
             ("STORY-2.4: done", "STORY-2.4", true),
             ("2026-03-02 release", "03-02", false),
@@ -207,6 +252,9 @@ mod tests {
             ("feat(2-4): login", true),
             ("login (2-4)", true),
             ("feat(2-3, 2-4): login", true),
+            ("feat(2-3 - 2-5): login", true),
+            ("feat(2-3..2-5): login", true),
+            ("feat(2-5 to 2-8): login", false),
             ("feat(epic-2/2-4): login", true),
             ("2-4: login", false),
             ("beat them 2-4", false),
@@ -229,6 +277,12 @@ mod tests {
             ("Complete tasks 1-6", "4", true),
             ("Complete tasks 1\u{2013}6", "6", true),
             ("Complete tasks 1-6", "7", false),
+            ("Complete tasks 1 to 6", "4", true),
+            ("Complete tasks 1..6", "4", true),
+            ("Complete tasks 1 - 6", "4", true),
+            ("Tasks 7.1 through 7.3", "7.2", true),
+            ("task 1 and 6", "4", false),
+            ("task 1; 2 to 4 files", "3", false),
             ("Complete tasks 7.1-7.3", "7.2", true),
             ("Complete tasks 7.1-7.3", "2", false),
             ("Tasks 1, 2 and 3", "3", true),
