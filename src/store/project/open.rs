@@ -37,8 +37,8 @@ pub(super) const MARKERS: [&str; 19] = [
     "tasks/tasks.json",
     config::FILE_NAME,
 ];
-/// Folders of a system that have a folder with the name of a marker in them.
-const INNER: [&str; 4] = ["openspec", ".specify", ".planning", ".taskmaster"];
+/// Folders of a system that have a folder with the name of a marker in them, such as the `specs` of a change of OpenSpec.
+const INNER: [&str; 5] = ["openspec", "openspec/changes", ".specify", ".planning", ".taskmaster"];
 
 /// Tells whether a folder is the top of something that may hold runs.
 pub(super) fn is_marked(folder: &Utf8Path) -> bool {
@@ -46,8 +46,12 @@ pub(super) fn is_marked(folder: &Utf8Path) -> bool {
 }
 
 fn has_marker(folder: &Utf8Path) -> bool {
-    let is_inner = folder.file_name().is_some_and(|name| INNER.contains(&name));
-    !is_inner && MARKERS.iter().any(|marker| folder.join(marker).exists())
+    let is_inner = |inner: &&str| match *inner {
+        // Other folders may have its name.
+        "openspec" => folder.ends_with(inner),
+        _ => folder.ancestors().any(|above| above.ends_with(inner)),
+    };
+    !INNER.iter().any(is_inner) && MARKERS.iter().any(|marker| folder.join(marker).exists())
 }
 
 /// Returns the work tree around a folder, linked or not; outside of git, the marked folder around it, else the folder itself.
