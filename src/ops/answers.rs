@@ -1,10 +1,14 @@
 //! What a person can say about a step of another program that witnesses disagree about: a patch for each answer, behind one question.
 
+use std::collections::BTreeSet;
+
 use super::opened_run::OpenedRun;
 use super::opened_run::command_word;
 use crate::engine;
 use crate::model::Action;
 use crate::model::Answer;
+use crate::model::AnswerWord;
+use crate::model::Next;
 use crate::model::PatchAnswer;
 use crate::model::PatchedFile;
 use crate::model::Plan;
@@ -12,23 +16,38 @@ use crate::model::Question;
 use crate::model::QuestionOption;
 use crate::model::ReadProblem;
 use crate::model::Run;
+use crate::model::Status;
 use crate::model::Step;
+use crate::model::StepId;
 use crate::model::Suggestion;
 use crate::model::unified_diff;
 
 /// Maximum number of steps with answers.
 const STEPS: usize = 20;
 
-/// Returns the answers about the steps that have to be looked at because witnesses disagree.
+/// Returns the answers about the steps that have to be looked at: first those that witnesses disagree about, then those that were built.
 pub(super) fn answers(opened: &OpenedRun, run: &Run, plan: &Plan) -> Vec<PatchAnswer> {
-    let disputed = plan.next.iter().filter(|next| next.action == Action::Verify && next.rule != engine::BUILT);
-    let steps = disputed.filter_map(|next| run.step(&next.step)).take(STEPS);
-    let of_step = |step: &Step| {
-        let found = opened.dialect.comparison().answers(&opened.files, run, step);
-        let answers = found.into_iter().filter_map(|answer| patch_answer(opened, step, answer));
-        answers.collect::<Vec<PatchAnswer>>()
-    };
-    steps.flat_map(of_step).collect()
+    let looked_at = || plan.next.iter().filter(|next| next.action == Action::Verify);
+    let (disputed, built) = (looked_at().filter(|next| !is_built(next)), looked_at().filter(|next| is_built(next)));
+    let steps = disputed.chain(built).filter_map(|next| run.step(&next.step)).take(STEPS);
+    steps.flat_map(|step| of_step(opened, run, step)).collect()
+}
+
+/// Returns the answers that a suggested patch does not give already: it says of what was built that it is done.
+pub(super) fn not_in(patch: &[PatchedFile], answers: Vec<PatchAnswer>, plan: &Plan) -> Vec<PatchAnswer> {
+    let built: BTreeSet<&StepId> = plan.next.iter().filter(|next| is_built(next)).map(|next| &next.step).collect();
+    let is_given = |one: &PatchAnswer| built.contains(&one.step) && patch.iter().any(|file| file.file == one.file.file);
+    answers.into_iter().filter(|one| !is_given(one)).collect()
+}
+
+/// Tells whether a step has to be looked at because it was built, and nothing contradicts that.
+pub(super) fn is_built(next: &Next) -> bool {
+    next.rule == engine::BUILT
+}
+
+fn of_step(opened: &OpenedRun, run: &Run, step: &Step) -> Vec<PatchAnswer> {
+    let found = opened.dialect.comparison().answers(&opened.files, run, step);
+    found.into_iter().filter_map(|answer| patch_answer(opened, step, answer)).collect()
 }
 
 fn patch_answer(opened: &OpenedRun, step: &Step, answer: Answer) -> Option<PatchAnswer> {
@@ -49,18 +68,26 @@ fn patch_answer(opened: &OpenedRun, step: &Step, answer: Answer) -> Option<Patch
     (!file.diff.is_empty()).then_some(PatchAnswer { step: step.id.clone(), answer: answer.word, command, file })
 }
 
-/// Returns the question about the first step that witnesses disagree about, where a patch says each answer.
+/// Returns the question about the first step that witnesses disagree about, else about the first one that was built. A patch says each answer,
+/// but that a step is open which no file calls done: its brief continues it.
 pub(super) fn question(opened: &OpenedRun, run: &Run, plan: &Plan) -> Option<Question> {
-    let disputed = plan.next.iter().find(|next| next.action == Action::Verify && next.rule != engine::BUILT)?;
-    let step = run.step(&disputed.step)?;
-    let found = opened.dialect.comparison().answers(&opened.files, run, step).into_iter();
-    let found: Vec<PatchAnswer> = found.filter_map(|answer| patch_answer(opened, step, answer)).collect();
+    let first = |wanted: bool| plan.next.iter().find(|next| next.action == Action::Verify && is_built(next) == wanted);
+    let asked = first(false).or_else(|| first(true))?;
+    let step = run.step(&asked.step)?;
+    let found = of_step(opened, run, step);
     let words: Vec<&str> = found.iter().map(|one| one.answer.as_str()).collect();
-    let text = format!("Is {} {}?", disputed.step.with_title(&disputed.title), words.join(" or "));
+    let text = format!("Is {} {}?", asked.step.with_title(&asked.title), words.join(" or "));
     let option = |one: &PatchAnswer| {
         let label = format!("{}: prints the patch that says so", one.answer.in_words());
         QuestionOption::new(one.answer.as_str(), label, one.command.clone()).by_person()
     };
-    let options: Vec<QuestionOption> = found.iter().map(option).collect();
+    let mut options: Vec<QuestionOption> = found.iter().map(option).collect();
+    let is_open = matches!(step.status, Status::Pending | Status::InProgress | Status::Failed);
+    if is_open && !found.is_empty() && found.iter().all(|one| one.answer != AnswerWord::Open) {
+        let (run, step) = (command_word(&opened.files.root, &opened.candidate), engine::quoted(step.id.as_str()));
+        let label = format!("{}: its brief continues it", AnswerWord::Open.in_words());
+        let command = format!("piton context {run} --step {step}");
+        options.push(QuestionOption::leave(AnswerWord::Open.as_str(), label, command));
+    }
     (options.len() > 1).then_some(Question { text, options, default: None })
 }

@@ -3,6 +3,8 @@
 use super::Exit;
 use super::OpError;
 use super::answers::answers;
+use super::answers::is_built;
+use super::answers::not_in;
 use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanReport;
@@ -11,7 +13,6 @@ use super::plan_document::PlanDetail;
 use super::project_context::ProjectContext;
 use super::report::Report;
 use super::select;
-use crate::engine;
 use crate::model::Patch;
 use crate::model::PatchAnswer;
 use crate::model::PatchedFile;
@@ -35,11 +36,15 @@ pub(crate) fn patch(
     let run = opened.run()?;
     let planned = plan::planned(ctx, &opened, run, request)?;
     // What was built and not recorded is suggested too: a person who reads the patch decides about it.
-    let built = planned.plan.next.iter().filter(|next| next.rule == engine::BUILT).map(|next| next.step.clone());
+    let built = planned.plan.next.iter().filter(|next| is_built(next)).map(|next| next.step.clone());
     let done: Vec<StepId> = planned.plan.steps.completed.iter().cloned().chain(built).collect();
+    let answers = answers(&opened, run, &planned.plan);
     let patch = match answer {
-        Some(answer) => answered(answers(&opened, run, &planned.plan), answer),
-        None => Patch { answers: answers(&opened, run, &planned.plan), ..suggested(&opened, run, &done) },
+        Some(answer) => answered(answers, answer),
+        None => {
+            let patch = suggested(&opened, run, &done);
+            Patch { answers: not_in(&patch.files, answers, &planned.plan), ..patch }
+        }
     };
     let mut report = plan::report(opened, planned, PlanDetail::default());
     report.exit = if patch.diff.is_empty() { Exit::No } else { Exit::Ok };

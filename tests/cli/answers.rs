@@ -148,6 +148,56 @@ fn each_answer_is_a_patch_that_applies_and_decides_the_step() {
 }
 
 #[test]
+fn what_was_built_and_not_recorded_is_one_patch_with_the_answers_that_it_does_not_give() {
+    let plan =
+        "---\nwave: 1\nmust_haves:\n  artifacts:\n    - path: src/a.js\n---\n\n<objective>\nCut.\n</objective>\n";
+    let list = "    {\n      \"id\": 1,\n      \"title\": \"a\",\n      \"status\": \"pending\"\n    }";
+    for (run, step, file, subject, suggested, listed) in [
+        (
+            "gsd",
+            "01-01",
+            (".planning/phases/01-sail/01-01-PLAN.md", plan.to_owned()),
+            "feat(01-01): a",
+            false,
+            &["done", "dropped"][..],
+        ),
+        ("taskmaster-master", "1", tasks(list), "feat: a (task 1)", true, &[]),
+        (
+            "speckit-001-a",
+            "T001",
+            ("specs/001-a/tasks.md", "# Tasks\n- [ ] T001 a in src/a.js\n".to_owned()),
+            "T001 a",
+            true,
+            &[],
+        ),
+    ] {
+        let sandbox = Sandbox::with_git();
+        sandbox.file(file.0, &file.1);
+        sandbox.commit("plan");
+        sandbox.file("src/a.js", "x");
+        sandbox.commit(subject);
+        let before = checklist::plan(&sandbox, run);
+        assert_eq!(work(&before), [format!("verify {step}")], "{run}: {before}");
+        let options = before.at("/data/question/options");
+        let asked: Vec<&str> = options.as_array().into_iter().flatten().filter_map(|one| one["id"].as_str()).collect();
+        assert_eq!((asked.first(), asked.last()), (Some(&"done"), Some(&"open")), "{run}: {before}");
+        let brief = sandbox.piton(["context", run, "--step", step]).run().expect_code(0);
+        assert_eq!(brief.at("/data/step"), step, "{run}");
+        let all = sandbox.piton(["plan", run, "--patch"]).run();
+        let words: Vec<Value> = answers(&all).into_iter().map(|one| one["answer"].clone()).collect();
+        assert_eq!(words, listed, "{run}: {all}");
+        let all = all.at("/data/patch/diff").as_str().unwrap_or_default().to_owned();
+        let said = format!("{step}=done");
+        let one = sandbox.piton(["plan", run, "--patch", "--answer", &said]).run().expect_code(0);
+        let one = one.at("/data/patch/diff").as_str().unwrap_or_default().to_owned();
+        assert_eq!(all == one, suggested, "{run}: {all}{one}");
+        sandbox.file("answer.diff", &one);
+        sandbox.git(["apply", "answer.diff"]);
+        assert_eq!(work(&checklist::plan(&sandbox, run)), [""; 0], "{run}\n{one}");
+    }
+}
+
+#[test]
 fn line_ends_and_comments_survive_an_answer() {
     let dispute = disputes().into_iter().find(|dispute| dispute.name == "done in the sprint only").unwrap();
     let sandbox = made(&dispute);

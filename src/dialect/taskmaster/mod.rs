@@ -149,7 +149,7 @@ impl Wording for Taskmaster {
 }
 
 impl Comparison for Taskmaster {
-    /// Suggests to close a task whose subtasks are all over, and one whose declared files were built.
+    /// Suggests to close a task whose subtasks are all over, and one that was built, as its declared files or commits show.
     fn suggest(&self, files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {
         let mut suggestions = Suggestions::default();
         let done: BTreeSet<&StepId> = done.iter().collect();
@@ -163,8 +163,9 @@ impl Comparison for Taskmaster {
                 () if step.children.iter().any(is_done) && step.children.iter().all(is_over) => {
                     Some(format!("all subtasks of {} are over", step.id))
                 }
-                () if !proof.is_sum && !proof.results.is_empty() && done.contains(&step.id) => {
-                    Some(format!("{} was built, as its files show", step.id))
+                () if !proof.is_sum && done.contains(&step.id) => {
+                    let witness = if proof.results.is_empty() { "commits" } else { "files" };
+                    Some(format!("{} was built, as its {witness} show", step.id))
                 }
                 () => None,
             }
