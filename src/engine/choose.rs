@@ -212,10 +212,7 @@ impl Chooser<'_> {
                 let reason = "approved on conditions that are still open: meet them, then review again".to_owned();
                 Some(Choice::new(at, Action::Verify, "4.conditions", reason))
             }
-            EffectiveStatus::Waiting => Some(match self.reconciled.guest_reason(at) {
-                Some(reason) => Choice::new(at, Action::Approve, "5.gate", reason),
-                None => Self::approval(at),
-            }),
+            EffectiveStatus::Waiting => Some(self.approval(at)),
             EffectiveStatus::Failed
             | EffectiveStatus::Interrupted
             | EffectiveStatus::Invalid
@@ -287,11 +284,12 @@ impl Chooser<'_> {
             && self.reconciled.effective_status(at) == EffectiveStatus::Failed
             && !self.reconciled.was_reworked(at)
             && !self.reconciled.is_refused_gate(at);
-        asks.then(|| if failed { self.retry_failed(at, reviews) } else { Self::approval(at) })
+        asks.then(|| if failed { self.retry_failed(at, reviews) } else { self.approval(at) })
     }
 
-    pub(super) fn approval(at: usize) -> Choice {
-        Choice::new(at, Action::Approve, "5.gate", "User approval required".to_owned())
+    pub(super) fn approval(&self, at: usize) -> Choice {
+        let reason = self.reconciled.guest_reason(at).unwrap_or_else(|| "User approval required".to_owned());
+        Choice::new(at, Action::Approve, "5.gate", reason)
     }
 
     /// Drops choices that depend on work that is chosen to be redone. Verifying costs nothing and stays.

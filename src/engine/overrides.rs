@@ -156,7 +156,7 @@ impl Chooser<'_> {
         let effective_status = self.reconciled.effective_status(at);
         let waits = effective_status == EffectiveStatus::Waiting;
         chosen.choices.push(if waits || self.reconciled.run.steps[at].kind == StepKind::Gate {
-            Choice { forced: !unmet.is_empty() && !waits, ..Self::approval(at) }
+            Choice { forced: !unmet.is_empty() && !waits, ..self.approval(at) }
         } else {
             let doubted = effective_status == EffectiveStatus::Verify;
             let reviews = self.reconciled.sent_back(at);

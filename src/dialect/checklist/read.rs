@@ -26,6 +26,10 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Weight;
+use crate::model::first_names;
+
+/// Number of open boxes that a gate names.
+const NAMED: usize = 5;
 
 /// Reads a run.
 pub(super) fn load(files: &FileSet) -> Loaded {
@@ -128,21 +132,20 @@ fn without_list(files: &FileSet) -> Loaded {
 /// Adds the gate of a feature whose quality check lists have open boxes, before any task is done. Later it is only mentioned.
 fn gate(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
     let Some(folder) = files.state.parent().and_then(|folder| folder.join("checklists").ok()) else { return };
-    let mut open: Vec<(String, usize)> = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    let mut first = None;
     for (path, _) in files.in_dir(&folder) {
         let Some(bytes) = files.bytes(path) else { continue };
         let text = String::from_utf8_lossy(bytes);
         let outline = Outline::of(&text);
-        let is_open = |at: &usize| outline.checkbox(*at).is_some_and(|checkbox| !checkbox.mark.is_ticked());
-        let count = (0..outline.lines.len()).filter(is_open).count();
-        if count > 0 {
-            open.push((path.name().to_owned(), count));
-        }
+        let boxes = (0..outline.lines.len()).filter_map(|at| outline.checkbox(at));
+        let left = boxes.filter(|checkbox| !checkbox.mark.is_ticked()).map(|checkbox| grammar::label(checkbox.text));
+        open.extend(left);
+        first = first.or_else(|| (!open.is_empty()).then(|| path.name().to_owned()));
     }
-    let Some((name, _)) = open.first() else { return };
-    let total: usize = open.iter().map(|(_, count)| count).sum();
-    let message =
-        format!("{} open in checklists/ ({name}{})", boxes_are(total), if open.len() > 1 { ", ..." } else { "" });
+    let Some(first) = first else { return };
+    let named = first_names(&open, NAMED);
+    let message = format!("{} open in checklists/, the first in {first}: {named}", boxes_are(open.len()));
     let is_untouched = |step: &Step| {
         step.status == Status::Pending
             && step.guest.as_ref().is_none_or(|proof| proof.words.is_empty() && proof.doubts.is_empty())

@@ -183,6 +183,14 @@ fn open_quality_lists_are_a_gate_before_the_first_task_only() {
     sandbox.file("specs/001-login/checklists/requirements.md", "# Quality\n- [x] clear\n- [ ] testable\n");
     let output = plan(&sandbox, RUN);
     assert_eq!(next(&output), ["approve checklists"]);
+    let why = reason(&output);
+    assert!(why.starts_with("1 box is open in checklists/, the first in requirements.md: testable: "), "{why}");
+    let boxes: String = (1..=7).map(|at| format!("- [ ] CHK00{at} Is it clear? [Gap]\n")).collect();
+    sandbox.file("specs/001-login/checklists/api.md", &boxes);
+    let why = reason(&plan(&sandbox, "speckit-001-login"));
+    let named = "8 boxes are open in checklists/, the first in api.md: CHK001, CHK002, CHK003, CHK004, CHK005 (+3): ";
+    assert!(why.starts_with(named), "{why}");
+    sandbox.remove("specs/001-login/checklists/api.md");
     sandbox.file(TASKS, &text.replace("- [ ] T001", "- [x] T001"));
     let output = plan(&sandbox, RUN).expect_code(0);
     assert_eq!(next(&output), ["run T002"]);

@@ -27,6 +27,8 @@ use crate::model::Status;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
+/// Characters of a label.
+const LABEL: usize = 50;
 /// Characters of a title.
 const TITLE: usize = 160;
 
@@ -41,6 +43,14 @@ fn says_done(mark: &str) -> bool {
 /// Returns the title of a task: without emphasis, cleaned and masked.
 fn title(text: &str) -> String {
     clean_line(&mask_secrets(&text.replace("**", "").replace("~~", "").replace("__", "")), TITLE)
+}
+
+/// Returns how the box of a quality check list is named: by the id that it begins with, else by its first words.
+pub(super) fn label(text: &str) -> String {
+    let text = title(text);
+    let first = text.split_whitespace().next().unwrap_or_default().trim_matches(['[', ']', ':', '(', ')', '.']);
+    let is_id = first.starts_with(|c: char| c.is_ascii_uppercase()) && first.bytes().any(|byte| byte.is_ascii_digit());
+    if is_id { first.to_owned() } else { clean_line(&text, LABEL) }
 }
 
 /// Returns a box as a part.
