@@ -355,7 +355,8 @@ fn answers(page: &mut Page, plan: &Plan) {
 fn own_command(plan: &Plan, run: &Run) -> Option<String> {
     let text = |key: &str| plan.native.get(key).and_then(serde_json::Value::as_str);
     let is_of_another = run.steps.iter().any(|step| step.guest.is_some());
-    let command = text("next").filter(|_| is_of_another && !plan.next.is_empty())?;
+    let is_known = !plan.next.is_empty() || plan.verdict == Verdict::Complete;
+    let command = text("next").filter(|_| is_of_another && is_known)?;
     let select = text("select").map_or_else(String::new, |select| format!(" (select it first: {select})"));
     Some(format!("{}{select}", clean_line(command, 200)))
 }

@@ -95,7 +95,8 @@ impl Dialect for Bmad {
                 }
                 Action::Run | Action::Exec | Action::Retry | Action::Return => Some(command("create").to_owned()),
                 Action::Verify => Some(format!("{} {}", command("review"), next.step)),
-                Action::Approve | Action::Merge | Action::Archive => None,
+                Action::Archive => Some(command("after").to_owned()),
+                Action::Approve | Action::Merge => None,
             }
         };
         let witness = |next: &Next| {

@@ -156,13 +156,14 @@ fn of_plan(native: &Value, run: &Run, plan: &Plan) -> Value {
         })
     };
     let proceed = native.get("next").and_then(Value::as_str).filter(|_| from.is_some());
+    let is_over = first.is_some_and(|next| next.action == Action::Archive);
     let next = proceed.zip(from).map(|(command, from)| match kind {
         ListKind::Superpowers => format!("{command}, from Task {}", from.strip_prefix("task-").unwrap_or(from)),
         ListKind::SpecKit | ListKind::OpenSpec | ListKind::PlanMode => command.to_owned(),
     });
     json!({
         "system": kind.workflow(),
-        "next": next,
+        "next": next.or_else(|| after.clone().filter(|_| is_over)),
         "select": (kind == ListKind::SpecKit).then(|| format!("SPECIFY_FEATURE={}", quoted(name))),
         "list": state,
         "from": from,

@@ -191,7 +191,7 @@ fn archive(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
     }
     run.follow_up = Some(FollowUp {
         action: Action::Archive,
-        title: format!("openspec archive {name}"),
+        title: "the finished change".to_owned(),
         agent: None,
         reason: format!("every task is ticked: `openspec archive {name}` puts the change into the specs"),
         merge: None,

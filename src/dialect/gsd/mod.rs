@@ -50,6 +50,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestion;
 use crate::model::Suggestions;
+use crate::model::Verdict;
 use crate::model::clean_line;
 use handoff::Handoff;
 use roadmap::Roadmap;
@@ -109,7 +110,10 @@ impl Dialect for Gsd {
     fn native(&self, native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
         let command =
             |name: &str| native.pointer(&format!("/commands/{name}")).and_then(Value::as_str).unwrap_or_default();
-        let Some(next) = plan.next.first() else { return json!({ "next": command("complete-milestone") }) };
+        let Some(next) = plan.next.first() else {
+            let is_complete = plan.verdict == Verdict::Complete;
+            return json!({ "next": command(if is_complete { "complete-milestone" } else { "progress" }) });
+        };
         let phase = names::phase_of(next.step.as_str());
         let is_planned = run.step(&next.step).is_some_and(names::is_plan_step);
         let is_gap = native["gaps"].as_array().is_some_and(|gaps| gaps.iter().any(|id| *id == next.step.as_str()));
