@@ -184,6 +184,8 @@ fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         ("research", "what was decided and why"),
         ("quickstart", "how to try it"),
     ];
+    /// Number of specs that are named.
+    const SPECS: usize = 10;
     let step = run.step(&next.step);
     let text = step.and_then(|step| step.definition.get("text")).and_then(Value::as_str).unwrap_or_default();
     let mut reading = vec![files.state.reading_item("the check list")];
@@ -193,6 +195,10 @@ fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         let path = path.filter(|path| files.files.contains_key(path));
         reading.extend(path.filter(|path| *path != files.state).map(|path| path.reading_item(what)));
     }
+    let specs = folder.as_ref().and_then(|folder| folder.join("specs").ok());
+    let specs = specs.iter().flat_map(|specs| files.files.keys().filter(move |path| path.starts_with(specs)));
+    let specs = specs.filter(|path| path.name().ends_with(".md"));
+    reading.extend(specs.take(SPECS).map(|path| path.reading_item("what the change does to the specs")));
     // A task of one line is told without its box.
     let text = super::markdown::checkbox(text).filter(|_| !text.contains('\n')).map_or(text, |checkbox| checkbox.text);
     Brief { instructions: text.to_owned(), reading, ..Brief::default() }

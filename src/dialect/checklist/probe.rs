@@ -227,10 +227,9 @@ impl<'a> Prober<'a> {
             }
             ListKind::OpenSpec => {
                 let proposal = folder.as_ref().and_then(|folder| folder.join("proposal.md").ok());
-                // Without a list, the next document is the first that is missing.
                 let specs = folder.as_ref().and_then(|folder| folder.join("specs").ok());
-                let specs = specs.filter(|_| proposal.as_ref() == Some(&entry.path));
-                reads.extend(specs.map(|dir| ReadSpec::Tree { dir, suffix: ".md" }));
+                // Only their names: no name of a file ends with a slash.
+                reads.extend(specs.map(|dir| ReadSpec::Tree { dir, suffix: "/" }));
                 reads.extend(proposal.map(ReadSpec::File));
                 reads.extend(names);
             }

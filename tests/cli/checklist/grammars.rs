@@ -220,6 +220,10 @@ fn a_change_has_its_own_numbers_and_is_archived_in_the_end() {
     assert_eq!(next(&output), ["run 1.3"]);
     assert_eq!(output.at("/data/progress"), serde_json::json!({"done": 2, "total": 4}));
     assert_eq!(output.at("/data/native/after"), "openspec archive add-cache");
+    sandbox.file("openspec/changes/add-cache/specs/cache/spec.md", "# Cache\n");
+    let brief = sandbox.piton(["context", "openspec-add-cache"]).run().expect_code(0);
+    assert!(brief.stdout.contains("openspec/changes/add-cache/specs/cache/spec.md"), "{brief}");
+    sandbox.remove("openspec/changes/add-cache/specs/cache/spec.md");
     let resumed = sandbox.piton(["resume", "openspec-add-cache"]).run().expect_code(0);
     assert!(resumed.stdout.contains("/opsx:apply add-cache"), "{resumed}");
     sandbox.file(".claude/commands/openspec/apply.md", "x");
