@@ -14,12 +14,15 @@ use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::clean;
 use crate::model::clean_line;
+use crate::model::is_commit_hash;
 use crate::model::mask_secrets;
 
 /// Characters of a quoted sentence.
 const SENTENCE: usize = 200;
 /// Number of lines about when a plan is done.
 const CHECKS: usize = 12;
+/// Number of commits of a summary.
+const COMMITS: usize = 100;
 
 /// Returns the front matter; `None` if there is none, or it does not parse.
 pub(super) fn front_matter(bytes: &[u8]) -> Option<Node> {
@@ -63,15 +66,22 @@ pub(super) fn results(front: Option<&Node>) -> Vec<DeclaredFile> {
 
 fn artifact(artifact: &Node) -> Option<DeclaredFile> {
     let path = artifact.scalar().or_else(|| artifact.get("path")?.scalar())?;
-    let text = |key: &str| artifact.get(key).and_then(Node::scalar).filter(|text| !text.is_empty());
-    let mut needs: Vec<Need> =
-        ["contains", "pattern"].into_iter().filter_map(text).map(|text| Need::Text(text.to_owned())).collect();
-    needs.extend(artifact.get("min_lines").and_then(Node::as_u64).map(Need::Lines));
-    let exports = artifact.get("exports").map(Node::items).unwrap_or_default();
-    needs.extend(exports.iter().filter_map(Node::scalar).map(|name| Need::Name(name.to_owned())));
+    // Models write one text where there may be a list, and a list where there may be one text.
+    let texts =
+        |key: &str| texts_of(Some(artifact), key).or_else(|| Some(vec![artifact.get(key)?.scalar()?.to_owned()]));
+    let texts = |key: &str| texts(key).unwrap_or_default().into_iter().filter(|text| !text.is_empty());
+    let mut needs: Vec<Need> = texts("contains").chain(texts("pattern")).map(Need::Text).collect();
+    needs.extend(text_of(Some(artifact), "min_lines").and_then(leading_number).map(Need::Lines));
+    needs.extend(names_of(Some(artifact), "exports").unwrap_or_default().into_iter().map(Need::Name));
     needs.sort();
     needs.dedup();
     Some(DeclaredFile { path: checked(path)?, needs })
+}
+
+/// Returns the number that a text begins with: `30`, `30+`, `30 lines`.
+fn leading_number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    text[..text.bytes().take_while(u8::is_ascii_digit).count()].parse().ok()
 }
 
 /// Returns a path that can be looked at: no pattern, no folder, no placeholder.
@@ -124,7 +134,9 @@ pub(super) fn tasks(bytes: &[u8]) -> Vec<Task> {
         let name = inner(body, "name").unwrap_or_default();
         let files = inner(body, "files").unwrap_or_default();
         let files = files.split([',', '\n', '\r']).filter_map(checked).collect();
-        let is_gate = attributes.contains("checkpoint:") && attributes.contains("gate=\"blocking");
+        // Only an attribute that says so lets a checkpoint pass by itself.
+        let gate = attributes.split_once("gate=").map(|(_, value)| value.trim_start_matches(['"', '\'']));
+        let is_gate = attributes.contains("checkpoint:") && gate.is_none_or(|gate| gate.starts_with("blocking"));
         let number = tasks.len() + 1;
         let name = clean_line(&mask_secrets(name), 100);
         let checks = ["verify", "done"].iter().filter_map(|tag| {
@@ -217,6 +229,18 @@ pub(super) fn is_dropped(front: Option<&Node>) -> bool {
     text_of(front, "status").is_some_and(is_dropping)
 }
 
+/// Tells whether a plan says that it is not carried out without a person.
+pub(super) fn needs_person(front: Option<&Node>) -> bool {
+    text_of(front, "autonomous") == Some("false")
+}
+
+/// Returns the commits that a summary names. Other words that look like a hash are found in no history.
+pub(super) fn commits(summary: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(summary);
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    words.filter(|word| is_commit_hash(word)).take(COMMITS).map(str::to_owned).collect()
+}
+
 /// Tells whether a plan calls itself done.
 pub(super) fn claims_done(front: Option<&Node>) -> bool {
     let word = text_of(front, "status").unwrap_or_default().trim().to_lowercase();
@@ -304,16 +328,34 @@ mod tests {
         let front = front_matter(b"---\nmust_haves:\n  artifacts:\n    - path: a.py\n      contains: x\n      min_lines: 3\n      exports: [f]\n---\n");
         let needs = [Need::Text("x".to_owned()), Need::Lines(3), Need::Name("f".to_owned())];
         assert_eq!(results(front.as_ref())[0].needs, needs);
+        let (text, name) = (|text: &str| Need::Text(text.to_owned()), |text: &str| Need::Name(text.to_owned()));
+        for (artifact, needs) in [
+            ("exports: f", vec![name("f")]),
+            ("exports: \"f, g\"", vec![name("f"), name("g")]),
+            ("exports: none", vec![]),
+            ("contains: [x, y]", vec![text("x"), text("y")]),
+            ("contains: \"x, y\"", vec![text("x, y")]),
+            ("pattern: [\"a.b\"]", vec![text("a.b")]),
+            ("min_lines: \"30\"", vec![Need::Lines(30)]),
+            ("min_lines: 30+", vec![Need::Lines(30)]),
+            ("min_lines: many", vec![]),
+        ] {
+            let plan = format!("---\nmust_haves:\n  artifacts:\n    - path: a.py\n      {artifact}\n---\n");
+            assert_eq!(results(front_matter(plan.as_bytes()).as_ref())[0].needs, needs, "{artifact}");
+        }
     }
 
     #[test]
     fn tasks_have_names_files_gates_and_checks() {
         let text = "<tasks>\r\n<task type=\"auto\">\r\n<name>Task 1: a</name>\r\n<files>a.py, b.py\r\n  c.py</files>\r\n<verify>pytest</verify>\r\n<done>green</done>\r\n</task>\r\n\
-                    <task type=\"checkpoint:human-verify\" gate=\"blocking\">\r\n</task>\r\n<task type=\"checkpoint:decision\">\r\n<name>c</name></task>\r\n</tasks>";
+                    <task type=\"checkpoint:human-verify\" gate=\"blocking\">\r\n</task>\r\n<task type=\"checkpoint:decision\">\r\n<name>c</name></task>\r\n\
+                    <task type='checkpoint:decision' gate='blocking'></task><task type=\"checkpoint:decision\" gate=\"optional\"></task></tasks>";
         let tasks = tasks(text.as_bytes());
         let names: Vec<(&str, usize, bool)> =
             tasks.iter().map(|task| (task.name.as_str(), task.files.len(), task.is_gate)).collect();
-        assert_eq!(names, [("Task 1: a", 3, false), ("task 2", 0, true), ("c", 0, false)]);
+        let expected =
+            [("Task 1: a", 3, false), ("task 2", 0, true), ("c", 0, true), ("task 4", 0, true), ("task 5", 0, false)];
+        assert_eq!(names, expected);
         assert_eq!(acceptance(None, &tasks), ["part 1, verify: pytest", "part 1, done: green"]);
         assert!(super::tasks(b"<task").is_empty() && super::tasks(b"a <tasks> b").is_empty());
     }

@@ -243,8 +243,10 @@ impl PlanReader<'_> {
             let is_listed = self.roadmap.phases.get(key).is_none_or(|phase| phase.is_listed);
             !is_listed && !with_plans.contains(key) && self.roadmap.is_over(key)
         };
+        // What was planned of a backlog is worked on.
+        let is_idea = |key: &PhaseKey| Roadmap::is_backlog(key) && !with_plans.contains(key);
         let (over, current): (Vec<PhaseKey>, Vec<PhaseKey>) =
-            keys.into_iter().partition(|key| self.roadmap.is_history(key) || is_archived(key));
+            keys.into_iter().partition(|key| self.roadmap.is_history(key) || is_archived(key) || is_idea(key));
         let over: Vec<PhaseKey> = over.into_iter().filter(|key| with_plans.contains(key)).collect();
         if current.is_empty() {
             return over;
@@ -303,7 +305,7 @@ impl PlanReader<'_> {
             let front = documents.front.as_ref();
             let wave = front.and_then(|front| front.get("wave")).and_then(Node::as_u64);
             step.depends_on = self.depends_on(front, id, &plans, wave, &waves);
-            self.name_dangling(front, key, &step);
+            self.name_dangling(front, key, &step, &plans);
             let is_named = self.roadmap.plan_box(id);
             let lists_phase = plans.iter().any(|(_, other)| self.roadmap.plan_box(other).is_some());
             let is_over = self.roadmap.is_over(key) || self.roadmap.is_history(key);
@@ -443,6 +445,9 @@ impl PlanReader<'_> {
         proof.doubts.extend(says.map(|says| doubt(says.to_owned())));
         let waits = tasks.iter().enumerate().filter(|(_, task)| task.is_gate && step.status == Status::Pending);
         proof.notes.extend(waits.map(|(at, task)| format!("part {} ({}) waits for a person", at + 1, task.name)));
+        if step.status == Status::Pending && plan_file::needs_person(front) && !tasks.iter().any(|task| task.is_gate) {
+            proof.notes.push("its plan says that it does not go on without a person".to_owned());
+        }
         let is_done = step.status == Status::Completed;
         proof.said = said.filter(|_| is_done).and_then(one_liner);
         if !is_done {
@@ -476,7 +481,7 @@ impl PlanReader<'_> {
     }
 
     /// Names what an open plan says it depends on and no plan is. Plans of phases that are over may be in an archive.
-    fn name_dangling(&mut self, front: Option<&Node>, key: &PhaseKey, step: &Step) {
+    fn name_dangling(&mut self, front: Option<&Node>, key: &PhaseKey, step: &Step, plans: &[(u64, String)]) {
         if step.status.satisfies() {
             return;
         }
@@ -484,9 +489,12 @@ impl PlanReader<'_> {
             Some(phase) => !phase.is_history,
             None => of >= key || self.folders.keys().any(|(own, _)| own == of),
         };
-        let is_lost = |text: &&String| {
-            let is_missing = names::is_plan(text) && self.named_plan(text, &[]).is_none();
-            is_missing && names::leading(text).is_some_and(|(of, _)| is_current(&of))
+        // A number alone is a plan of the same phase.
+        let is_bare = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_lost = |text: &&String| match self.named_plan(text, plans) {
+            Some(_) => false,
+            None if is_bare(text) => true,
+            None => names::is_plan(text) && names::leading(text).is_some_and(|(of, _)| is_current(&of)),
         };
         let declared = plan_file::names_of(front, "depends_on").unwrap_or_default();
         let lost: Vec<String> = declared.iter().filter(is_lost).map(|text| clean_line(text, 40)).collect();

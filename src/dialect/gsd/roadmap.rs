@@ -18,6 +18,9 @@ use crate::dialect::markdown::checkbox;
 use crate::dialect::markdown::heading;
 use crate::model::clean_line;
 
+/// The phase that the ideas of a backlog are numbered below.
+const BACKLOG: u64 = 999;
+
 /// A parsed roadmap.
 #[derive(Debug, Default)]
 pub(super) struct Roadmap {
@@ -165,6 +168,11 @@ impl Roadmap {
         self.phases.contains_key(key) || self.is_history(key)
     }
 
+    /// Tells whether a phase is an idea for later: GSD numbers the ideas of its backlog 999.1, 999.2 and so on.
+    pub(super) fn is_backlog(key: &PhaseKey) -> bool {
+        key.0.first() == Some(&BACKLOG)
+    }
+
     /// Tells whether the box or the row of a phase says that it is finished, or a line that it is shipped.
     pub(super) fn is_over(&self, key: &PhaseKey) -> bool {
         let Some(phase) = self.phases.get(key) else { return false };
@@ -237,12 +245,12 @@ impl<'a> Row<'a> {
             at += cell.len() + 1;
         }
         let [first, cells @ ..] = cells.as_slice() else { return None };
-        let first = line[first.clone()].trim_matches('*');
+        let first = line[first.clone()].trim_matches(['*', '[']);
         let (phase, rest) = names::leading(strip_noun(first).unwrap_or(first)).filter(|_| cells.len() >= 2)?;
         let find = |is_it: fn(&str) -> bool| cells.iter().find(|span| is_it(&line[(*span).clone()])).cloned();
         Some(Self {
             phase,
-            name: rest.trim_start_matches(['.', ':', '-', ' ']),
+            name: rest.split("](").next().unwrap_or(rest).trim_start_matches(['.', ':', '-', ' ']),
             status: find(|text| is_finished(text) || is_unfinished(text)).or_else(|| find(is_word)),
             count: find(is_count),
         })
@@ -294,10 +302,14 @@ fn is_unwritten(text: &str, id: &str) -> bool {
 
 /// Returns the phase that a heading or the text of a box names.
 pub(super) fn phase_in(text: &str) -> Option<(PhaseKey, &str)> {
-    let text = text.trim_start_matches(['*', '~', '✅', '🚧', '📋', ' ']);
+    let text = text.trim_start_matches(['*', '~', '✅', '🚧', '📋', '[', ' ']);
     let (key, rest) = names::leading(strip_noun(text)?)?;
-    let name = rest.trim_start_matches([':', '.', ' ', '-', '–', '—', '*']);
+    let name = rest.trim_start_matches([':', '.', ' ', '-', '–', '—', '*', ']']);
     let name = name.split_once("**").map_or(name, |(name, _)| name);
+    // `[Phase 1: Name](path)`, where a link may also end behind the number.
+    let name = name.split_once("](").map_or(name, |(name, _)| name);
+    let name = if name.starts_with('(') { name.split_once(')').map_or(name, |(_, name)| name) } else { name };
+    let name = name.trim_start_matches([':', '.', ' ', '-', '–', '—', '*']);
     Some((key, name.trim_end_matches(['*', '~', ' '])))
 }
 
@@ -309,7 +321,7 @@ pub(super) fn strip_noun(text: &str) -> Option<&str> {
 /// Returns the plan that the text of a box names.
 pub(super) fn plan_in(text: &str) -> Option<&str> {
     let first = text
-        .trim_start_matches(['*', '`', '[', '~'])
+        .trim_start_matches(['*', '`', '[', '~', ' '])
         .split(|c: char| c.is_whitespace() || matches!(c, ':' | '`' | '*' | ']'))
         .next()?;
     let id = first.strip_suffix(".md").unwrap_or(first);
@@ -397,6 +409,25 @@ mod tests {
             assert_eq!(roadmap.plans.get("05-01"), Some(&true));
             assert_eq!(roadmap.plans.get("05-02"), Some(&false));
         }
+    }
+
+    #[test]
+    fn names_of_phases_and_plans_may_be_links() {
+        for text in [
+            "- [x] [Phase 2: Sail](phases/02-sail)\n",
+            "- [x] **[Phase 2: Sail](phases/02-sail/)** - cloth\n",
+            "- [x] [**Phase 2: Sail**](phases/02-sail) - cloth\n",
+            "- [x] [Phase 2](phases/02-sail): Sail\n",
+            "- [x] [Phase 2: Sail][2]\n",
+        ] {
+            let roadmap = Roadmap::parse(text.as_bytes());
+            let phase = roadmap.phases.get(&key("2")).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(phase.is_ticked, Some(true), "{text}");
+            assert!(phase.name.starts_with("Sail") && !phase.name.contains('('), "{text}: {}", phase.name);
+        }
+        let roadmap = Roadmap::parse(b"### [Phase 2: Sail](x)\n- [ ] [02-01-PLAN.md](x)\n- [x] **[02-02](y)**: sew\n| [2. Sail](x) | 1/2 | In progress |\n");
+        assert_eq!((roadmap.plan_box("02-01"), roadmap.plan_box("02-02")), (Some(false), Some(true)));
+        assert_eq!(roadmap.phases[&key("2")].row.as_deref(), Some("In progress"));
     }
 
     #[test]
