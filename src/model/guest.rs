@@ -59,6 +59,8 @@ pub(crate) struct GuestProof {
     pub(crate) said: Option<String>,
     /// Commits that the record of the finished step names.
     pub(crate) commits: Vec<String>,
+    /// Commits that the record of the finished step calls its work. What only they changed is no trace of another step.
+    pub(crate) spans: Vec<CommitSpan>,
     /// Whether commits that changed all of `built` say that the step was done, also without finished steps behind it.
     pub(crate) changes_prove: bool,
     /// Other places in the state that say whether it is done.
@@ -81,6 +83,33 @@ pub(crate) struct GuestProof {
     pub(crate) pace: Pace,
     /// What else the reason of a next step has to say, such as a gate inside of the step. Untrusted text.
     pub(crate) notes: Vec<String>,
+}
+
+impl GuestProof {
+    /// Returns all files that the step names.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        let results = self.results.iter().map(|file| &file.path);
+        let named = self.changed.iter().chain(&self.mentioned).chain(&self.built);
+        results.chain(named).chain(self.part_files.iter().flatten())
+    }
+
+    /// Puts files to where they are.
+    pub(crate) fn place(&mut self, places: &BTreeMap<RelPath, RelPath>) {
+        let results = self.results.iter_mut().map(|file| &mut file.path);
+        let named = self.changed.iter_mut().chain(&mut self.mentioned).chain(&mut self.built);
+        for path in results.chain(named).chain(self.part_files.iter_mut().flatten()) {
+            if let Some(place) = places.get(path) {
+                path.clone_from(place);
+            }
+        }
+    }
+}
+
+/// Neighbours in the history: the commits behind one up to another, or only the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CommitSpan {
+    pub(crate) after: Option<String>,
+    pub(crate) last: String,
 }
 
 /// How much ready work is next at once, unless the caller asks for what can be done in parallel.

@@ -80,8 +80,8 @@ pub(crate) use files::{
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
 pub(crate) use gate::{GateEffect, GateOption};
 pub(crate) use guest::{
-    CommitLog, DeclaredFile, DeclaredState, Doubt, FileChange, Followers, GuestEvidence, GuestProof, GuestRequest,
-    GuestWord, LogReach, LoggedCommit, Need, Pace, TouchedFile, Weight,
+    CommitLog, CommitSpan, DeclaredFile, DeclaredState, Doubt, FileChange, Followers, GuestEvidence, GuestProof,
+    GuestRequest, GuestWord, LogReach, LoggedCommit, Need, Pace, TouchedFile, Weight,
 };
 pub(crate) use id::{DialectId, RunId, StepId, is_commit_hash, natural};
 pub(crate) use nearest::{edit_distance, nearest, nearness};

@@ -1,11 +1,14 @@
 //! The ledger of a superpowers plan: `.superpowers/sdd/PLAN/progress.md` (docs/formats/checklist.md#ledgers).
 
 use super::grammar;
+use crate::model::CommitSpan;
 use crate::model::ListingEntry;
 use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::model::name_of;
 
+/// Where superpowers keeps its records.
+pub(super) const HOME: &str = ".superpowers";
 const FOLDER: &str = ".superpowers/sdd/";
 const FILE: &str = "/progress.md";
 /// Characters of a line that is quoted.
@@ -26,8 +29,8 @@ pub(super) struct Entry {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EntryKind {
-    /// Complete, with the commits that it names.
-    Complete(Vec<String>),
+    /// Complete, with the commits that it names: `A..B` is what came behind A up to B.
+    Complete(Vec<CommitSpan>),
     /// Stopped, waits for a person.
     Blocked,
     /// A round of fixes.
@@ -81,22 +84,29 @@ pub(super) fn read(text: &str) -> Vec<Entry> {
 }
 
 /// Returns the commits that a line names: words of 7 to 40 hexadecimal digits.
-fn commits(text: &str) -> Vec<String> {
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-    let is_commit = |word: &&str| {
+fn commits(text: &str) -> Vec<CommitSpan> {
+    let is_commit = |word: &str| {
         (7..=40).contains(&word.len())
             && word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
             && word.bytes().any(|byte| byte.is_ascii_digit())
     };
-    words.filter(is_commit).map(str::to_owned).collect()
+    let text = text.replace('`', "");
+    let span = |word: &str| {
+        let (first, last) = word.split_once("..").unwrap_or(("", word));
+        let last = last.trim_matches('.');
+        is_commit(last).then(|| CommitSpan { after: is_commit(first).then(|| first.to_owned()), last: last.to_owned() })
+    };
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '.').filter_map(span).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::EntryKind;
+    use super::commits;
     use super::is_ledger;
     use super::names;
     use super::read;
+    use crate::model::CommitSpan;
     use crate::model::RelPath;
 
     #[test]
@@ -121,6 +131,23 @@ mod tests {
     }
 
     #[test]
+    fn commits_of_a_line_are_alone_or_the_ends_of_a_span() {
+        for (line, expected) in [
+            ("complete (commits a1b2c3d..e4f5a6b, review clean)", &[(Some("a1b2c3d"), "e4f5a6b")][..]),
+            ("complete (`a1b2c3d`..`e4f5a6b`)", &[(Some("a1b2c3d"), "e4f5a6b")]),
+            ("complete a1b2c3d...e4f5a6b.", &[(Some("a1b2c3d"), "e4f5a6b")]),
+            ("complete (a1b2c3d, e4f5a6b).", &[(None, "a1b2c3d"), (None, "e4f5a6b")]),
+            ("complete in 1234567890 ms", &[(None, "1234567890")]),
+            ("complete..", &[]),
+        ] {
+            let found = commits(line);
+            let found: Vec<(Option<&str>, &str)> =
+                found.iter().map(|span| (span.after.as_deref(), span.last.as_str())).collect();
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+
+    #[test]
     fn the_last_line_about_a_task_counts() {
         let text = "# SDD ledger\r\nTask 1: fix round 1/5 (x)\r\nTask 1: complete (commits a1b2c3d..e4f5a6b, review clean)\r\n\
                     - **Task 2:** complete\nTask 3: minor (deferred): x\nTask 4: complete (commits a1b2c3d..e4f5a6b)\n\
@@ -128,7 +155,7 @@ mod tests {
                     Task 7: dispatched implementer; base `a1b2c3d`.\nTask 8: complete in commits `a1b2c3d..e4f5a6b`; RED 2\n\
                     Task 8: dispatched a reviewer\nTask 9: Ruling: no `a1b2c3d`\n";
         let read: Vec<(String, EntryKind)> = read(text).into_iter().map(|entry| (entry.number, entry.kind)).collect();
-        let commits = || vec!["a1b2c3d".to_owned(), "e4f5a6b".to_owned()];
+        let commits = || vec![CommitSpan { after: Some("a1b2c3d".to_owned()), last: "e4f5a6b".to_owned() }];
         let expected = [
             ("1", EntryKind::Complete(commits())),
             ("2", EntryKind::Complete(Vec::new())),

@@ -13,6 +13,7 @@ use super::words;
 use crate::dialect::Loaded;
 use crate::dialect::guest;
 use crate::model::Action;
+use crate::model::CommitSpan;
 use crate::model::Doubt;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -232,7 +233,9 @@ fn superpowers(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
                     step.status = Status::Completed;
                 }
                 proof.doubts.clear();
-                proof.commits.clone_from(commits);
+                let named = |span: &CommitSpan| span.after.iter().chain([&span.last]).cloned().collect::<Vec<_>>();
+                proof.commits = commits.iter().flat_map(named).collect();
+                proof.spans.clone_from(commits);
                 proof.said = Some(entry.text.clone());
             }
             EntryKind::Complete(_) => {

@@ -26,6 +26,7 @@ use crate::dialect::markdown::Lines;
 use crate::dialect::markdown::heading;
 use crate::document::Node;
 use crate::document::salvage;
+use crate::model::CommitSpan;
 use crate::model::DialectId;
 use crate::model::Doubt;
 use crate::model::FileSet;
@@ -449,6 +450,8 @@ impl PlanReader<'_> {
             proof.notes.push("its plan says that it does not go on without a person".to_owned());
         }
         let is_done = step.status == Status::Completed;
+        let commits = said.filter(|_| is_done).map(plan_file::commits).unwrap_or_default();
+        proof.spans = commits.into_iter().map(|last| CommitSpan { after: None, last }).collect();
         proof.said = said.filter(|_| is_done).and_then(one_liner);
         if !is_done {
             step.detail.acceptance = plan_file::acceptance(front, &tasks);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::model::CommitLog;
+use crate::model::CommitSpan;
 use crate::model::FileChange;
 use crate::model::GuestEvidence;
 use crate::model::GuestProof;
@@ -11,9 +12,11 @@ use crate::model::LogReach;
 use crate::model::LoggedCommit;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Status;
 use crate::model::Step;
 use crate::model::Timestamp;
 use crate::model::TouchedFile;
+use crate::model::name_of;
 
 /// The log beside the state of a run. Commits are named by their position, newest first.
 #[derive(Debug)]
@@ -21,9 +24,19 @@ pub(super) struct History<'a> {
     log: &'a CommitLog,
     /// Whether each commit touches a file outside of the state, as far as that is known.
     works: Vec<bool>,
-    /// The steps that each commit names.
+    /// The steps that each commit names, and those whose record names it as theirs.
     named: BTreeMap<usize, Vec<usize>>,
+    /// The steps that declare a file as what they make.
+    makers: BTreeMap<&'a RelPath, Vec<usize>>,
+    /// When each document of a step came into the repository.
+    documents: BTreeMap<&'a RelPath, Since>,
 }
+
+/// Tells whether a commit that changes a file in this way is only about other steps.
+pub(super) type Foreign<'a> = &'a dyn Fn(usize, FileChange) -> bool;
+
+/// Moves of a document that are followed.
+const MOVES: usize = 8;
 
 /// When a document came into the repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,32 +64,70 @@ impl Since {
 
 impl<'a> History<'a> {
     /// Returns the history, unless git was not asked or did not answer.
-    pub(super) fn of(run: &Run, evidence: &'a GuestEvidence) -> Option<Self> {
+    pub(super) fn of(run: &'a Run, evidence: &'a GuestEvidence) -> Option<Self> {
         let log = evidence.log.as_deref()?;
-        let is_state = |path: &str| evidence.state_folders.iter().any(|folder| is_below(path, folder));
+        let proofs = || run.steps.iter().enumerate().filter_map(|(at, step)| Some((at, step.guest.as_deref()?)));
+        let mut documents: BTreeMap<&RelPath, Since> = BTreeMap::new();
+        let mut former: BTreeSet<String> = BTreeSet::new();
+        for document in proofs().filter_map(|(_, proof)| proof.document.as_ref()) {
+            documents.entry(document).or_insert_with(|| {
+                let (since, earlier) = added(log, document);
+                former.extend(earlier);
+                since
+            });
+        }
+        let is_state =
+            |path: &str| former.contains(path) || evidence.state_folders.iter().any(|folder| is_below(path, folder));
         let works =
             |commit: &LoggedCommit| !commit.are_files_known || commit.files.iter().any(|file| !is_state(&file.path));
         let mut named: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (step, proof) in run.steps.iter().enumerate().filter_map(|(at, step)| Some((at, step.guest.as_ref()?))) {
-            let commits: BTreeSet<usize> = proof.names.iter().flat_map(|name| log.naming(name)).collect();
+        let mut makers: BTreeMap<&RelPath, Vec<usize>> = BTreeMap::new();
+        for (step, proof) in proofs() {
+            let mut commits: BTreeSet<usize> = proof.names.iter().flat_map(|name| log.naming(name)).collect();
+            if run.steps[step].status == Status::Completed {
+                commits.extend(proof.spans.iter().flat_map(|span| positions(log, span)));
+            }
             commits.into_iter().for_each(|at| named.entry(at).or_default().push(step));
+            proof.results.iter().for_each(|file| makers.entry(&file.path).or_default().push(step));
         }
-        Some(Self { log, works: log.commits().iter().map(works).collect(), named })
+        Some(Self { log, works: log.commits().iter().map(works).collect(), named, makers, documents })
     }
 
-    /// Tells whether a commit names other steps of the run and neither this one nor one that is a piece of it or has it as a piece.
-    pub(super) fn is_foreign(&self, run: &Run, at: usize, commit: usize) -> bool {
+    /// Tells whether a commit that touches a file is about other steps of the run: it names them and neither this one nor one that is a piece
+    /// of it or has it as a piece; or it names none, and added a file that a finished one makes.
+    pub(super) fn is_of_another(
+        &self,
+        run: &Run,
+        at: usize,
+        path: &RelPath,
+        commit: usize,
+        change: FileChange,
+    ) -> bool {
+        let named = self.named.get(&commit).map(Vec::as_slice).unwrap_or_default();
+        if named.is_empty() {
+            let makers = self.makers.get(path).map(Vec::as_slice).unwrap_or_default();
+            let is_finished = |other: &usize| *other != at && run.steps[*other].status == Status::Completed;
+            return change == FileChange::Added && makers.iter().any(is_finished);
+        }
         let step = &run.steps[at];
         let is_piece = |step: &Step, of: &Step| {
             let parent = step.guest.as_ref().and_then(|proof| proof.parent.as_ref());
             parent == Some(&of.id) || of.children.contains(&step.id)
         };
-        let named = self.named.get(&commit).map(Vec::as_slice).unwrap_or_default();
         let is_kin = |other: &usize| {
             let named = &run.steps[*other];
             *other == at || is_piece(named, step) || is_piece(step, named)
         };
-        !named.is_empty() && !named.iter().any(is_kin)
+        !named.iter().any(is_kin)
+    }
+
+    /// Tells whether another step makes a file too, and only commits about others touched it.
+    pub(super) fn is_made_by_others(&self, run: &Run, at: usize, path: &RelPath) -> bool {
+        let is_shared = self.makers.get(path).is_some_and(|makers| makers.iter().any(|other| *other != at));
+        let changes = self.changes(path);
+        is_shared
+            && !changes.is_empty()
+            && changes.iter().all(|(commit, change)| self.is_of_another(run, at, path, *commit, *change))
     }
 
     pub(super) fn commit(&self, at: usize) -> &'a LoggedCommit {
@@ -87,46 +138,10 @@ impl<'a> History<'a> {
         self.log.reach
     }
 
-    /// Returns when a document was added. One that was moved is as old as it was in its earlier place.
+    /// Returns when the document of a step was added, under its first name.
     pub(super) fn since(&self, document: Option<&RelPath>) -> Since {
-        let Some(document) = document else { return self.since_added(&[]) };
-        let mut since = self.since_added(self.changes(document));
-        let mut place = document.clone();
-        while let Since::Commit(at) = since
-            && let Some(earlier) = self.moved_from(at, &place)
-        {
-            let found = self.since_added(self.changes(&earlier));
-            // What was moved here was there before.
-            if matches!(found, Since::Commit(added) if added <= at) {
-                break;
-            }
-            (since, place) = (found, earlier);
-        }
-        since
-    }
-
-    fn since_added(&self, changes: &[(usize, FileChange)]) -> Since {
-        let added = changes.iter().rev().find(|(_, change)| *change == FileChange::Added);
-        match (added, self.log.reach) {
-            (Some((at, _)), _) => Since::Commit(*at),
-            (None, LogReach::Whole) if changes.is_empty() => Since::Never,
-            (None, LogReach::Whole | LogReach::CutOff | LogReach::Shallow) => Since::Before,
-        }
-    }
-
-    /// Returns from where a commit moved a file: the only one of its name that it deletes, if it adds no other one.
-    fn moved_from(&self, at: usize, path: &RelPath) -> Option<RelPath> {
-        let has_name = |file: &&TouchedFile| file.path.rsplit('/').next() == Some(path.name());
-        let (mut from, mut others) = (None, 0);
-        for file in self.commit(at).files.iter().filter(has_name) {
-            match file.change {
-                FileChange::Deleted if from.is_none() => from = Some(file),
-                FileChange::Added if file.path == path.as_str() => {}
-                FileChange::Deleted | FileChange::Added => others += 1,
-                FileChange::Modified => {}
-            }
-        }
-        from.filter(|_| others == 0).and_then(|file| RelPath::parse(&file.path).ok())
+        let known = document.and_then(|document| self.documents.get(document).copied());
+        known.unwrap_or(if self.log.reach == LogReach::Whole { Since::Never } else { Since::Before })
     }
 
     /// Returns when a step came up: with its document, or later, where its list says when it was added.
@@ -197,26 +212,26 @@ impl<'a> History<'a> {
     /// Tells whether a file that exists was added or changed since a document, by one of the step's own commits, or is not committed yet. In
     /// a shallow clone that ends before the document and the file, nothing shows which is older: the file counts, as it does without git.
     ///
-    /// Commits that name other steps only (`foreign`) show nothing about this one.
-    pub(super) fn is_new(&self, path: &RelPath, since: Since, own: &[usize], foreign: &dyn Fn(usize) -> bool) -> bool {
+    /// Commits that are about other steps only (`foreign`) show nothing about this one.
+    pub(super) fn is_new(&self, path: &RelPath, since: Since, own: &[usize], foreign: Foreign<'_>) -> bool {
         let changes = self.changes(path);
         let is_beyond = match self.log.reach {
             LogReach::Whole => true,
             LogReach::Shallow => since == Since::Before,
             LogReach::CutOff => false,
         };
-        let counts = |at: usize| (since.allows(at) && !foreign(at)) || own.contains(&at);
-        (changes.is_empty() && is_beyond) || changes.iter().any(|(at, _)| counts(*at))
+        let counts = |at: usize, change| (since.allows(at) && !foreign(at, change)) || own.contains(&at);
+        (changes.is_empty() && is_beyond) || changes.iter().any(|(at, change)| counts(*at, *change))
     }
 
     /// Tells whether a file was changed by a commit behind that of a document; `None` if the log does not show it.
-    pub(super) fn is_changed(&self, path: &RelPath, since: Since, foreign: &dyn Fn(usize) -> bool) -> Option<bool> {
+    pub(super) fn is_changed(&self, path: &RelPath, since: Since, foreign: Foreign<'_>) -> Option<bool> {
         let is_later = |at: usize| match since {
             Since::Commit(document) | Since::Behind(document) => at < document,
             Since::Before => true,
             Since::Never => false,
         };
-        let is_changed = self.changes(path).iter().any(|(at, _)| is_later(*at) && !foreign(*at));
+        let is_changed = self.changes(path).iter().any(|(at, change)| is_later(*at) && !foreign(*at, *change));
         (is_changed || since != Since::Before).then_some(is_changed)
     }
 
@@ -224,6 +239,49 @@ impl<'a> History<'a> {
     pub(super) fn has(&self, path: &RelPath) -> bool {
         self.changes(path).first().is_some_and(|(_, change)| *change != FileChange::Deleted)
     }
+}
+
+/// Returns when a document was added, with the paths that it had before. A commit that adds a file and takes one of that name away moved it.
+fn added(log: &CommitLog, document: &RelPath) -> (Since, Vec<String>) {
+    let mut path = document.clone();
+    let mut former = Vec::new();
+    // Only commits older than the last move are about the earlier path.
+    let mut newest = 0;
+    loop {
+        let changes = log.changes(&path).iter().filter(|(at, _)| *at >= newest);
+        let oldest = changes.clone().filter(|(_, change)| *change == FileChange::Added).map(|(at, _)| *at).next_back();
+        let Some(at) = oldest else {
+            let is_unknown = former.is_empty() && changes.count() == 0 && log.reach == LogReach::Whole;
+            return (if is_unknown { Since::Never } else { Since::Before }, former);
+        };
+        let Some(earlier) = moved_from(&log.commits()[at], &path).filter(|_| former.len() < MOVES) else {
+            return (Since::Commit(at), former);
+        };
+        newest = at + 1;
+        former.push(earlier.as_str().to_owned());
+        path = earlier;
+    }
+}
+
+/// Returns the file that a commit takes away and that has the name of one it adds: of several, the one whose path ends most like that of the
+/// other, as with `001-login` and `003-login`.
+fn moved_from(commit: &LoggedCommit, path: &RelPath) -> Option<RelPath> {
+    let alike = |other: &str| other.bytes().rev().zip(path.as_str().bytes().rev()).take_while(|(a, b)| a == b).count();
+    let is_gone = |file: &&TouchedFile| file.change == FileChange::Deleted && name_of(&file.path) == path.name();
+    let gone: Vec<(usize, &str)> =
+        commit.files.iter().filter(is_gone).map(|file| (alike(&file.path), file.path.as_str())).collect();
+    let most = gone.iter().map(|(alike, _)| *alike).max()?;
+    let mut best = gone.iter().filter(|(alike, _)| *alike == most);
+    let (_, first) = best.next()?;
+    RelPath::parse(first).ok().filter(|_| best.next().is_none())
+}
+
+/// Returns the commits of a span, as far as the log has them.
+fn positions(log: &CommitLog, span: &CommitSpan) -> std::ops::Range<usize> {
+    let position = |sha: &String| log.commits().iter().position(|commit| commit.sha.starts_with(sha.as_str()));
+    let Some(last) = position(&span.last) else { return 0..0 };
+    let end = span.after.as_ref().and_then(position).filter(|after| *after > last);
+    last..end.unwrap_or(last + 1)
 }
 
 fn is_below(path: &str, folder: &RelPath) -> bool {

@@ -91,6 +91,8 @@ struct Traces<'a> {
     lacking: Vec<String>,
     /// The files to change of which nothing shows whether they were.
     unseen: Vec<&'a RelPath>,
+    /// The files that are there, and that only commits about other steps touched.
+    of_others: Vec<&'a RelPath>,
     followers: Vec<&'a StepId>,
 }
 
@@ -338,7 +340,14 @@ impl<'a> Comparison<'a> {
                 .counts(FindingCode::StatusConflict, "open, but steps that depend on them are done");
         }
         if step.status != Status::InProgress {
-            return Judgement::new(EffectiveStatus::Open);
+            let open = Judgement::new(EffectiveStatus::Open);
+            let of_others: Vec<&str> = traces.of_others.iter().map(|path| path.as_str()).collect();
+            let named = first_names(&of_others, NAMED);
+            return match of_others.len() {
+                0 => open,
+                1 => open.because(format!("{named} is there already, but only commits of other steps touched it")),
+                _ => open.because(format!("{named} are there already, but only commits of other steps touched them")),
+            };
         }
         match self.open_dependency(step) {
             Some(on) => Judgement::look(format!("in progress, but {on}, which it depends on, is open"))
@@ -401,11 +410,14 @@ impl<'a> Comparison<'a> {
     fn traces(&self, proof: &'a GuestProof) -> Traces<'a> {
         let since = self.history.map_or(Since::Never, |history| history.since_of(proof));
         let commits = self.own_commits(proof);
-        let foreign = |at: usize| self.history.is_some_and(|history| history.is_foreign(self.run, self.at, at));
         let is_new = |file: &DeclaredFile| {
-            self.history.is_none_or(|history| history.is_new(&file.path, since, &commits, &foreign))
+            let is_new = |history: &History<'_>| {
+                let of_another = |at, change| history.is_of_another(self.run, self.at, &file.path, at, change);
+                history.is_new(&file.path, since, &commits, &of_another)
+            };
+            self.history.is_none_or(is_new)
         };
-        let (mut there, mut lacking, mut unseen) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut there, mut lacking, mut unseen, mut of_others) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for file in &proof.results {
             match self.evidence.files.get(file) {
                 Some(DeclaredState::Present { lacks, .. }) if !lacks.is_empty() => {
@@ -417,6 +429,7 @@ impl<'a> Comparison<'a> {
                 Some(DeclaredState::Present { .. }) if is_new(file) => there.push(&file.path),
                 Some(DeclaredState::Present { .. }) => lacking.push(match since {
                     Since::Commit(_) | Since::Behind(_) | Since::Never if self.is_of_others(&file.path, since) => {
+                        of_others.push(&file.path);
                         format!("only commits of other steps changed {}", file.path)
                     }
                     Since::Commit(_) | Since::Behind(_) | Since::Never => {
@@ -430,7 +443,10 @@ impl<'a> Comparison<'a> {
             }
         }
         for path in &proof.changed {
-            let is_changed = self.history.and_then(|history| history.is_changed(path, since, &foreign));
+            let is_changed = self.history.and_then(|history| {
+                history
+                    .is_changed(path, since, &|at, change| history.is_of_another(self.run, self.at, path, at, change))
+            });
             match (self.evidence.files.get(&DeclaredFile::plain(path.clone())), is_changed) {
                 (Some(DeclaredState::Missing) | None, _) => lacking.push(format!("{path} does not exist")),
                 (Some(_), Some(true)) => there.push(path),
@@ -438,7 +454,7 @@ impl<'a> Comparison<'a> {
                 (Some(_), None) => unseen.push(path),
             }
         }
-        Traces { commits, there, lacking, unseen, followers: self.followers() }
+        Traces { commits, there, lacking, unseen, of_others, followers: self.followers() }
     }
 
     /// Returns the finished steps that depend on this one; the step that it is a piece of is not meant.
@@ -496,7 +512,8 @@ impl<'a> Comparison<'a> {
                 self.history
                     .is_some_and(|history| history.changes(path).iter().any(|(at, _)| traces.commits.contains(at)))
             };
-            !files.iter().any(is_touched)
+            // A part that names no file leaves no trace that tells it from the others.
+            !files.is_empty() && !files.iter().any(is_touched)
         };
         let first = proof.part_files.iter().position(is_open);
         match first.and_then(|first| Some((first, parts.get(first)?))) {

@@ -274,8 +274,11 @@ fn a_step_that_was_begun_continues_with_the_first_part_that_its_commits_did_not_
         reconcile(&run, &Graph::of(&run), &evidence, &[]).reasons[0][1].clone()
     };
     let parts: &[&[&str]] = &[&["a", "b"], &["c"]];
+    let bare: &[&[&str]] = &[&[], &["c"]];
     for (touched, parts, expected) in [
         (&["x"][..], parts, "continue with part 1 of 2, one"),
+        (&["x"], bare, "continue with part 2 of 2, two"),
+        (&["c"], bare, "see what is there before it is continued"),
         (&["b"], parts, "continue with part 2 of 2, two"),
         (&["b", "c"], parts, "see what is there before it is continued"),
         (&["x"], &[], "see what is there before it is continued"),

@@ -128,16 +128,20 @@ impl Unticked {
             let is_changed = |path: &RelPath| {
                 let changed = |history: &History<'_>| {
                     let since = history.since_of(proof);
-                    history.is_changed(path, since, &|commit| history.is_foreign(run, *at, commit))
+                    history.is_changed(path, since, &|commit, change| {
+                        history.is_of_another(run, *at, path, commit, change)
+                    })
                 };
                 history.and_then(changed) == Some(true)
             };
             let evidence = own().map(|(path, file)| {
                 let is_made = !proof.changed.contains(path);
+                let is_of_others = is_made && history.is_some_and(|history| history.is_made_by_others(run, *at, path));
+                let is_proof = is_made && file.is_there && file.is_new != Some(false) && !claimed.contains(path);
                 FileEvidence {
                     is_there: file.is_there,
-                    is_touched: if is_made { file.is_touched } else { is_changed(path) },
-                    is_proof: is_made && file.is_there && file.is_new != Some(false) && !claimed.contains(path),
+                    is_touched: if is_made { file.is_touched && !is_of_others } else { is_changed(path) },
+                    is_proof: is_proof && !is_of_others,
                 }
             });
             let kind = built(&evidence.collect::<Vec<_>>(), proof.changes_prove, not_kept.is_some());

@@ -243,3 +243,78 @@ fn a_task_whose_files_are_all_outside_of_the_project_cannot_be_seen_from_here() 
         assert!(output.stdout.contains("cannot be seen from here"), "{file}: {output}");
     }
 }
+
+#[test]
+fn what_only_commits_of_a_finished_task_changed_is_no_trace_of_another() {
+    let text = plan_of(&["Create: `src/a.js`", "Modify: `src/a.js`", "Create: `src/c.js`"]);
+    let ledger = |from: &str, to: &str| {
+        format!(
+            "# SDD ledger - plan: {PLAN}\n\nTask 1: complete (commits {}..{}, review clean)\n",
+            &from[..7],
+            &to[..7]
+        )
+    };
+    for (behind, expected) in [(false, "run task-2"), (true, "verify task-2")] {
+        let sandbox = Sandbox::with_git();
+        sandbox.file(PLAN, &text);
+        let base = sandbox.commit("plan");
+        sandbox.file("src/a.js", "1");
+        sandbox.commit("add a");
+        sandbox.file("src/a.js", "2");
+        let last = sandbox.commit("correct a");
+        if behind {
+            sandbox.file("src/a.js", "3");
+            sandbox.commit("change a");
+        }
+        sandbox.file(".superpowers/sdd/2026-01-02-cache/progress.md", &ledger(&base, &last));
+        let output = plan(&sandbox, PLAN);
+        assert_eq!(next(&output)[0], expected, "{output}");
+        // A commit of the record alone is no work.
+        sandbox.commit("docs: task 2 is next");
+        assert_eq!(next(&plan(&sandbox, PLAN))[0], expected);
+    }
+}
+
+#[test]
+fn a_file_that_a_finished_task_makes_too_shows_nothing_about_another() {
+    let text = plan_of(&["Create: `src/a.js`, Create: `src/i.js`", "Create: `src/i.js`", "Modify: `src/a.js`"]);
+    let ticked = text.replacen("- [ ]", "- [x]", 1);
+    for (text, more, expected) in [
+        (&ticked, None, &["run task-2"][..]),
+        (&ticked, Some("more of it"), &["verify task-2", "verify task-3"]),
+        (&ticked, Some("task 2: i"), &["verify task-2"]),
+        // The commit names the first task: nothing says that the second one was done with it.
+        (&text, None, &["verify task-1"]),
+    ] {
+        let sandbox = Sandbox::with_git();
+        sandbox.file(PLAN, text);
+        sandbox.commit("plan");
+        sandbox.file("src/a.js", "1").file("src/i.js", "1");
+        sandbox.commit(if *text == ticked { "add a" } else { "task 1: a" });
+        if let Some(subject) = more {
+            sandbox.file("src/a.js", "2").file("src/i.js", "2");
+            sandbox.commit(subject);
+        }
+        let output = plan(&sandbox, PLAN);
+        assert_eq!(next(&output), expected, "{more:?}: {output}");
+    }
+}
+
+#[test]
+fn a_list_that_was_moved_is_as_old_as_before() {
+    let sandbox = feature(0, &[1, 2, 3, 4, 5]);
+    sandbox.file("specs/002-other/tasks.md", "# Tasks\n- [ ] T001 a\n");
+    sandbox.commit("docs: another one, not T006");
+    sandbox.git(["mv", "specs/001-login", "specs/003-login"]);
+    sandbox.git(["mv", "specs/002-other", "specs/004-other"]);
+    sandbox.commit("move the lists");
+    let output = plan(&sandbox, "speckit-003-login").expect_code(9);
+    assert_eq!(next(&output), ["verify T001", "verify T002", "verify T003", "verify T004", "verify T005"]);
+    assert!(findings(&output).contains("5 of 6 new files"), "{}", findings(&output));
+    // A new list at the place of a former one is new.
+    sandbox.remove("specs/003-login/tasks.md");
+    sandbox.commit("drop it");
+    sandbox.file("specs/005-new/tasks.md", &list(0));
+    sandbox.commit("plan again");
+    assert_eq!(next(&plan(&sandbox, "speckit-005-new")), ["run T001"]);
+}
