@@ -49,6 +49,8 @@ pub(crate) struct Entry {
     pub(crate) is_in_review: bool,
     /// A plan of another system that no work was begun on.
     pub(crate) is_not_begun: bool,
+    /// A finished plan of another system, which is still to be archived there.
+    pub(crate) is_unarchived: bool,
     /// Another living process drives it.
     pub(crate) is_driven: bool,
     /// The plan that it works from.
@@ -230,31 +232,14 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
             shown: true,
             is_in_review: false,
             is_not_begun: false,
+            is_unarchived: false,
             is_driven: false,
             plan_reference: None,
             step_files: BTreeSet::new(),
             aliases: Vec::new(),
         };
     };
-    // Where `plan` stops at the wrong branch or misses a document, so does the list. These are files: git is not started.
-    let mut evidence = ctx.workspace_evidence(opened);
-    let root = opened.files.main_root.as_ref().unwrap_or(&opened.files.root);
-    store::inspect_files(root, &opened.loaded.wanted.documents, &mut evidence);
-    let mut is_unknown = false;
-    if let Committed::Log(log) = &committed {
-        evidence.guest.was_asked = true;
-        add_log(opened, log.clone(), &mut evidence);
-        is_unknown = log.is_none() && is_undated(ctx, opened);
-    } else if is_undated(ctx, opened) {
-        match committed {
-            Committed::At(time) => evidence.committed_at = Some(time),
-            Committed::Never | Committed::Log(_) => {}
-            Committed::Unknown => {
-                evidence.modified_at = None;
-                is_unknown = true;
-            }
-        }
-    }
+    let (evidence, is_unknown) = gathered(ctx, opened, committed);
     let config = &ctx.project.config;
     let options = Options {
         mode: ctx.mode_of(run),
@@ -302,7 +287,11 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     let is_in_review = shown
         && location.candidate.claim.is_implied()
         && next.is_some_and(|step| step.kind == StepKind::Review && step.status == Status::Pending);
+    let is_unarchived = row.is_guest
+        && row.verdict == Verdict::Complete
+        && planned.findings.iter().any(|finding| finding.code == FindingCode::NotArchived);
     let is_driven = planned.live_owner;
+    let plan_reference = run.workspace.plan_reference.clone();
     let of_steps = run.steps.iter().filter(|_| row.is_guest).filter_map(|step| step.file.clone());
     let step_files = of_steps.filter(|file| *file != location.candidate.state).collect();
     Entry {
@@ -311,11 +300,36 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
         shown,
         is_in_review,
         is_not_begun,
+        is_unarchived,
         is_driven,
-        plan_reference: run.workspace.plan_reference.clone(),
+        plan_reference,
         step_files,
         aliases,
     }
+}
+
+/// Returns the evidence about a run that a list needs, and whether git may know more.
+fn gathered(ctx: &ProjectContext, opened: &OpenedRun, committed: Committed) -> (Evidence, bool) {
+    // Where `plan` stops at the wrong branch or misses a document, so does the list. These are files: git is not started.
+    let mut evidence = ctx.workspace_evidence(opened);
+    let root = opened.files.main_root.as_ref().unwrap_or(&opened.files.root);
+    store::inspect_files(root, &opened.loaded.wanted.documents, &mut evidence);
+    let mut is_unknown = false;
+    if let Committed::Log(log) = &committed {
+        evidence.guest.was_asked = true;
+        add_log(opened, log.clone(), &mut evidence);
+        is_unknown = log.is_none() && is_undated(ctx, opened);
+    } else if is_undated(ctx, opened) {
+        match committed {
+            Committed::At(time) => evidence.committed_at = Some(time),
+            Committed::Never | Committed::Log(_) => {}
+            Committed::Unknown => {
+                evidence.modified_at = None;
+                is_unknown = true;
+            }
+        }
+    }
+    (evidence, is_unknown)
 }
 
 /// Tells whether work was begun on a plan of another system: a step is done or in progress, or something says so.

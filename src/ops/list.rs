@@ -69,6 +69,7 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>
     let hidden = entries.iter().filter(is_left_out).count();
     if !all {
         findings.extend(not_begun(&entries));
+        findings.extend(not_archived(&entries));
     }
     let in_review = entries.iter().filter(|entry| entry.is_in_review).count();
     let is_folded = !all && in_review > REVIEWS_SHOWN;
@@ -101,6 +102,16 @@ fn not_begun(entries: &[Entry]) -> impl Iterator<Item = Finding> {
         let message = format!("{} of {workflow} not begun: {named}", plural(ids.len(), "plan"));
         Finding::new(FindingCode::NotBegun, message).fix(format!("piton plan {}", quoted(ids[0])))
     })
+}
+
+/// Names the finished plans that their own system is still to archive.
+fn not_archived(entries: &[Entry]) -> Option<Finding> {
+    let ids: Vec<&str> =
+        entries.iter().filter(|entry| entry.is_unarchived).map(|entry| entry.row.id.as_str()).collect();
+    let first = ids.first()?;
+    let named = first_names(&ids, NOT_BEGUN_NAMED);
+    let message = format!("{} finished and not archived: {named}", plural(ids.len(), "plan"));
+    Some(Finding::new(FindingCode::NotArchived, message).fix(format!("piton plan {}", quoted(first))))
 }
 
 /// Adds the runs that their own systems count as over.

@@ -339,7 +339,8 @@ impl ProjectContext {
         inspect_witnesses(opened, base, &mut evidence);
         read_definitions(opened, &mut evidence);
         if let Some(request) = &wanted.guest {
-            let log = with_git && request.wants_log && self.project.git.is_some();
+            // Its newest commit is the age of the run, also where no step can be compared with git.
+            let log = with_git && self.project.git.is_some();
             let log = if log { store::commit_log(&opened.files.root).map(Arc::new) } else { None };
             evidence.guest = GuestEvidence {
                 files: store::declared_files(&opened.files.root, &request.files),
