@@ -1,6 +1,7 @@
 //! Selects the requested run: by id, by number, by path, or the only one. Never guesses.
 
 use camino::Utf8Path;
+use camino::Utf8PathBuf;
 
 use super::OpError;
 use super::archived;
@@ -185,7 +186,11 @@ fn requested(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation
         if !exact.is_empty() {
             return of_first_rank(exact);
         }
-        let around = these(&|location| path.starts_with(place(location)) || works_in(location, path));
+        let mut around = these(&|location| path.starts_with(place(location)) || works_in(location, path));
+        // Of a run inside of the folder of another one, the inner one is meant.
+        let places: Vec<Utf8PathBuf> = around.iter().map(place).collect();
+        let is_inside = |inner: &Utf8Path, outer: &Utf8Path| inner != outer && inner.starts_with(outer);
+        around.retain(|location| !places.iter().any(|other| is_inside(other, &place(location))));
         return if around.is_empty() { these(&|location| place(location).starts_with(path)) } else { around };
     }
     let here = these(&|location| {
