@@ -167,9 +167,24 @@ pub(super) fn rest(state: &RelPath, steps: &[Step], what: &str, limit: usize) ->
     step
 }
 
-/// Returns the evidence about the steps of a run. Commits that touch only the folders of its state repeat what that says.
-pub(super) fn wanted(steps: &[Step], state_folders: Vec<RelPath>) -> EvidenceRequest {
-    EvidenceRequest { guest: Some(GuestRequest::of(steps, state_folders)), ..EvidenceRequest::default() }
+/// Returns the evidence about the steps of a run. Commits that touch only the folders of its state repeat what that says; `shared` are those
+/// with the state of others.
+pub(super) fn wanted(
+    steps: &[Step],
+    state_folders: Vec<RelPath>,
+    shared: Option<RelPath>,
+    package: Option<RelPath>,
+) -> EvidenceRequest {
+    let request = GuestRequest::of(steps, state_folders);
+    let guest = GuestRequest { shared_folders: shared.into_iter().collect(), package, ..request };
+    EvidenceRequest { guest: Some(guest), ..EvidenceRequest::default() }
+}
+
+/// Returns the package of a project that a state is in: the folders above the first one of these, which are of its system.
+pub(super) fn package(state: &RelPath, own: &[&str]) -> Option<RelPath> {
+    let parts: Vec<&str> = state.as_str().split('/').collect();
+    let end = parts.iter().position(|part| own.contains(part)).filter(|end| *end > 0)?;
+    RelPath::parse(&parts[..end].join("/")).ok()
 }
 
 /// Returns a finding if a file of a run cannot be read whole.

@@ -215,6 +215,10 @@ pub(crate) struct GuestRequest {
     pub(crate) files: BTreeSet<DeclaredFile>,
     /// Folders of the state. A commit that touches nothing else repeats the claim.
     pub(crate) state_folders: Vec<RelPath>,
+    /// Folders with the state of others of its system, which is no work either.
+    pub(crate) shared_folders: Vec<RelPath>,
+    /// The package of the project that the run is in. Its files are named relative to that, or to the project.
+    pub(crate) package: Option<RelPath>,
     /// Whether a step of the run can be named by commits or has files whose age matters.
     pub(crate) wants_log: bool,
 }
@@ -231,7 +235,13 @@ impl GuestRequest {
         let wants_log = proofs().any(|proof| {
             !(proof.names.is_empty() && proof.results.is_empty() && proof.changed.is_empty() && proof.built.is_empty())
         });
-        Self { files: files.collect(), state_folders, wants_log }
+        Self { files: files.collect(), state_folders, wants_log, ..Self::default() }
+    }
+
+    /// Returns the request for the same run, whose steps name their files at other places.
+    pub(crate) fn placed(self, steps: &[Step]) -> Self {
+        let Self { state_folders, shared_folders, package, .. } = self;
+        Self { shared_folders, package, ..Self::of(steps, state_folders) }
     }
 }
 

@@ -3,7 +3,7 @@
 //! From the bottom up:
 //!
 //! - `report` is what the verbs return, with what several reports share; each report is beside its verb. `error` and `exit` are how they fail.
-//! - `run_location` is where a run is, `opened_run` a run that was read; `run_history` and `versions` have its earlier states, `workflow` and
+//! - `run_location` is where a run is, `opened_run` a run that was read; `package` finds its files; `run_history` and `versions` have its earlier states, `workflow` and
 //!   `startable` what a run can be started from, `unfinished` the findings about a walk or a change that was cut off, `lifecycle` the words
 //!   for a run that is open, paused or over.
 //! - `project_context` is the opened project; `entries` are its runs as rows, `archived` those that were put away, `choice` lists what to
@@ -49,6 +49,7 @@ mod locked_run;
 mod log;
 mod open_steps;
 mod opened_run;
+mod package;
 mod patch;
 mod plan;
 mod plan_document;

@@ -4,6 +4,7 @@ use camino::Utf8Path;
 
 use super::OpError;
 use super::error::permission_fix;
+use super::package::place_files;
 use crate::dialect::Dialect;
 use crate::dialect::Guest;
 use crate::dialect::Loaded;
@@ -41,7 +42,8 @@ pub(crate) struct OpenedRun {
 impl OpenedRun {
     pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
         let dialect = by_id(candidate.dialect);
-        let loaded = load(dialect, &candidate, &files);
+        let mut loaded = load(dialect, &candidate, &files);
+        place_files(&mut loaded, &files.root);
         let mut opened = Self { dialect, candidate, files, loaded };
         opened.add_unrecorded();
         opened

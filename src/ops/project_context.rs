@@ -344,7 +344,7 @@ impl ProjectContext {
             let log = if log { store::commit_log(&opened.files.root).map(Arc::new) } else { None };
             evidence.guest = GuestEvidence {
                 files: store::declared_files(&opened.files.root, &request.files),
-                state_folders: request.state_folders.clone(),
+                state_folders: request.state_folders.iter().chain(&request.shared_folders).cloned().collect(),
                 log: None,
                 was_asked: with_git && request.wants_log,
             };
@@ -408,7 +408,8 @@ impl ProjectContext {
 /// Adds the log of git to the evidence of a run that is only read, with the time of its last commit.
 pub(super) fn add_log(opened: &OpenedRun, log: Option<Arc<CommitLog>>, evidence: &mut Evidence) {
     let Some(run) = &opened.loaded.run else { return };
-    let state: Vec<RelPath> = run.state_files.iter().chain(&evidence.guest.state_folders).cloned().collect();
+    let own = opened.loaded.wanted.guest.iter().flat_map(|request| &request.state_folders);
+    let state: Vec<RelPath> = run.state_files.iter().chain(own).cloned().collect();
     let names = || run.steps.iter().filter_map(|step| step.guest.as_ref()).flat_map(|proof| &proof.names);
     evidence.committed_at = log.as_ref().and_then(|log| log.last_change(&state, names()));
     evidence.guest.log = log;

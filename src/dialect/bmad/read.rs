@@ -101,7 +101,8 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
         merge: None,
     });
     let state_folders = files.state.parent().into_iter().chain(folders).collect();
-    let wanted = guest::wanted(&run.steps, state_folders);
+    let package = guest::package(&files.state, &["_bmad-output", "docs"]);
+    let wanted = guest::wanted(&run.steps, state_folders, None, package);
     Ok(Loaded { run: Some(run), findings, wanted, ..Loaded::default() })
 }
 

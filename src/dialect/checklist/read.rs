@@ -1,6 +1,7 @@
 //! Reads a run of a check list.
 
 use super::grammar;
+use super::kind;
 use super::kind::ListKind;
 use super::ledger;
 use super::ledger::EntryKind;
@@ -62,7 +63,9 @@ fn read(files: &FileSet, bytes: &[u8]) -> Loaded {
         }
     }
     findings.extend(files.files.keys().filter_map(|path| guest::unread(files, path)));
-    let wanted = guest::wanted(&run.steps, state_folders(kind, &files.state));
+    let package = kind::list_path(files.state.as_str()).and_then(|list| RelPath::parse(&list.package).ok());
+    let shared = (kind == ListKind::Superpowers).then(|| RelPath::parse(ledger::HOME).ok()).flatten();
+    let wanted = guest::wanted(&run.steps, state_folders(kind, &files.state), shared, package);
     Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
+use super::FOLDER;
 use super::WORKFLOW;
 use super::commands::Commands;
 use super::doubtful;
@@ -98,7 +99,9 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let handoff = hand_over(files, &mut steps);
     let stamp = plan_file::text_of(words.front.as_ref(), "last_updated").and_then(|text| files.time(text));
     let status = if words.is_paused() { RunStatus::Paused } else { RunStatus::Active };
-    let wanted = guest::wanted(&steps, vec![files.state.clone()]);
+    let package = guest::package(&files.state, &[FOLDER]);
+    let above = package.as_ref().map_or_else(|| RelPath::parse(FOLDER), |package| package.join(FOLDER));
+    let wanted = guest::wanted(&steps, vec![files.state.clone()], above.ok(), package);
     let native = json!({ "commands": reader.commands.into_value(), "gaps": reader.gaps, "handoff": handoff });
     let run = Run { steps, stamp, status, records: Records::NONE, ..run };
     Loaded { run: Some(run), findings: reader.findings, wanted, native, ..Loaded::default() }

@@ -91,7 +91,8 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
     let steps = reader.ordered();
     reader.findings.extend(reader.is_cut.then(|| guest::cut(&files.state, "tasks", STEPS)));
     reader.findings.extend(deferred(&steps));
-    let wanted = guest::wanted(&steps, folders);
+    let package = guest::package(&files.state, &[".taskmaster", "tasks"]);
+    let wanted = guest::wanted(&steps, folders, None, package);
     let run = Run { steps, stamp, own_choice: order::own_choice(tasks), records: Records::NONE, ..run };
     let native = Commands::of(files, &tag_flag).into_value();
     Ok(Loaded { run: Some(run), findings: reader.findings, wanted, native, ..Loaded::default() })

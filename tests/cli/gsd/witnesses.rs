@@ -1,6 +1,8 @@
 //! What the files of a plan say against each other, and which of them counts.
 
+use super::ROADMAP;
 use super::SUMMARY;
+use super::kites;
 use super::plan;
 use crate::cli::checklist;
 use crate::support::Sandbox;
@@ -258,4 +260,76 @@ fn a_folder_that_was_there_before_is_no_result() {
     sandbox.commit("docs: plan");
     assert_eq!(next(&sandbox), ["run 01-01"]);
     assert_eq!(patch(&sandbox), "");
+}
+
+#[test]
+fn what_the_commits_of_a_summary_changed_is_no_trace_of_another_plan() {
+    for named in [true, false] {
+        let sandbox = kites();
+        sandbox.file("src/cut.py", "def cut(): pass\n").file("src/sew.py", "def sew(): pass\n");
+        let sha = sandbox.commit("feat: cut and sew");
+        let commits = if named { format!("\n1. **cut** - `{}`\n", &sha[..7]) } else { String::new() };
+        sandbox.file(".planning/phases/02-sail/02-01-SUMMARY.md", &format!("# Summary\n\nCut.\n{commits}"));
+        sandbox.commit("docs(02-01): summary");
+        let output = sandbox.piton(["plan", ".planning"]).run();
+        let expected = if named { "run 02-02" } else { "verify 02-02" };
+        assert_eq!(checklist::next(&output), [expected], "{output}");
+        let note = "src/sew.py is there already, but only commits of other steps touched it";
+        assert_eq!(checklist::reason(&output).contains(note), named, "{output}");
+    }
+}
+
+#[test]
+fn a_file_in_a_workstream_means_its_run_and_its_state_is_no_work() {
+    let sandbox = kites();
+    sandbox.file(".planning/workstreams/tail/ROADMAP.md", "# Roadmap\n\n### Phase 1: Tail\n");
+    sandbox.file(".planning/workstreams/tail/phases/01-tail/01-01-PLAN.md", &plan("src/tail.py", ""));
+    sandbox.commit("plan a tail");
+    let of = |path: &str| sandbox.piton(["plan", path]).run();
+    for path in ["", "/ROADMAP.md", "/phases", "/phases/01-tail/01-01-PLAN.md"] {
+        let output = of(&format!(".planning/workstreams/tail{path}"));
+        assert_eq!(output.at("/data/run/id"), "gsd-tail", "{path}: {output}");
+    }
+    assert_eq!(of(".planning/phases/02-sail").at("/data/run/id"), "gsd");
+    sandbox.file(".planning/notes.md", "x");
+    sandbox.commit("docs(01-01): notes");
+    let output = of(".planning/workstreams/tail");
+    assert_eq!(checklist::next(&output), ["run 01-01"], "{output}");
+}
+
+#[test]
+fn a_number_that_is_no_plan_is_named_and_a_person_is_named_before_the_plan_runs() {
+    let sandbox = kites();
+    let with = |front: &str, task: &str| plan("src/cut.py", front).replace("</tasks>", &format!("{task}</tasks>"));
+    let path = ".planning/phases/02-sail/02-01-PLAN.md";
+    for (text, dangling, waits) in [
+        (with("depends_on: [7]\n", ""), true, ""),
+        (with("depends_on: [2]\n", ""), false, ""),
+        (
+            with("", "<task type=\"checkpoint:human-verify\">\n<name>Look</name>\n</task>\n"),
+            false,
+            "part 2 (Look) waits for a person",
+        ),
+        (with("autonomous: false\n", ""), false, "its plan says that it does not go on without a person"),
+        (with("autonomous: true\n", ""), false, ""),
+    ] {
+        sandbox.file(path, &text);
+        let output = sandbox.piton(["plan", ".planning"]).run();
+        let findings = checklist::findings(&output);
+        assert_eq!(findings.contains("dependency-dangling 02-01 depends on 7"), dangling, "{text}: {output}");
+        let reason = output.at("/data/next/0/reason").as_str().unwrap_or_default().to_owned();
+        assert!(reason.contains(waits) && reason.contains("person") != waits.is_empty(), "{text}: {output}");
+    }
+}
+
+#[test]
+fn ideas_of_a_backlog_are_no_phases_to_plan() {
+    let sandbox = kites();
+    let roadmap = format!("{ROADMAP}\n## Backlog\n\n### Phase 999.1: Two tails (BACKLOG)\n\n**Plans:** 0\n");
+    sandbox.file(".planning/ROADMAP.md", &roadmap).file(".planning/phases/999.1-two-tails/.gitkeep", "");
+    let output = sandbox.piton(["plan", ".planning", "--steps"]).run();
+    assert_eq!(output.at("/data/steps/pending"), serde_json::json!(["02-01", "02-02"]), "{output}");
+    sandbox.file(".planning/phases/999.1-two-tails/999.1-01-PLAN.md", &plan("src/tail.py", ""));
+    let output = sandbox.piton(["plan", ".planning", "--steps"]).run();
+    assert_eq!(output.at("/data/steps/pending"), serde_json::json!(["02-01", "02-02", "999.1-01"]), "{output}");
 }
