@@ -238,15 +238,10 @@ fn begin(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Re
     let head = store::git::head(&context.folder).and_then(|head| head.sha);
     let facts = Facts { head, keeps_items: due.keeps_items, ..Facts::default() };
     let kind = ChangeKind::Begin { step: step.id.clone(), part: None, agent: None, attempt: 0, reopens: Vec::new() };
+    let is_sent_back = !due.is_retry && settle::is_sent_back(step, &context.workflow, &context.ledger());
+    let outputs = if is_sent_back { executor.output_files(step) } else { Ok(Vec::new()) };
+    executor.sent_back = settle::digests(&context.folder, &outputs.unwrap_or_default());
     let mut ledger = context.ledger();
-    if !due.is_retry {
-        let outputs = if settle::is_sent_back(step, &context.workflow, &ledger) {
-            executor.output_files(step)
-        } else {
-            Ok(Vec::new())
-        };
-        executor.sent_back = settle::digests(&context.folder, &outputs.unwrap_or_default());
-    }
     ledger.record(kind, facts, due.is_forced)?;
     executor.begun = None;
     executor.head = ledger.step(&step.id).and_then(|state| state.head.clone());

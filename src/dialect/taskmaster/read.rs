@@ -498,7 +498,7 @@ pub(super) fn brief(files: &FileSet, step: &StepId) -> Brief {
     let relevant = relevant.filter(is_there).filter_map(|file| {
         let path = RelPath::parse(file.as_str().or_else(|| file.get("path")?.scalar())?).ok()?;
         let what = file.get("description").and_then(Node::as_str).unwrap_or("a relevant file");
-        Some(path.reading_item(&clean_line(&mask_secrets(what), TITLE)))
+        Some(path.reading_item(clean_line(&mask_secrets(what), TITLE)))
     });
     let reading = std::iter::once(own).chain(relevant).collect();
     Brief { instructions: said.collect::<Vec<_>>().join("\n"), reading, ..Brief::default() }
