@@ -6,11 +6,9 @@ use super::task::dependencies_of;
 use super::task::full_id;
 use super::task::id_of;
 use super::task::priority_of;
-use super::task::status_word;
 use super::task::subtasks_of;
 use crate::document::Node;
 use crate::model::OwnChoice;
-use crate::model::Status;
 use crate::model::StepId;
 
 /// A task that its own system may choose.
@@ -28,8 +26,10 @@ pub(super) fn own_choice(tasks: &Node) -> Option<OwnChoice> {
 /// Returns what `task-master next` chooses: a subtask of a task in progress, else a task, each by priority, dependencies and id. It does not
 /// look into the subtasks of other tasks.
 fn chosen(tasks: &Node) -> Option<String> {
-    let is_done = |task: &Node| status_word(task).1 == Status::Completed;
-    let is_open = |task: &Node| matches!(status_word(task).1, Status::Pending | Status::InProgress);
+    // It takes these words only as they are, so it never chooses a task in review.
+    let word = |task: &Node| task.get("status").and_then(Node::scalar).unwrap_or_default().to_lowercase();
+    let is_done = |task: &Node| ["done", "completed"].contains(&word(task).as_str());
+    let is_open = |task: &Node| ["", "pending", "in-progress"].contains(&word(task).as_str());
     let mut done: BTreeSet<String> = BTreeSet::new();
     for task in tasks.items() {
         let Some(id) = id_of(task) else { continue };
@@ -50,7 +50,7 @@ fn chosen(tasks: &Node) -> Option<String> {
         let numbers = id.split('.').map(|part| part.parse().unwrap_or(u64::MAX)).collect();
         on.iter().all(|on| done.contains(on)).then_some(Choice { order: (priority, on.len(), numbers), id })
     };
-    let in_progress = tasks.items().iter().filter(|task| status_word(task).1 == Status::InProgress);
+    let in_progress = tasks.items().iter().filter(|task| word(task) == "in-progress");
     let of_pieces = in_progress.filter_map(|task| Some((id_of(task)?, task))).flat_map(|(id, task)| {
         let open = subtasks_of(task).iter().filter(|piece| is_open(piece));
         let found = open.filter_map(|piece| {

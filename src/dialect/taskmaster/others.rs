@@ -53,9 +53,16 @@ impl Others {
         };
         others.added_at = created(tag).filter(|own| names.iter().any(|other| is_older(other, *own)));
         if others.added_at.is_some() {
+            let mut own = BTreeSet::new();
+            let of_tag = tags::tasks(root, tag).map(|(tasks, _)| tasks.items()).unwrap_or_default();
+            each(of_tag, None, &mut |id, _| {
+                own.insert(id);
+            });
             for (tasks, _) in names.iter().filter_map(|other| tags::tasks(root, other)) {
                 each(tasks.items(), None, &mut |id, task| {
-                    others.titled.insert((id, title(task)));
+                    if own.contains(&id) {
+                        others.titled.insert((id, title(task)));
+                    }
                 });
             }
         }

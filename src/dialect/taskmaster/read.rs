@@ -154,11 +154,13 @@ struct TaskReader<'a> {
     used: BTreeSet<String>,
     /// The steps of each id that more than one task has.
     repeated: BTreeMap<String, Vec<String>>,
+    /// Dependencies of subtasks that name no sibling, but a task.
+    taken_as_tasks: Vec<String>,
     /// Whether the list has more tasks than are read.
     is_cut: bool,
     /// Whether any task has a status: then one without it has lost it.
     has_statuses: bool,
-    /// Each with what decides its place: in progress, of a begun task, priority.
+    /// Each with what decides its place: over, in progress, of a begun task, priority.
     steps: Vec<((u8, u8), Step)>,
     findings: Vec<Finding>,
 }
@@ -186,6 +188,7 @@ impl<'a> TaskReader<'a> {
             known,
             used: BTreeSet::new(),
             repeated: BTreeMap::new(),
+            taken_as_tasks: Vec::new(),
             is_cut: false,
             has_statuses,
             steps: Vec::new(),
@@ -203,6 +206,12 @@ impl<'a> TaskReader<'a> {
             steps[at].plan_order = Some(place);
         }
         let rest = self.is_cut.then(|| guest::rest(&self.files.state, &steps, "tasks", STEPS));
+        if !self.taken_as_tasks.is_empty() {
+            let named = first_names(&self.taken_as_tasks, NAMED);
+            let message = format!("dependencies of subtasks that name no sibling are taken as tasks: {named}");
+            let finding = Finding::new(FindingCode::DependencyDangling, message).at(&self.files.state);
+            self.findings.push(Finding { severity: Severity::Info, ..finding });
+        }
         self.drop_dangling(&mut steps, rest.as_ref().map(|rest| &rest.id));
         self.doubt_repeated(&mut steps);
         steps.extend(rest);
@@ -374,12 +383,18 @@ impl<'a> TaskReader<'a> {
             step.hold = Some(Hold::Because(reason));
         }
         step.guest = Some(Box::new(proof));
-        let urgency = match (step.status == Status::InProgress, inherited.is_begun) {
-            (true, _) => 0,
-            (false, true) => 1,
-            (false, false) => 2,
+        let urgency = match (step.status, inherited.is_begun) {
+            // What is over comes first, so that its priority does not hold back what depends on it.
+            (status, _) if status.is_over() => 0,
+            (Status::InProgress, _) => 1,
+            (_, true) => 2,
+            (_, false) => 3,
         };
-        let priority = if inherited.parent.is_some() { inherited.priority } else { priority_of(task) };
+        let priority = match inherited.parent {
+            _ if urgency == 0 => 0,
+            Some(_) => inherited.priority,
+            None => priority_of(task),
+        };
         Some((step, (urgency, priority)))
     }
 
@@ -419,6 +434,9 @@ impl<'a> TaskReader<'a> {
                     let full = format!("{parent}.{text}");
                     let is_sibling = inherited.siblings.contains(&text) || inherited.siblings.contains(&full);
                     let is_task = self.known.contains(&text) && !is_sibling;
+                    if is_task && text != parent {
+                        self.taken_as_tasks.push(format!("{id} on {text}"));
+                    }
                     if is_task { text } else { full }
                 }
                 Some(_) | None => text,

@@ -128,6 +128,17 @@ fn statuses_and_dependencies_decide_row_by_row() {
 }
 
 #[test]
+fn the_priority_of_a_finished_task_holds_nothing_back() {
+    let with = |id: u32, status: &str, on: &[u32], priority: &str| {
+        let mut task = task(id, status, on, &[]);
+        task["priority"] = json!(priority);
+        task
+    };
+    let tasks = [with(1, "done", &[], "low"), with(2, "pending", &[], "medium"), with(3, "pending", &[1], "high")];
+    assert_eq!(planned(&project(&tasks)).1, ["run 3", "run 2"]);
+}
+
+#[test]
 fn subtasks_of_a_task_in_progress_come_before_other_tasks() {
     let mut other = task(1, "pending", &[], &[]);
     other["priority"] = json!("critical");
@@ -246,6 +257,20 @@ fn dependencies_are_read_in_every_spelling() {
     free["dependencies"] = Value::Null;
     free["subtasks"] = Value::Null;
     assert_eq!(planned(&project(&[free])).1, ["run 1"]);
+}
+
+#[test]
+fn a_dependency_of_a_subtask_on_no_sibling_is_a_task_and_is_named() {
+    let sandbox = project(&[
+        task(1, "pending", &[], &[("pending", &[]), ("pending", &[1])]),
+        task(3, "pending", &[], &[("pending", &[]), ("pending", &[7])]),
+        task(7, "done", &[], &[]),
+    ]);
+    let output = checklist::plan(&sandbox, LIST);
+    assert_eq!(checklist::next(&output), ["run 1.1", "run 3.1", "run 3.2"]);
+    let said = checklist::findings(&output);
+    let named = "dependencies of subtasks that name no sibling are taken as tasks: 3.2 on 7";
+    assert!(said.contains(named) && !said.contains("1.2 on 1"), "{said}");
 }
 
 #[test]
@@ -436,7 +461,10 @@ fn what_its_own_next_would_choose_is_named_where_it_differs() {
     let output = checklist::plan(&project(&[task(1, "pending", &[], &[("done", &[]), ("pending", &[])]), other]), LIST);
     let said = checklist::findings(&output);
     assert!(said.contains("next-differs `task-master next` would choose 2; the plan begins with 1.2"), "{said}");
+    let mut reviewed = task(2, "review", &[], &[]);
+    reviewed["priority"] = json!("critical");
     for same in [
+        vec![task(1, "in-progress", &[], &[]), reviewed],
         vec![task(1, "pending", &[], &[]), task(2, "pending", &[], &[])],
         // The plan looks at the review first, and then begins what theirs would choose.
         vec![task(1, "review", &[], &[]), task(2, "pending", &[], &[])],
