@@ -26,6 +26,7 @@ use crate::model::Next;
 use crate::model::Options;
 use crate::model::Progress;
 use crate::model::RelPath;
+use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepGroups;
@@ -59,6 +60,24 @@ pub(crate) struct Entry {
     pub(crate) step_files: BTreeSet<RelPath>,
     /// The names of its working folder and its branches, which are accepted as RUN.
     pub(crate) aliases: Vec<String>,
+}
+
+impl Entry {
+    /// Returns the entry of a run of which nothing but its place is known.
+    fn unread(location: &RunLocation, row: ListedRun) -> Self {
+        Self {
+            location: location.clone(),
+            row,
+            shown: true,
+            is_in_review: false,
+            is_not_begun: false,
+            is_unarchived: false,
+            is_driven: false,
+            plan_reference: None,
+            step_files: BTreeSet::new(),
+            aliases: Vec::new(),
+        }
+    }
 }
 
 /// Describes the searched folder and the number of finished runs in it.
@@ -226,18 +245,7 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     let mut row = unplanned(ctx, location, opened);
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
-        return Entry {
-            location: location.clone(),
-            row,
-            shown: true,
-            is_in_review: false,
-            is_not_begun: false,
-            is_unarchived: false,
-            is_driven: false,
-            plan_reference: None,
-            step_files: BTreeSet::new(),
-            aliases: Vec::new(),
-        };
+        return Entry::unread(location, row);
     };
     let (evidence, is_unknown) = gathered(ctx, opened, committed);
     let config = &ctx.project.config;
@@ -290,21 +298,16 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     let is_unarchived = row.is_guest
         && row.verdict == Verdict::Complete
         && planned.findings.iter().any(|finding| finding.code == FindingCode::NotArchived);
-    let is_driven = planned.live_owner;
-    let plan_reference = run.workspace.plan_reference.clone();
-    let of_steps = run.steps.iter().filter(|_| row.is_guest).filter_map(|step| step.file.clone());
-    let step_files = of_steps.filter(|file| *file != location.candidate.state).collect();
     Entry {
-        location: location.clone(),
-        row,
         shown,
         is_in_review,
         is_not_begun,
         is_unarchived,
-        is_driven,
-        plan_reference,
-        step_files,
+        is_driven: planned.live_owner,
+        plan_reference: run.workspace.plan_reference.clone(),
+        step_files: step_files(location, run),
         aliases,
+        ..Entry::unread(location, row)
     }
 }
 
@@ -330,6 +333,12 @@ fn gathered(ctx: &ProjectContext, opened: &OpenedRun, committed: Committed) -> (
         }
     }
     (evidence, is_unknown)
+}
+
+/// Returns the files of the steps of a plan of another system.
+fn step_files(location: &RunLocation, run: &Run) -> BTreeSet<RelPath> {
+    let steps = run.steps.iter().filter(|step| step.guest.is_some());
+    steps.filter_map(|step| step.file.clone()).filter(|file| *file != location.candidate.state).collect()
 }
 
 /// Tells whether work was begun on a plan of another system: a step is done or in progress, or something says so.
