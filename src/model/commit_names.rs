@@ -63,12 +63,17 @@ impl NameIndex {
     /// Adds the ids behind each noun: `task 7.2`, `tasks #1-6`, `tasks 1, 2 and 3`, `story-2.4`.
     fn add_lists(&mut self, at: usize, subject: &str) {
         let mut noun: Option<&str> = None;
-        let (mut first, mut is_range): (Option<&str>, bool) = (None, false);
+        // `tasks 1 to 6` is a range, and `task 3 to 100%` is none.
+        let (mut is_plural, mut first, mut is_range): (bool, Option<&str>, bool) = (false, None, false);
         for piece in pieces(subject) {
             match piece {
                 Piece::Noun("and") => {}
-                Piece::Noun(word) if is_to(word) => is_range = true,
-                Piece::Noun(word) => noun = Some(word.strip_suffix('s').filter(|one| one.len() > 2).unwrap_or(word)),
+                Piece::Noun(word) if is_to(word) => is_range = is_plural,
+                Piece::Noun(word) => {
+                    let singular = word.strip_suffix('s').filter(|one| one.len() > 2);
+                    (noun, is_plural, first, is_range) =
+                        (Some(singular.unwrap_or(word)), singular.is_some(), None, false);
+                }
                 Piece::Ids(ids) => {
                     let ends = first.replace(ids).filter(|_| std::mem::take(&mut is_range));
                     let between = ends.map(|first| number_range(&format!("{first}-{ids}"))).unwrap_or_default();
@@ -282,6 +287,9 @@ mod tests {
             ("Complete tasks 1 - 6", "4", true),
             ("Tasks 7.1 through 7.3", "7.2", true),
             ("task 1 and 6", "4", false),
+            ("bring task 3 to 100% coverage", "4", false),
+            ("task 2 - 10 tests added", "4", false),
+            ("tasks 1 to 3, 7", "5", false),
             ("task 1; 2 to 4 files", "3", false),
             ("Complete tasks 7.1-7.3", "7.2", true),
             ("Complete tasks 7.1-7.3", "2", false),
