@@ -94,7 +94,7 @@ impl<'a> History<'a> {
     }
 
     /// Tells whether a commit that touches a file is about other steps of the run: it names them and neither this one nor one that is a piece
-    /// of it or has it as a piece; or it names none, and added a file that a finished one makes.
+    /// of it or has it as a piece; or it names none, and added a file that a finished one makes, of which this one needs no content.
     pub(super) fn is_of_another(
         &self,
         run: &Run,
@@ -107,7 +107,9 @@ impl<'a> History<'a> {
         if named.is_empty() {
             let makers = self.makers.get(path).map(Vec::as_slice).unwrap_or_default();
             let is_finished = |other: &usize| *other != at && run.steps[*other].status == Status::Completed;
-            return change == FileChange::Added && makers.iter().any(is_finished);
+            let results = run.steps[at].guest.as_deref().map(|proof| proof.results.as_slice()).unwrap_or_default();
+            let needs_content = results.iter().any(|file| file.path == *path && !file.needs.is_empty());
+            return change == FileChange::Added && !needs_content && makers.iter().any(is_finished);
         }
         let step = &run.steps[at];
         let is_piece = |step: &Step, of: &Step| {

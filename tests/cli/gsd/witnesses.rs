@@ -280,6 +280,20 @@ fn what_the_commits_of_a_summary_changed_is_no_trace_of_another_plan() {
 }
 
 #[test]
+fn a_plan_whose_part_of_a_common_file_is_there_is_not_simply_run() {
+    let sandbox = kites();
+    let (path, text) = (".planning/phases/02-sail/02-02-PLAN.md", plan("src/cut.py", "depends_on: [02-01]\n"));
+    for (needs, expected) in [("def ", "verify 02-02"), ("def sew", "run 02-02")] {
+        sandbox.file(path, &text.replace("\"def \"", &format!("\"{needs}\"")));
+        sandbox.file(".planning/phases/02-sail/02-01-SUMMARY.md", "# Summary\n\nCut.\n");
+        sandbox.file("src/cut.py", "def cut(): pass\n");
+        sandbox.commit("cut");
+        let output = sandbox.piton(["plan", ".planning"]).run();
+        assert_eq!(checklist::next(&output), [expected], "{needs}: {output}");
+    }
+}
+
+#[test]
 fn a_file_in_a_workstream_means_its_run_and_its_state_is_no_work() {
     let sandbox = kites();
     sandbox.file(".planning/workstreams/tail/ROADMAP.md", "# Roadmap\n\n### Phase 1: Tail\n");
