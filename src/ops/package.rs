@@ -11,7 +11,8 @@ use crate::model::DeclaredState;
 use crate::model::RelPath;
 use crate::store;
 
-/// Puts the files that the steps of a run name to where they are: in its package, else in the project, else where the package would have them.
+/// Puts the files that the steps of a run name to where they are: in its package, else in the project. One that is nowhere is put to where the
+/// first folder of its path is.
 pub(super) fn place_files(loaded: &mut Loaded, root: &Utf8Path) {
     let (Some(run), Some(request)) = (&mut loaded.run, &mut loaded.wanted.guest) else { return };
     let Some(package) = request.package.clone() else { return };
@@ -20,13 +21,22 @@ pub(super) fn place_files(loaded: &mut Loaded, root: &Utf8Path) {
     let named = named.into_iter().filter(|path| !path.starts_with(&package));
     let mut places: BTreeMap<RelPath, RelPath> =
         named.filter_map(|path| Some((path.clone(), package.join(path.as_str()).ok()?))).collect();
-    let looked_at = places.iter().flat_map(|(path, place)| [path, place]);
-    let looked_at = looked_at.map(|path| DeclaredFile::plain(path.clone())).collect();
+    let looked_at = places.iter().flat_map(|(path, place)| [path.clone(), place.clone()]);
+    let first = |path: &RelPath| RelPath::parse(path.as_str().split('/').next().unwrap_or_default()).ok();
+    let folders: BTreeSet<RelPath> = places.keys().filter_map(first).collect();
+    let in_package = folders.iter().filter_map(|folder| package.join(folder.as_str()).ok());
+    let looked_at = looked_at.chain(folders.iter().cloned()).chain(in_package).map(DeclaredFile::plain).collect();
     let states = store::declared_files(root, &looked_at);
     let is_missing = |path: &RelPath| {
         states.get(&DeclaredFile::plain(path.clone())).is_none_or(|state| *state == DeclaredState::Missing)
     };
-    places.retain(|path, place| !is_missing(place) || is_missing(path));
+    let is_of_project = |path: &RelPath| {
+        let folder = first(path).filter(|folder| folder != path);
+        folder.is_some_and(|folder| {
+            !is_missing(&folder) && package.join(folder.as_str()).is_ok_and(|folder| is_missing(&folder))
+        })
+    };
+    places.retain(|path, place| !is_missing(place) || (is_missing(path) && !is_of_project(path)));
     for step in &mut run.steps {
         if let Some(proof) = &mut step.guest {
             proof.place(&places);

@@ -79,6 +79,7 @@ fn files_of_a_plan_in_a_package_are_looked_for_in_the_package_and_then_in_the_pr
             ("src/a.js", "src/a.js", "verify"),
             ("packages/x/src/a.js", "packages/x/src/a.js", "verify"),
             ("src/a.js", "packages/y/src/a.js", "run"),
+            ("packages/y/a.js", "packages/y/a.js", "verify"),
         ] {
             let sandbox = Sandbox::with_git();
             let path = format!("packages/x/{state}");
@@ -92,6 +93,19 @@ fn files_of_a_plan_in_a_package_are_looked_for_in_the_package_and_then_in_the_pr
             assert!(expected == "run" || brief == "null" || brief.contains(made), "{path} {declared} {made}: {brief}");
         }
     }
+}
+
+#[test]
+fn a_finished_step_of_a_package_stays_done_when_its_files_were_removed_in_the_project() {
+    let plan = "---\nfiles_modified: [shared/a.js]\n---\n\n<objective>\nMake it.\n</objective>\n";
+    let sandbox = Sandbox::with_git();
+    let folder = "packages/x/.planning/phases/01-a";
+    sandbox.file(&format!("{folder}/01-01-PLAN.md"), plan).file(&format!("{folder}/01-02-PLAN.md"), "x").commit("plan");
+    sandbox.file("shared/a.js", "x").file("shared/b.js", "x");
+    sandbox.file(&format!("{folder}/01-01-SUMMARY.md"), "# S\n\nDone.\n").commit("build");
+    sandbox.remove("shared/a.js").commit("no a");
+    let output = sandbox.piton(["plan", "packages/x/.planning"]).run().expect_code(0);
+    assert_eq!(super::checklist::next(&output), ["run 01-02"], "{output}");
 }
 
 #[test]
