@@ -123,11 +123,11 @@ impl<'a> History<'a> {
         !named.iter().any(is_kin)
     }
 
-    /// Tells whether another step makes a file too, and only commits about others touched it.
+    /// Tells whether only commits about others touched a file that a step makes.
     pub(super) fn is_made_by_others(&self, run: &Run, at: usize, path: &RelPath) -> bool {
-        let is_shared = self.makers.get(path).is_some_and(|makers| makers.iter().any(|other| *other != at));
+        let is_result = self.makers.get(path).is_some_and(|makers| makers.contains(&at));
         let changes = self.changes(path);
-        is_shared
+        is_result
             && !changes.is_empty()
             && changes.iter().all(|(commit, change)| self.is_of_another(run, at, path, *commit, *change))
     }

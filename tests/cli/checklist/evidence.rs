@@ -276,6 +276,25 @@ fn what_only_commits_of_a_finished_task_changed_is_no_trace_of_another() {
 }
 
 #[test]
+fn a_file_that_the_commits_of_a_ledger_made_shows_nothing_about_the_task_that_is_to_make_it() {
+    let sandbox = Sandbox::with_git();
+    sandbox.file(PLAN, &plan_of(&["Create: `src/a.js`", "Create: `src/b.js`"]));
+    sandbox.commit("plan");
+    sandbox.file("src/a.js", "1").file("src/b.js", "1");
+    let sha = sandbox.commit("a, and some of b");
+    let ledger = format!("# SDD ledger - plan: {PLAN}\n\nTask 1: complete (commit {})\n", &sha[..7]);
+    sandbox.file(".superpowers/sdd/2026-01-02-cache/progress.md", &ledger);
+    let output = plan(&sandbox, PLAN);
+    assert_eq!(next(&output), ["run task-2"], "{output}");
+    assert!(super::reason(&output).contains("src/b.js is there already"), "{output}");
+    let patch = sandbox.piton(["plan", PLAN, "--patch"]).run().at("/data/patch/diff").to_string();
+    assert_eq!(patch.matches("+- [x]").count(), 1, "{patch}");
+    sandbox.file("src/b.js", "2");
+    sandbox.commit("the rest of b");
+    assert_eq!(next(&plan(&sandbox, PLAN)), ["verify task-2"]);
+}
+
+#[test]
 fn a_file_that_a_finished_task_makes_too_shows_nothing_about_another() {
     let text = plan_of(&["Create: `src/a.js`, Create: `src/i.js`", "Create: `src/i.js`", "Modify: `src/a.js`"]);
     let ticked = text.replacen("- [ ]", "- [x]", 1);
