@@ -127,6 +127,7 @@ fn a_linked_worktree_knows_the_main_one() {
         common_dir: scratch.root.join(".git"),
         git_dir: scratch.root.join(".git"),
         main_root: scratch.root.clone(),
+        is_own: true,
         worktrees: vec![linked.root.clone(), scratch.root.join(".worktree/a")],
     });
     let set = file_set(&project, &other, &candidate(Vec::new()), clock()).unwrap();

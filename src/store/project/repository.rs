@@ -23,6 +23,9 @@ pub(crate) struct GitPaths {
     pub(crate) main_root: Utf8PathBuf,
     /// Existing linked worktrees, sorted by path.
     pub(crate) worktrees: Vec<Utf8PathBuf>,
+    /// The git folder lies in the worktree, or names it, and belongs to this user. Else a `.git` file leads to it that came with the project,
+    /// and nothing of Piton is kept there.
+    pub(crate) is_own: bool,
 }
 
 /// The HEAD of one worktree.
@@ -45,7 +48,9 @@ impl GitPaths {
             Some(_) | None => top.to_owned(),
         };
         let worktrees = worktrees(&common_dir);
-        Some(Self { common_dir, git_dir, main_root, worktrees })
+        let is_ours = common_dir.metadata().is_ok_and(|metadata| platform::is_ours(&metadata));
+        let is_own = is_ours && names_back(top, &git_dir);
+        Some(Self { common_dir, git_dir, main_root, worktrees, is_own })
     }
 
     /// Keeps only the worktrees below `root`: a nested project does not own those of the repository around it.
@@ -61,6 +66,32 @@ fn git_dir(top: &Utf8Path) -> Option<Utf8PathBuf> {
     let metadata = std::fs::metadata(&dot_git).ok()?;
     let dir = if metadata.is_dir() { dot_git } else { pointer(&dot_git, "gitdir:", top)? };
     dir.join("HEAD").symlink_metadata().is_ok().then_some(dir)
+}
+
+/// Tells whether a git folder lies in a worktree, or says that this is its worktree: `gitdir` of a linked worktree, `core.worktree` of a
+/// submodule.
+fn names_back(top: &Utf8Path, git_dir: &Utf8Path) -> bool {
+    let dot_git = top.join(".git");
+    if dot_git.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return true;
+    }
+    let is_here = |place: Utf8PathBuf| top.canonicalize_utf8().is_ok_and(|top| top == place);
+    let linked = pointer(&git_dir.join("gitdir"), "", git_dir);
+    if let Some(named) = linked {
+        return named.parent().is_some_and(|place| is_here(place.to_owned()));
+    }
+    let config = read_text(&git_dir.join("config"), POINTER_LIMIT).unwrap_or_default();
+    let mut section = "";
+    config.lines().map(str::trim).any(|line| {
+        if line.starts_with('[') {
+            section = line;
+        }
+        let worktree = line.split_once('=').filter(|(key, _)| key.trim().eq_ignore_ascii_case("worktree"));
+        let worktree = worktree.filter(|_| section.eq_ignore_ascii_case("[core]"));
+        let place =
+            worktree.and_then(|(_, place)| git_dir.join(place.trim().trim_matches('"')).canonicalize_utf8().ok());
+        place.is_some_and(is_here)
+    })
 }
 
 /// Tells whether the repository of a folder is a shallow clone.

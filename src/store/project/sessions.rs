@@ -91,7 +91,8 @@ impl SessionHome {
         let identity = common_dir.as_ref().filter(|_| part.is_none()).unwrap_or(&project.root);
         let key = folder_name(&project.root, identity);
         let of_user = environment.state_home.as_ref().map(|home| resolve_links(home).join(&key));
-        let root = match (&environment.piton_home, &common_dir) {
+        let own_dir = common_dir.as_ref().filter(|_| project.git.as_ref().is_some_and(|git| git.is_own));
+        let root = match (&environment.piton_home, own_dir) {
             (Some(home), _) => resolve_links(home).join(&key),
             (None, Some(common_dir)) => match part {
                 // The name has to move with the repository.
@@ -101,7 +102,7 @@ impl SessionHome {
             (None, None) => project.root.join(DATA_DIR),
         };
         let worktrees = of_user.unwrap_or_else(|| root.clone()).join(WORKTREES);
-        let in_project = environment.piton_home.is_none() && common_dir.is_some();
+        let in_project = environment.piton_home.is_none() && own_dir.is_some();
         let other = in_project.then(|| Self { root: project.root.join(DATA_DIR), worktrees: worktrees.clone() });
         (Self { root, worktrees }, other)
     }
@@ -164,7 +165,6 @@ impl SessionHome {
         let mut found = Sessions::default();
         found.listing.root.clone_from(&self.root);
         found.listing.config = Arc::clone(&project.config);
-        let Ok(root) = Root::open(&self.root) else { return found };
         let folder = self.root.join(RUNS);
         for place in [&self.root, &folder] {
             match fs::symlink_metadata(place) {
@@ -176,6 +176,7 @@ impl SessionHome {
                 Err(_) => return found,
             }
         }
+        let Ok(root) = Root::open(&self.root) else { return found };
         let Ok(entries) = folder.read_dir_utf8() else { return found };
         for entry in entries.filter_map(Result::ok).filter(|entry| is_session_id(entry.file_name())).take(SESSION_LIMIT)
         {
