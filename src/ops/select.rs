@@ -10,10 +10,12 @@ use super::choice;
 use super::client_sessions::SessionFilter;
 use super::entries;
 use super::error::hides_runs;
+use super::lifecycle::is_over;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::dialects_in;
 use super::run_location::RunLocation;
+use super::workflow_file;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::model::Content;
@@ -50,6 +52,14 @@ pub(crate) fn location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
         Selected::There(location) => Ok(location),
         Selected::Archived(run) => Err(archived::refusal(&run)),
     }
+}
+
+/// Tells whether a word names a run, and not the workflow file of that name: an id comes first, the name of a workflow only while the run of it
+/// is open.
+pub(crate) fn is_run(ctx: &ProjectContext, location: &RunLocation, word: &str) -> bool {
+    location.candidate.name.contains(word)
+        || !is_over(ctx, location)
+        || workflow_file::path_of(&ctx.project, word).is_none()
 }
 
 /// Locates the requested run to read it: a session of the client is one of the runs to choose from.

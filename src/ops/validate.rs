@@ -73,6 +73,14 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report<V
     }
     for target in targets {
         let ctx = ProjectContext::open(&Request { run: Some(target.clone()), ..request.clone() })?;
+        if let Ok(location) = select::location(&ctx)
+            && location.own_run().is_some()
+            && !select::is_run(&ctx, &location, target)
+            && let Some(path) = workflow_file::path_of(&ctx.project, target)
+        {
+            check_file(&ctx, &path, &mut files, &mut findings)?;
+            continue;
+        }
         match select::select(&ctx) {
             Ok(opened) => check_run(&ctx, &opened, &mut files, &mut findings),
             Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => match &ctx.run_path {

@@ -79,7 +79,7 @@ pub(in crate::cli) struct Run {
 impl Command for Run {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let screen = Screen::of(call.global, self.events);
-        if let Some(location) = self.named_run(call) {
+        if let Some(location) = self.named_run(call)? {
             return self.go_on(&location, call, &screen);
         }
         if self.from.is_some() || !self.skip.is_empty() || self.force || self.failed || self.allowed.given().is_some() {
@@ -107,15 +107,22 @@ impl Command for Run {
 
 impl Run {
     /// Returns the run of a workflow file that is named instead of a file.
-    fn named_run(&self, call: &Call<'_>) -> Option<ops::RunLocation> {
+    ///
+    /// # Errors
+    ///
+    /// If several runs fit, and no file.
+    fn named_run(&self, call: &Call<'_>) -> Result<Option<ops::RunLocation>, CommandError> {
         if ops::is_workflow_path(&self.file) {
-            return None;
+            return Ok(None);
         }
-        let ctx = call.project(Some(&self.file)).ok()?;
-        let location = ops::location(&ctx).ok().filter(|location| location.own_run().is_some())?;
-        // By the name of its workflow only an open run is named: else the file runs once more.
-        let is_new = !location.candidate.name.contains(&self.file) && ops::is_over(&ctx, &location);
-        (!is_new || self.named_file(call).is_none()).then_some(location)
+        let Ok(ctx) = call.project(Some(&self.file)) else { return Ok(None) };
+        match ops::location(&ctx) {
+            Ok(location) if location.own_run().is_some() && ops::is_run(&ctx, &location, &self.file) => {
+                Ok(Some(location))
+            }
+            Err(error @ ops::OpError::Ambiguous { .. }) if self.named_file(call).is_none() => Err(error.into()),
+            Ok(_) | Err(_) => Ok(None),
+        }
     }
 
     /// Returns the path of the workflow file that is named.
