@@ -43,7 +43,7 @@ pub(super) fn hold(
             Err(StoreError::LockTimeout { holder, .. }) => {
                 let by = holder_of(home, &place, holder);
                 if concurrency.is_refused {
-                    return Err(refused(&group, &by, header));
+                    return Err(refused(&group, &by, format!("when it is over: `{}`", header.resume())));
                 }
                 if let Some(stop) = signals.stop() {
                     let message = format!("{} came while another run of the group was waited for", stop.as_str());
@@ -66,6 +66,23 @@ pub(super) fn hold(
     }
 }
 
+/// Refuses to begin a run of a group in which another one runs, if its file says so: nothing is left of it then.
+pub(super) fn check_free(workflow: &Workflow, header: &Header, home: &Utf8Path) -> Result<(), RunError> {
+    let Some(concurrency) = workflow.concurrency.as_ref().filter(|concurrency| concurrency.is_refused) else {
+        return Ok(());
+    };
+    let folder = header.worktree.as_ref().unwrap_or(&header.root);
+    let group = rendered_before(&concurrency.group, workflow, header, folder)?;
+    let place = script::group(&group);
+    match RunLock::acquire(home, &place, WAIT) {
+        Err(StoreError::LockTimeout { holder, .. }) => {
+            let by = holder_of(home, &place, holder);
+            Err(refused(&group, &by, "when it is over, run the file again".to_owned()))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 fn holder_of(home: &Utf8Path, place: &RelPath, process: Option<String>) -> String {
     let run = files::read(&place.under(home).join(HOLDER)).ok().map(|run| clean_line(&run, 100));
     match (run.filter(|run| !run.is_empty()), process) {
@@ -75,7 +92,7 @@ fn holder_of(home: &Utf8Path, place: &RelPath, process: Option<String>) -> Strin
     }
 }
 
-fn refused(group: &str, by: &str, header: &Header) -> RunError {
+fn refused(group: &str, by: &str, hint: String) -> RunError {
     let message = format!("{by} runs in the group {}, and one run of it runs at a time", clean_line(group, 60));
-    RunError::new(ProblemKind::Conflict, message, [format!("when it is over: `{}`", header.resume())])
+    RunError::new(ProblemKind::Conflict, message, [hint])
 }

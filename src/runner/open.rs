@@ -251,6 +251,7 @@ fn begin(
         included: files.included,
         ..Header::new(home.root(), &id, &project.root, source, now)
     };
+    concurrency::check_free(workflow, &header, home.root())?;
     let spec = StartSpec {
         branch: header.branch.clone(),
         base_branch: header.base_branch.clone(),

@@ -120,6 +120,12 @@ fn another_run_of_the_group_is_refused_by_name_and_one_of_another_group_is_not()
     let refused = stage.piton(["run", "w.yml"]).run().expect_code(6);
     assert!(refused.to_string().contains(" (process "), "{refused}");
     assert!(refused.to_string().contains("runs in the group deploy-a, and one run of it runs at a time"), "{refused}");
+    let listed = stage.piton(["--format", "json", "sessions"]).run().expect_code(0);
+    assert_eq!(
+        listed.at("/data/sessions").as_array().unwrap().len(),
+        1,
+        "nothing is left of the refused one: {listed}"
+    );
     let mut other = stage.piton(["run", "w.yml", "--input", "target=b"]).spawn();
     until("the other runs", || stage.count("begin b") == 1);
     std::fs::write(format!("{}.go", stage.log()), "").unwrap();
@@ -195,4 +201,20 @@ fn a_moved_run_is_found_from_anywhere_after_its_next_change() {
         let plan = sandbox.piton(["--format", "json", "plan", &id]).run();
         assert_eq!(plan.at("/data/run/root"), json!("$TOP/moved"), "{change:?} {plan}");
     }
+}
+
+/// A `.git` file that came with the project leads nowhere: the repository that it names does not know this folder.
+#[test]
+fn nothing_is_kept_in_a_repository_that_does_not_name_the_folder() {
+    let sandbox = crate::support::Sandbox::with_git();
+    let other = sandbox.top().join("other.git");
+    run_tool("/bin/cp".as_ref(), &["-r", sandbox.root().join(".git").as_str(), other.as_str()], &[]);
+    let project = sandbox.top().join("shipped");
+    std::fs::create_dir(&project).unwrap();
+    std::fs::write(project.join(".git"), format!("gitdir: {other}\n")).unwrap();
+    std::fs::write(project.join("w.yml"), "steps: [{id: a, agent: x}]").unwrap();
+    sandbox.piton(["start", "w.yml", "--feature", "v"]).folder(&project).run().expect_code(0);
+    assert!(!other.join("piton").exists(), "the run is not there");
+    assert!(project.join(".piton/runs/v/run.json").is_file(), "it is in the project");
+    sandbox.piton(["begin", "a"]).folder(&project).run().expect_code(0);
 }
