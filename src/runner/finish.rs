@@ -334,7 +334,7 @@ fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Resul
             let by_hand = format!("git -C {target} merge {}", quoted(finished.branch));
             let by_hand = match conflicts.is_empty() {
                 true => by_hand,
-                false => format!("{by_hand}, and resolve the conflicts in {}", conflicts.join(", ")),
+                false => format!("`{by_hand}`, then resolve the conflicts in {} and commit", conflicts.join(", ")),
             };
             Err(RunError::new(ProblemKind::No, message, [by_hand, retry]))
         }

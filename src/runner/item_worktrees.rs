@@ -165,13 +165,13 @@ impl StepExecutor<'_> {
         let theirs = store::git::head(&self.folder).and_then(|head| head.branch).unwrap_or_else(|| "HEAD".to_owned());
         let folder = quoted(merged.folder.as_str());
         let (why, fix) = if conflicts.is_empty() {
-            (refusal.message, format!("To see what is in the way: git -C {folder} status"))
+            (refusal.message, format!("To see what is in the way: `git -C {folder} status`"))
         } else {
             let files = conflicts.join(", ");
             let merge = format!("git -C {folder} merge {}", quoted(&theirs));
-            (format!("conflicts in {files}"), format!("To resolve: {merge}, resolve the conflicts and commit"))
+            (format!("conflicts in {files}"), format!("To resolve: `{merge}`, resolve the conflicts and commit"))
         };
-        let text = format!("{id} cannot be merged: {why}. {fix}; then: {resume}");
+        let text = format!("{id} cannot be merged: {why}. {fix}; then: `{resume}`");
         self.context.console.tell(&Event::Warning { text: &text });
         Err(refused(format!("{id} cannot be merged: {why}")))
     }

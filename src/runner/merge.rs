@@ -173,6 +173,13 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
             let flags = request.style.flags();
             return Err(RunError::new(ProblemKind::Person, message, [format!("piton merge {id}{flags} --yes")]));
         }
+        // The steps of `merge` in the file decide for themselves what becomes of the branch.
+        Ok(WorktreeOutcome::Kept) if context.workflow.merge.is_none() => {
+            let branch = quoted(context.header.branch.as_deref().unwrap_or_default());
+            let message = format!("nothing was merged: {} has no commits on {branch} to merge", context.folder);
+            let hint = format!("commit what is there on {branch}, then: `piton merge {id}{}`", request.style.flags());
+            return Err(RunError::new(ProblemKind::No, message, [hint]));
+        }
         Ok(left) => {
             let mut ledger = context.ledger();
             let is_over = ledger.state().run.status == Phase::Completed;

@@ -271,7 +271,11 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
             (Some(guest.map_or_else(|| format!("piton resume {id}{}", run.resume_option), |guest| guest.command)), None)
         }
         SessionStatus::Waiting => (None, Some(format!("piton plan {id}"))),
-        SessionStatus::Completed if has_kept && guest.is_none() => (None, Some(format!("piton merge {id}"))),
+        SessionStatus::Completed if has_kept && guest.is_none() => {
+            // Without a branch that it came from, its work gets one.
+            let into = if row.base_branch.is_some() { "" } else { " --branch NAME" };
+            (None, Some(format!("piton merge {id}{into}")))
+        }
         SessionStatus::GivenUp if guest.is_none() => (None, Some(format!("piton drop {id}"))),
         SessionStatus::Completed
         | SessionStatus::GivenUp

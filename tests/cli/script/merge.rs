@@ -191,3 +191,18 @@ fn a_worktree_that_is_gone_when_every_step_is_done_needs_no_new_one() {
         assert!(["completed", "merged"].contains(&row.as_str().unwrap_or_default()), "{row}");
     }
 }
+
+#[test]
+fn a_merge_that_takes_nothing_says_so_and_leaves_the_run_as_it_was() {
+    let stage = Stage::new("steps: [{id: a, shell: echo text > left}]");
+    let (output, id) = stage.run(&[]);
+    output.expect_code(0);
+    let refused = stage.piton(["merge", &id, "--yes"]).run().expect_code(1);
+    assert!(refused.stderr.contains("nothing was merged: "), "{refused}");
+    assert!(stage.worktree(&id).join("left").is_file());
+    let worktree = stage.worktree(&id);
+    stage.sandbox.git(["-C", worktree.as_str(), "add", "left"]);
+    stage.sandbox.git(["-C", worktree.as_str(), "commit", "--quiet", "--message=left"]);
+    stage.piton(["merge", &id, "--yes"]).run().expect_code(0);
+    assert!(stage.sandbox.exists("left"));
+}
