@@ -44,7 +44,8 @@ impl StepExecutor<'_> {
             (Some(AgentReport { status: AgentStatus::Blocked | AgentStatus::NeedsContext, summary, .. }), _) => {
                 return Err(refused(summary.clone().unwrap_or_else(|| "its agent could not do it".to_owned())));
             }
-            (Some(AgentReport { verdict: None, .. }) | None, StepKind::Review) => Some("it ended without a verdict"),
+            (Some(AgentReport { verdict: None, .. }), StepKind::Review) => Some("it ended without a verdict"),
+            (None, StepKind::Review) => Some("it ended without a report, and so without a verdict"),
             // Its outputs say that it is done.
             (None, StepKind::Work) if step.outputs.is_empty() => Some("it ended without a report"),
             (Some(_) | None, StepKind::Work | StepKind::Review | StepKind::Gate | StepKind::Container) => None,

@@ -135,6 +135,9 @@ pub(super) fn scheduled_steps(
         return selection.force(sha256);
     }
     let planned = selection.planned(findings);
+    for edit in planned.findings.iter().filter(|finding| finding.code == FindingCode::DefinitionDrift) {
+        selection.say(&edit.message);
+    }
     selection.check_resumable(&planned)?;
     let mut due = selection.select(&planned)?;
     if options.failed {
@@ -233,7 +236,7 @@ impl StepSelection<'_> {
             resumes: run.resumes,
             revision: String::new(),
         };
-        let options = Options { attempt_limit: u32::MAX, ..Options::at(self.ledger.now().max(stamp)) };
+        let options = Options::at(self.ledger.now().max(stamp));
         engine::plan(run, header, self.ledger.evidence(), findings, &options)
     }
 

@@ -85,7 +85,8 @@ fn a_gate_is_approved_at_a_terminal_with_a_name() {
     let sandbox = at_the_gate();
     let plan = sandbox.piton(["plan"]).run().expect_code(9);
     let approve = "piton approve sign --run demo --by NAME".to_owned();
-    assert_eq!(commands(&plan), [(approve, true), ("piton pause demo".to_owned(), false)]);
+    let reject = "piton finish sign --run demo --verdict REJECTED --error WHY".to_owned();
+    assert_eq!(commands(&plan), [(approve, true), (reject, true), ("piton pause demo".to_owned(), false)]);
     declining_changes_nothing(&sandbox, 9);
     // Without a name nothing is approved.
     let before = sandbox.tree();
@@ -95,7 +96,7 @@ fn a_gate_is_approved_at_a_terminal_with_a_name() {
         assert_eq!(before.changes(&sandbox.tree()), [""; 0], "{typed:?}");
     }
     let output = answered(&sandbox, "1\n--by ana\n").expect("there was one").expect_code(0);
-    assert!(output.stderr.contains("Approve sign? (1-2)") && output.stderr.contains("Your name:"), "{output}");
+    assert!(output.stderr.contains("Approve sign? (1-3)") && output.stderr.contains("Your name:"), "{output}");
     assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/next/0/step"), "ship");
     let status = sandbox.piton(["status"]).run();
     assert_eq!(status.at("/data/decisions/0/by"), "--by ana", "{status}");

@@ -39,7 +39,7 @@ impl Command for Logs {
         if !self.follow {
             return call.answer(Ok(first));
         }
-        if call.format != Format::Text {
+        if call.global.format.is_some_and(|format| format != Format::Text) {
             return Err(CommandError::usage("--follow prints text; use it without --format"));
         }
         let signals = Signals::listen_for_screen()?;

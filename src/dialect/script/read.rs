@@ -350,10 +350,6 @@ impl Reader<'_> {
             if self.session.header.is_attended {
                 step.is_command = is_command;
             }
-            if !self.session.header.is_attended && !self.is_run_again {
-                // A person asks for each resume of the runner, which has no limit of attempts.
-                step.failures = 0;
-            }
             if self.is_handed_over() {
                 step.proof = Proof { is_elsewhere: true, ..Proof::default() };
             } else if is_command && !self.session.header.is_attended {

@@ -447,6 +447,8 @@ impl State {
             failures: step.failures,
             agent: step.agent.take(),
             head: step.head.take(),
+            // What was spent stays spent.
+            claude: std::mem::take(&mut step.claude),
             reopened_at: Some(at),
             ..StepState::default()
         };

@@ -299,3 +299,34 @@ fn an_edit_of_a_step_that_is_not_done_is_taken_and_said() {
     stage.piton(["exec", "b", "--run", "x"]).run().expect_code(0);
     assert_eq!(stage.executions(), ["new"]);
 }
+
+#[test]
+fn a_name_means_the_file_once_its_run_is_over() {
+    let stage = Stage::in_place("steps: [{shell: 'true'}]");
+    stage.sandbox.file("piton/nm.yaml", "name: nm\nsteps: [{id: a, shell: 'true'}]");
+    stage.piton(["run", "nm", "--no-worktree"]).run().expect_code(0);
+    stage.sandbox.file("piton/nm.yaml", "name: nm\nsteps: [{idd: a, shel: 'true'}]");
+    let checked = stage.piton(["validate", "nm"]).run().expect_code(1);
+    assert!(checked.to_string().contains("did you mean `shell`?"), "{checked}");
+}
+
+#[test]
+fn several_open_runs_of_one_name_are_a_question_and_no_missing_file() {
+    let stage = Stage::in_place("name: three\nsteps: [{id: a, shell: 'false'}]");
+    for _ in 0..2 {
+        stage.run(&[]).0.expect_code(7);
+    }
+    let asked = stage.piton(["run", "three"]).run().expect_code(8);
+    assert!(asked.to_string().contains("session-"), "{asked}");
+}
+
+#[test]
+fn a_resume_says_what_was_edited() {
+    let stage = Stage::in_place("steps: [{id: a, shell: 'true'}, {id: b, shell: 'false'}, {id: c, shell: 'true'}]");
+    let (output, id) = stage.run(&[]);
+    output.expect_code(7);
+    stage.workflow("steps: [{id: b, shell: 'true'}, {id: c, shell: 'echo c >> LOG'}, {id: d, shell: 'true'}]");
+    let resumed = stage.resume(&id).expect_code(0);
+    let said = "the workflow file changed; removed: a; added: d; changed before they are done: b, c";
+    assert!(resumed.stderr.contains(said), "{resumed}");
+}

@@ -63,7 +63,7 @@ fn a_running_session_is_followed_to_its_end() {
     let mut child = stage.piton(["run", "w.yml"]).spawn();
     until("the step prints", || stage.piton(["--format", "text", "logs"]).run().stdout.contains("begun"));
     std::fs::write(format!("{}.go", stage.log()), "").unwrap();
-    let followed = stage.piton(["--format", "text", "logs", "-f"]).run().expect_code(0);
+    let followed = stage.piton(["logs", "-f"]).run().expect_code(0);
     child.wait().unwrap();
     assert!(followed.stdout.contains("begun\n") && followed.stdout.contains("ended\n"), "{followed}");
     assert_eq!(followed.stdout.matches("begun").count(), 1, "{followed}");

@@ -176,3 +176,28 @@ fn a_dry_run_fills_in_the_inputs() {
     assert_eq!(shown.at("/data/would_run/steps/0/outputs"), json!(["notes-1.2.3.md"]), "{shown}");
     assert!(shown.stdout.contains("dist-${item}.tar.gz"), "{shown}");
 }
+
+/// The reworked file has a variable in its path.
+#[test]
+fn work_that_a_review_sends_back_is_compared_by_the_values_of_its_path() {
+    let flow = "inputs: {v: {default: x}}\nsteps:\n- {id: d, agent: w, outputs: 'out-${v}.md'}\n- {id: review, agent: r, reviews: d}\n";
+    let stage = Stage::in_place(flow);
+    stage.program(
+        "claude",
+        r#"for prompt; do :; done
+report() { printf '{"type":"result","subtype":"success","is_error":false,"result":"Done.\\n\\nSTEP: %s\\nSTATUS: DONE%s"}\n' "$1" "$2"; }
+case "$prompt" in
+"Do step d"*) echo d >> LOG; [ -e LOG.still ] || echo "text $(cat LOG)" > out-x.md; report d "" ;;
+*) echo review >> LOG; [ -e LOG.once ] && report review "\nVERDICT: APPROVED" || { : > LOG.once; report review "\nVERDICT: NEEDS_REVISION"; } ;;
+esac"#,
+    );
+    stage.run(&[]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["d", "review", "d", "review"]);
+    stage.forget();
+    std::fs::remove_file(format!("{}.once", stage.log())).unwrap();
+    let (output, _) = stage.run(&["--until", "d"]);
+    output.expect_code(0);
+    stage.outside("executions.still", "");
+    let refused = stage.piton(["run", "w.yml"]).run().expect_code(7);
+    assert!(refused.stderr.contains("out-x.md is unchanged since the attempt that was sent back"), "{refused}");
+}

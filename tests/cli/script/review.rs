@@ -260,3 +260,28 @@ fn sessions_in_the_earlier_place_are_one_finding() {
     }
     assert_eq!(json_of(&stage, &["list"]).at("/data/runs").as_array().map(Vec::len), Some(1));
 }
+
+#[test]
+fn three_refusals_wait_for_a_person_however_the_run_goes_on() {
+    let stage = Stage::in_place("steps:\n- {id: d, agent: w}\n- {id: review, agent: r, reviews: d}\n");
+    stage.program(
+        "claude",
+        r#"for prompt; do :; done
+echo call >> LOG
+report() { printf '{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0.1,"result":"Done.\\n\\nSTEP: %s\\nSTATUS: DONE%s"}\n' "$1" "$2"; }
+case "$prompt" in "Do step d"*) report d "" ;; *) report review "\nVERDICT: NEEDS_REVISION" ;; esac"#,
+    );
+    let (stopped, id) = stage.run(&[]);
+    stopped.expect_code(9);
+    assert_eq!(stage.executions().len(), 6);
+    let shown = stage.piton(["--format", "json", "sessions", "show", &id]).run().expect_code(0);
+    assert_eq!(shown.at("/data/claude/calls"), serde_json::json!(6), "what was sent back was paid as well: {shown}");
+    let plan = stage.piton(["--format", "json", "plan", &id]).run().expect_code(9);
+    assert!(plan.findings().contains(&"attempt-limit".to_owned()), "{plan}");
+    let refused = stage.resume(&id).expect_code(9);
+    assert!(refused.stderr.contains(&format!("piton redo review --run {id}")), "{refused}");
+    assert_eq!(stage.executions().len(), 6, "nothing is paid for without a word");
+    stage.piton(["redo", "review", "--run", &id, "--by", "Ann", "--note", "again"]).run().expect_code(0);
+    stage.resume(&id).expect_code(9);
+    assert!(stage.executions().len() > 6);
+}
