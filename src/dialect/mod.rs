@@ -16,7 +16,7 @@ mod guest;
 mod markdown;
 mod nine_step;
 mod optional;
-pub(crate) mod script;
+pub(crate) mod piton;
 mod story;
 mod taskmaster;
 #[cfg(test)]
@@ -211,7 +211,7 @@ pub(crate) static DIALECTS: &[&dyn Dialect] = &[
     &aios::Aios,
     &checklist::Checklist,
     &bmad::Bmad,
-    &script::Script,
+    &piton::Script,
     &claude::Claude,
     &gsd::Gsd,
     &taskmaster::Taskmaster,

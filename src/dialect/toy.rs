@@ -23,7 +23,7 @@ const WORDS: [(&str, Status); 3] =
 
 impl Dialect for Toy {
     fn id(&self) -> DialectId {
-        DialectId::Script
+        DialectId::Piton
     }
 
     fn marks(&self, path: &str) -> bool {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use camino::Utf8PathBuf;
 
 use crate::dialect::Dialect;
-use crate::dialect::script::record;
+use crate::dialect::piton::record;
 use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Config;

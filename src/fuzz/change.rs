@@ -100,7 +100,7 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
     let has_every_word = match run.dialect {
         DialectId::NineStep
         | DialectId::Ccw
-        | DialectId::Script
+        | DialectId::Piton
         | DialectId::Claude
         | DialectId::Gsd
         | DialectId::Taskmaster => true,

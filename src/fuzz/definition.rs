@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::bundle::clock;
 use crate::dialect::by_id;
-use crate::dialect::script;
-use crate::dialect::script::facts::Outline;
-use crate::dialect::script::record::Header;
-use crate::dialect::script::record::Source;
+use crate::dialect::piton;
+use crate::dialect::piton::facts::Outline;
+use crate::dialect::piton::record::Header;
+use crate::dialect::piton::record::Source;
 use crate::hook;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -158,12 +158,12 @@ pub(super) fn definition(data: &[u8]) {
         )
     };
     let change = Change { at: clock().now, kind: ChangeKind::Start(Box::new(StartSpec::new("w", "feature"))) };
-    let edits = script::start(&header, change, Outline::of(&read, "0".repeat(64)), None);
+    let edits = piton::start(&header, change, Outline::of(&read, "0".repeat(64)), None);
     let mut bundle = super::bundle::Bundle::parse(b"");
     bundle.commit(&edits.expect("a plain name"));
-    let listing = bundle.listing(by_id(DialectId::Script));
-    let candidates = by_id(DialectId::Script).probe(&listing).candidates;
+    let listing = bundle.listing(by_id(DialectId::Piton));
+    let candidates = by_id(DialectId::Piton).probe(&listing).candidates;
     let [candidate] = candidates.as_slice() else { panic!("a started run is not found") };
-    let run = by_id(DialectId::Script).load(&bundle.read(candidate)).run.expect("a started run is read");
+    let run = by_id(DialectId::Piton).load(&bundle.read(candidate)).run.expect("a started run is read");
     assert!(!run.degraded && run.steps.len() == read.steps.len());
 }

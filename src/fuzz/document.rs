@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use crate::dialect::Setting;
-use crate::dialect::script::record;
-use crate::dialect::script::record::Journal;
-use crate::dialect::script::record::Remainder;
-use crate::dialect::script::snapshot;
-use crate::dialect::script::snapshot::Snapshot;
-use crate::dialect::script::state::State;
+use crate::dialect::piton::record;
+use crate::dialect::piton::record::Journal;
+use crate::dialect::piton::record::Remainder;
+use crate::dialect::piton::snapshot;
+use crate::dialect::piton::snapshot::Snapshot;
+use crate::dialect::piton::state::State;
 use crate::dialect::with_setting;
 use crate::document::Editor;
 use crate::document::Node;

@@ -27,7 +27,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "ccw", run: project::ccw },
     Target { name: "dotagent", run: project::dotagent },
     Target { name: "aios", run: project::aios },
-    Target { name: "script", run: project::script },
+    Target { name: "piton", run: project::piton },
     Target { name: "gsd", run: guest::gsd },
     Target { name: "task_list", run: guest::task_list },
     Target { name: "check_list", run: guest::check_list },

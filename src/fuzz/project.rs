@@ -26,8 +26,8 @@ pub(super) fn aios(data: &[u8]) {
     project(DialectId::Aios, data);
 }
 
-pub(super) fn script(data: &[u8]) {
-    project(DialectId::Script, data);
+pub(super) fn piton(data: &[u8]) {
+    project(DialectId::Piton, data);
 }
 
 /// Checks every run that a dialect finds in a project, and applies the project's changes to each.

@@ -14,10 +14,10 @@ use super::run_location::RunLocation;
 use super::select;
 use super::startable;
 use crate::dialect::claude;
-use crate::dialect::script;
-use crate::dialect::script::AdoptedStep;
-use crate::dialect::script::record::Header;
-use crate::dialect::script::record::Source;
+use crate::dialect::piton;
+use crate::dialect::piton::AdoptedStep;
+use crate::dialect::piton::record::Header;
+use crate::dialect::piton::record::Source;
 use crate::engine;
 use crate::engine::EffectiveStatus;
 use crate::model::Change;
@@ -114,7 +114,7 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     let spec = StartSpec { description: title.clone(), ..StartSpec::new(&run.workflow, &name) };
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(spec)) };
     let steps: Vec<AdoptedStep> = taken.iter().map(|taken| taken.step.clone()).collect();
-    let (edits, steps) = script::adopt(&header, change, title.as_deref(), &steps).map_err(|findings| {
+    let (edits, steps) = piton::adopt(&header, change, title.as_deref(), &steps).map_err(|findings| {
         let why = findings.first().map_or("its steps are no workflow", |finding| finding.message.as_str());
         let message = format!("{} cannot be adopted: {why}", run.id);
         OpError::InTheWay { message, hints: vec![format!("claude --resume {}", quoted(&session))] }
@@ -267,7 +267,7 @@ fn text_of(text: &str) -> String {
 
 fn header(ctx: &ProjectContext, name: &str, session: &str, title: Option<String>) -> Result<Header, OpError> {
     let home = ctx.home.root();
-    let file = script::own_definition(name).ok_or_else(|| OpError::SelfCheck {
+    let file = piton::own_definition(name).ok_or_else(|| OpError::SelfCheck {
         file: name.to_owned(),
         problem: "the new run would not be found again".to_owned(),
     })?;
@@ -342,5 +342,5 @@ fn report(header: &Header, taken: &TakenOver) -> Statement {
         files: taken.files.clone(),
         commit: None,
     };
-    Statement { run: header.session.clone(), dialect: DialectId::Script, kind: StatementKind::Report(report) }
+    Statement { run: header.session.clone(), dialect: DialectId::Piton, kind: StatementKind::Report(report) }
 }

@@ -15,7 +15,7 @@ use super::project_context::ProjectContext;
 use super::run_location::RunLocation;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
-use crate::dialect::script;
+use crate::dialect::piton;
 use crate::engine;
 use crate::model::Candidate;
 use crate::model::Content;
@@ -62,7 +62,7 @@ impl ArchivedRun {
 
     /// Returns RUN for it, quoted. The records of a workflow file are not in the project, so their run has its name.
     fn word(&self) -> String {
-        let is_own = self.dialect == DialectId::Script;
+        let is_own = self.dialect == DialectId::Piton;
         engine::quoted(&if is_own { self.name.clone() } else { format!("./{}", self.folder) })
     }
 
@@ -88,7 +88,7 @@ pub(super) fn find(ctx: &ProjectContext) -> Vec<ArchivedRun> {
 /// Returns the archived runs of workflow files: each is the folder of its records.
 pub(super) fn of_workflow_files(root: &Utf8Path) -> Vec<ArchivedRun> {
     let Ok(archives) = RelPath::parse("archive") else { return Vec::new() };
-    let folder = |run: &str| Some(script::candidate(run, None)?.data_dir);
+    let folder = |run: &str| Some(piton::candidate(run, None)?.data_dir);
     in_folder(root, &archives, &|run| folder(run).map(|folder| Place { home: Some(folder.clone()), data_dir: folder }))
 }
 
@@ -272,7 +272,7 @@ pub(super) fn open(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<Opene
 
 /// Moves the files of an archived run back, unless others are in their place.
 pub(super) fn bring_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpError> {
-    if archived.dialect == DialectId::Script {
+    if archived.dialect == DialectId::Piton {
         return move_back(ctx, archived);
     }
     let lock = RunLock::acquire(&archived.root, &archived.data_dir, ctx.project.lock_timeout)?;

@@ -22,9 +22,9 @@ use super::report::Report;
 use super::resolve::resolve_ids;
 use super::resume;
 use super::run_location::RunLocation;
-use crate::dialect::script;
-use crate::dialect::script::Session;
-use crate::dialect::script::unmet::condition_holds;
+use crate::dialect::piton;
+use crate::dialect::piton::Session;
+use crate::dialect::piton::unmet::condition_holds;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Planned;
@@ -167,9 +167,9 @@ fn check_no_command(run: &Run, step: &StepId) -> Result<(), OpError> {
 
 /// Refuses to begin a step of a workflow file that is no work for an agent, or more than that.
 fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
-    let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Script) else { return Ok(()) };
-    let what = match script::is_for_an_agent(&step.definition) {
-        true => script::unattended_key(&step.definition).map(|key| format!("has `{key}`")),
+    let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Piton) else { return Ok(()) };
+    let what = match piton::is_for_an_agent(&step.definition) {
+        true => piton::unattended_key(&step.definition).map(|key| format!("has `{key}`")),
         false => Some("is a command".to_owned()),
     };
     let Some(what) = what else { return Ok(()) };
@@ -186,7 +186,7 @@ fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
 
 /// Refuses to begin a step of a workflow file whose condition or instructions have a variable without a value.
 fn check_variables(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), OpError> {
-    let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Script && opened.guest().is_none()) else {
+    let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Piton && opened.guest().is_none()) else {
         return Ok(());
     };
     let Ok(session) = Session::read(&opened.files) else { return Ok(()) };
@@ -197,15 +197,15 @@ fn check_variables(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), O
     if let Some(Err(error)) = condition_holds(step, &session.header, &session.state) {
         return Err(refused("condition", error));
     }
-    script::filled_in(&session, step).map(|_| ()).map_err(|error| refused("instructions", error))
+    piton::filled_in(&session, step).map(|_| ()).map_err(|error| refused("instructions", error))
 }
 
 /// Refuses to begin a step of a workflow file before the files that it uses are there.
 fn check_uses(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), OpError> {
-    let step = run.step(step).filter(|_| run.dialect == DialectId::Script);
+    let step = run.step(step).filter(|_| run.dialect == DialectId::Piton);
     let Some(missing) = step.and_then(|step| {
         let is_missing = |path: &RelPath| store::existing_path(opened.base(), &format!("./{path}")).is_none();
-        script::uses_of(&step.definition).into_iter().find(is_missing)
+        piton::uses_of(&step.definition).into_iter().find(is_missing)
     }) else {
         return Ok(());
     };

@@ -29,6 +29,6 @@ pub(crate) fn trust(index: &RunIndex, home: &Utf8Path, candidate: &Candidate) ->
 }
 
 fn header(home: &Utf8Path, candidate: &Candidate) -> Option<Vec<u8>> {
-    let is_own = candidate.dialect == DialectId::Script;
+    let is_own = candidate.dialect == DialectId::Piton;
     is_own.then(|| header_bytes(home, &candidate.name)).flatten()
 }

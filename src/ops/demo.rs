@@ -191,10 +191,10 @@ const SCENARIOS: [DemoScenario; 6] = [
         ],
     },
     DemoScenario {
-        dialect: DialectId::Script,
-        folder: "script",
+        dialect: DialectId::Piton,
+        folder: "piton",
         worktree: None,
-        files: example!("script": "release.yaml"),
+        files: example!("piton": "release.yaml"),
         steps: &[
             step(
                 "Not only agents: a workflow file of shell steps runs unattended.",

@@ -90,7 +90,7 @@ pub(crate) fn is_over(ctx: &ProjectContext, location: &RunLocation) -> bool {
 pub(super) fn needs_drop(run: &Run) -> bool {
     let is_final = |step: &Step| step.definition.get("finally").is_some() && !step.status.is_over();
     let has_more = run.workspace.outside.is_some() || run.steps.iter().any(is_final);
-    run.dialect == DialectId::Script && run.status == RunStatus::Aborted && has_more
+    run.dialect == DialectId::Piton && run.status == RunStatus::Aborted && has_more
 }
 
 fn reason_of_pause(run: &Run) -> Option<String> {

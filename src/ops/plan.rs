@@ -16,7 +16,7 @@ use super::report::Report;
 use super::select;
 use super::versions;
 use crate::dialect::Guest;
-use crate::dialect::script;
+use crate::dialect::piton;
 use crate::engine;
 use crate::engine::Planned;
 use crate::engine::Refusal;
@@ -159,7 +159,7 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
     if opened.loaded.is_unattended {
         let is_work = |next: &Next| matches!(next.action, Action::Run | Action::Retry | Action::Return);
         let first = planned.plan.next.first().filter(|next| is_work(next)).and_then(|next| run.step(&next.step));
-        if !first.is_some_and(|step| script::is_for_an_agent(&step.definition)) {
+        if !first.is_some_and(|step| piton::is_for_an_agent(&step.definition)) {
             planned.plan.commands.clear_begin();
         }
         let goes_on = planned.plan.next.first().map(|next| engine::quoted(next.step.as_str()));

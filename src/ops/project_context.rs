@@ -23,7 +23,7 @@ use crate::dialect::Dialect;
 use crate::dialect::Leftover;
 use crate::dialect::StateHome;
 use crate::dialect::claude::Digest;
-use crate::dialect::script::prodigy;
+use crate::dialect::piton::prodigy;
 use crate::engine;
 use crate::model::Clock;
 use crate::model::CommitLog;

@@ -7,9 +7,9 @@ use super::OpError;
 use super::opened_run::command_word;
 use crate::dialect::Guest;
 use crate::dialect::by_id;
-use crate::dialect::script;
-use crate::dialect::script::record::HEADER;
-use crate::dialect::script::record::Header;
+use crate::dialect::piton;
+use crate::dialect::piton::record::HEADER;
+use crate::dialect::piton::record::Header;
 use crate::model::Candidate;
 use crate::model::Content;
 use crate::model::DialectId;
@@ -34,7 +34,7 @@ impl RunLocation {
 
     /// Returns the id of a run of a workflow file, with the home of its records.
     pub(crate) fn own_run(&self) -> Option<(&Utf8Path, &str)> {
-        let is_ours = self.candidate.dialect == DialectId::Script && self.guest().is_none();
+        let is_ours = self.candidate.dialect == DialectId::Piton && self.guest().is_none();
         is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
     }
 
@@ -104,7 +104,7 @@ pub(super) fn session_header(home: &Utf8Path, id: &str) -> Option<Header> {
 
 /// Reads the bytes of the header of a session in a home.
 pub(crate) fn header_bytes(home: &Utf8Path, id: &str) -> Option<Vec<u8>> {
-    let header = script::candidate(id, None)?.data_dir.join(HEADER).ok()?;
+    let header = piton::candidate(id, None)?.data_dir.join(HEADER).ok()?;
     match store::read_file(home, &header) {
         Content::Bytes(bytes) => Some(bytes.to_vec()),
         Content::NameOnly | Content::Problem(_) => None,

@@ -21,9 +21,9 @@ use super::workflow_file;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::by_id;
-use crate::dialect::script;
-use crate::dialect::script::facts::Outline;
-use crate::dialect::script::record::Header;
+use crate::dialect::piton;
+use crate::dialect::piton::facts::Outline;
+use crate::dialect::piton::record::Header;
 use crate::engine;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -87,7 +87,7 @@ pub(crate) fn start(
         }
         None => {
             let (edits, location) = own_run(ctx, &spec, change.clone(), options.in_worktree)?;
-            (by_id(DialectId::Script), edits, location)
+            (by_id(DialectId::Piton), edits, location)
         }
     };
     clear_path(ctx, &location, &spec, options)?;
@@ -254,8 +254,8 @@ fn own_run(
         ..Header::new(ctx.home.root(), &spec.feature, &ctx.project.root, found.source, change.at)
     };
     let outline = Outline::of(&found.workflow, found.sha256);
-    let edits = script::start(&header, change, outline, None);
-    let candidate = script::candidate(&header.session, Some(&header));
+    let edits = piton::start(&header, change, outline, None);
+    let candidate = piton::candidate(&header.session, Some(&header));
     let (edits, candidate) = edits.zip(candidate).expect("the name of the feature was checked");
     Ok((edits, RunLocation { root: ctx.home.root().to_owned(), candidate }))
 }

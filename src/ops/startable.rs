@@ -24,7 +24,7 @@ pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<String> {
     let is_known = match built_in(workflow) {
         Some(found) => found.id() == opened.dialect.id(),
         None => {
-            opened.candidate.dialect == DialectId::Script
+            opened.candidate.dialect == DialectId::Piton
                 && matches!(workflow_file::find(project, workflow, in_worktree), Ok(Some(_)))
         }
     };

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::OpError;
 use super::opened_run::OpenedRun;
-use crate::dialect::script;
-use crate::dialect::script::record::Source;
+use crate::dialect::piton;
+use crate::dialect::piton::record::Source;
 use crate::document::json_value;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
@@ -135,7 +135,7 @@ pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
             let why = "its value is a secret, of the environment, or from git";
             return Some(format!("`when` of step {id} asks for `${{{name}}}`, which only `piton run` knows: {why}"));
         }
-        let key = script::unattended_key(&step.canonical)?;
+        let key = piton::unattended_key(&step.canonical)?;
         Some(format!("`{key}` of step {id}, which is for an agent, is for `piton run`"))
     })
 }
@@ -356,7 +356,7 @@ pub(super) fn check_result(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> 
         let hint = format!("piton finish {name} --run {} --result JSON", quoted(run.id.as_str()));
         Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![hint] }))
     };
-    let declared = step.definition.get("result").filter(|_| run.dialect == DialectId::Script);
+    let declared = step.definition.get("result").filter(|_| run.dialect == DialectId::Piton);
     let (Some(schema), result) = (declared, &outcome.result) else {
         return match outcome.result {
             Some(_) => refuse(format!("{id} declares no `result`, so none can be kept")),
@@ -388,7 +388,7 @@ pub(super) fn check_result(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> 
 /// If HEAD has no commit since what the step depends on was done.
 pub(super) fn check_commit(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> Result<(), OpError> {
     let is_done = outcome.part.is_none() && outcome.status == Status::Completed && !outcome.amends;
-    let step = run.step(&outcome.step).filter(|_| is_done && run.dialect == DialectId::Script);
+    let step = run.step(&outcome.step).filter(|_| is_done && run.dialect == DialectId::Piton);
     let Some(step) = step.filter(|step| step.definition.get("commit_required").is_some()) else { return Ok(()) };
     let ends = step.depends_on.iter().filter_map(|need| run.step(need)?.finished_at);
     let since = ends.max().or(run.started_at);

@@ -8,7 +8,7 @@ use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::refused;
 use super::step_executor::rejected;
-use crate::dialect::script;
+use crate::dialect::piton;
 use crate::engine;
 use crate::model;
 use crate::model::AgentReport;
@@ -69,7 +69,7 @@ impl StepExecutor<'_> {
         let told = work.instructions.as_ref().map(|told| self.render(&told.template)).transpose()?;
         let told = told.filter(|told| !told.is_empty()).into_iter();
         let files = self.output_files(step)?;
-        let instructions: Vec<String> = told.chain(script::wanted(&step.canonical, &files)).collect();
+        let instructions: Vec<String> = told.chain(piton::wanted(&step.canonical, &files)).collect();
         let ledger = self.context.ledger();
         let run = ledger.run();
         let top = run.step(&brief.step).ok_or_else(|| refused("the run has no such step".to_owned()))?;
@@ -93,7 +93,7 @@ impl StepExecutor<'_> {
     /// Returns the id of a step, for an item `build[linux]`, in a group `build[linux].test`.
     fn id_of(&self, step: &Step) -> StepId {
         let (Some(item), Some(top)) = (&self.item, &self.workflow_step) else { return step.id.clone() };
-        let of_item = script::item_id(top.as_str(), &item.name);
+        let of_item = piton::item_id(top.as_str(), &item.name);
         let inner = step.id.as_str();
         let inner = inner.strip_prefix(&format!("{top}.")).unwrap_or(inner);
         StepId::new(if inner == "1" { of_item } else { format!("{of_item}.{inner}") })

@@ -11,8 +11,8 @@ use super::error::ProblemKind;
 use super::error::RunError;
 use super::exec::Signals;
 use super::files;
-use crate::dialect::script;
-use crate::dialect::script::record::Header;
+use crate::dialect::piton;
+use crate::dialect::piton::record::Header;
 use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::store::RunLock;
@@ -34,7 +34,7 @@ pub(super) fn hold(
     let Some(concurrency) = &workflow.concurrency else { return Ok(None) };
     let folder = header.worktree.as_ref().unwrap_or(&header.root);
     let group = rendered_before(&concurrency.group, workflow, header, folder)?;
-    let place = script::group(&group);
+    let place = piton::group(&group);
     let signals = Signals::listen()
         .map_err(|error| RunError::new(ProblemKind::Unreadable, format!("cannot listen for signals: {error}"), []))?;
     let mut is_told = false;
@@ -73,7 +73,7 @@ pub(super) fn check_free(workflow: &Workflow, header: &Header, home: &Utf8Path) 
     };
     let folder = header.worktree.as_ref().unwrap_or(&header.root);
     let group = rendered_before(&concurrency.group, workflow, header, folder)?;
-    let place = script::group(&group);
+    let place = piton::group(&group);
     match RunLock::acquire(home, &place, WAIT) {
         Err(StoreError::LockTimeout { holder, .. }) => {
             let by = holder_of(home, &place, holder);

@@ -12,7 +12,7 @@ use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use super::step_executor::rejected;
-use crate::dialect::script::facts::Facts;
+use crate::dialect::piton::facts::Facts;
 use crate::document::parse_definition;
 use crate::model::ClaudeWork;
 use crate::model::StepId;

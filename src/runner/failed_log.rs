@@ -4,8 +4,8 @@ use super::claude::Reader;
 use super::claude::Shown;
 use super::context::RunContext;
 use super::report::FailedLog;
-use crate::dialect::script;
-use crate::dialect::script::state::State;
+use crate::dialect::piton;
+use crate::dialect::piton::state::State;
 use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::store;
@@ -16,12 +16,12 @@ const LINE: usize = 200;
 
 /// Returns the log of a step; `None` if it printed nothing.
 pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<FailedLog> {
-    let mut files = store::files_with(&context.session, &script::logs(), ".log");
-    let log_of = |file: &RelPath| script::log_of(file.name()).map(|(log, _)| log.to_owned());
-    files.retain(|file| log_of(file).is_some_and(|log| script::is_inside(&log, step)));
+    let mut files = store::files_with(&context.session, &piton::logs(), ".log");
+    let log_of = |file: &RelPath| piton::log_of(file.name()).map(|(log, _)| log.to_owned());
+    files.retain(|file| log_of(file).is_some_and(|log| piton::is_inside(&log, step)));
     let failed: Vec<String> = (state.steps.get(step).into_iter())
-        .flat_map(|state| script::failed_items(state))
-        .map(|item| script::log_name(step, item))
+        .flat_map(|state| piton::failed_items(state))
+        .map(|item| piton::log_name(step, item))
         .collect();
     let is_of_item = |file: &RelPath| log_of(file).is_some_and(|log| failed.contains(&log));
     if !failed.is_empty() {

@@ -17,8 +17,8 @@ use super::report::RunEnd;
 use super::report::WorktreeOutcome;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
-use crate::dialect::script;
-use crate::dialect::script::facts::Facts;
+use crate::dialect::piton;
+use crate::dialect::piton::facts::Facts;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
 use crate::model::plural;
@@ -165,7 +165,7 @@ const MERGE_WAIT: Duration = Duration::from_millis(250);
 fn merge_lock(executor: &StepExecutor<'_>) -> Result<Result<RunLock, Stop>, RunError> {
     let context = executor.context;
     let home = context.home();
-    let data_dir = script::merges();
+    let data_dir = piton::merges();
     let mut is_told = false;
     loop {
         match RunLock::acquire(home, &data_dir, MERGE_WAIT) {

@@ -22,8 +22,8 @@ use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use super::step_executor::unrendered;
-use crate::dialect::script;
-use crate::dialect::script::facts::Facts;
+use crate::dialect::piton;
+use crate::dialect::piton::facts::Facts;
 use crate::model::ChangeKind;
 use crate::model::ClaudeWork;
 use crate::model::Outcome;
@@ -75,9 +75,9 @@ impl StepExecutor<'_> {
             Ok(items) => items,
             Err(done) => return Ok(done),
         };
-        let names = script::item_names(&items);
+        let names = piton::item_names(&items);
         if is_recorded {
-            self.context.ledger().set_parts(&step.id, &script::part_names(&items, &step.canonical));
+            self.context.ledger().set_parts(&step.id, &piton::part_names(&items, &step.canonical));
         }
         let is_open = |name: &str| !is_recorded || !self.context.ledger().is_part_done(&step.id, name);
         let waiting = items.iter().zip(&names).zip(1..).map(|((value, name), number)| Item { number, value, name });
@@ -177,7 +177,7 @@ impl StepExecutor<'_> {
         let (count, id) = (plural(recorded.len(), "recorded item"), &step.id);
         let text = match current {
             Ok(current) => {
-                let (now, then) = (script::item_names(&current), script::item_names(recorded));
+                let (now, then) = (piton::item_names(&current), piton::item_names(recorded));
                 if now == then {
                     return;
                 }
@@ -355,11 +355,11 @@ impl StepExecutor<'_> {
         let step = foreach_loop.step.id.as_str();
         let name = self.context.masks.hide(item.name);
         self.label = match (&self.label, foreach_loop.foreach.parallel > 1) {
-            (Some(_), _) => Some(script::item_id(step, &name)),
+            (Some(_), _) => Some(piton::item_id(step, &name)),
             (None, true) => Some(name.clone()),
             (None, false) => None,
         };
-        self.item = Some(CurrentItem { log: script::log_name(step, item.name), name, index });
+        self.item = Some(CurrentItem { log: piton::log_name(step, item.name), name, index });
     }
 
     /// Runs the steps for an item that is recorded as begun, and records how it ended.

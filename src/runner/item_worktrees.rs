@@ -17,9 +17,9 @@ use super::retry::Failure;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::refused;
-use crate::dialect::script;
-use crate::dialect::script::ItemWorktree;
-use crate::dialect::script::facts::Facts;
+use crate::dialect::piton;
+use crate::dialect::piton::ItemWorktree;
+use crate::dialect::piton::facts::Facts;
 use crate::model::ChangeKind;
 use crate::model::Outcome;
 use crate::model::Status;
@@ -108,7 +108,7 @@ impl StepExecutor<'_> {
         step: &Step,
         (items, names): (&[Value], &[String]),
     ) -> Result<Option<StepOutcome>, RunError> {
-        for (name, merge) in names.iter().zip(script::merge_names(names)) {
+        for (name, merge) in names.iter().zip(piton::merge_names(names)) {
             if !self.context.ledger().is_part_done(&step.id, name) {
                 continue;
             }
@@ -152,7 +152,7 @@ impl StepExecutor<'_> {
     }
 
     fn merge(&self, step: &Step, item: &str, merged: &ItemWorktree) -> Result<(), Failure> {
-        let id = self.context.masks.hide(&script::item_id(step.id.as_str(), item));
+        let id = self.context.masks.hide(&piton::item_id(step.id.as_str(), item));
         match worktree::commits_ahead(&self.folder, "HEAD", &merged.branch) {
             Some(0) => return Ok(()),
             Some(_) => {}
@@ -181,7 +181,7 @@ impl StepExecutor<'_> {
         if !files::is_folder(&merged.folder) {
             return;
         }
-        let id = self.context.masks.hide(&script::item_id(step.id.as_str(), item));
+        let id = self.context.masks.hide(&piton::item_id(step.id.as_str(), item));
         let text = match worktree::dirty(&merged.folder) {
             Some(0) => match worktree::remove(&self.folder, &merged.folder, &merged.branch) {
                 Ok(()) => return files::remove_empty_parents(&merged.folder),

@@ -9,23 +9,23 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::error::RunError;
-use crate::dialect::script;
-use crate::dialect::script::Session;
-use crate::dialect::script::facts::Act;
-use crate::dialect::script::facts::Captured;
-use crate::dialect::script::facts::Facts;
-use crate::dialect::script::facts::RunnerAct;
-use crate::dialect::script::record::Event;
-use crate::dialect::script::record::Header;
-use crate::dialect::script::record::JOURNAL;
-use crate::dialect::script::record::JournalEnd;
-use crate::dialect::script::record::MergeRecord;
-use crate::dialect::script::record::Record;
-use crate::dialect::script::record::SNAPSHOT;
-use crate::dialect::script::snapshot;
-use crate::dialect::script::state::Phase;
-use crate::dialect::script::state::State;
-use crate::dialect::script::state::StepState;
+use crate::dialect::piton;
+use crate::dialect::piton::Session;
+use crate::dialect::piton::facts::Act;
+use crate::dialect::piton::facts::Captured;
+use crate::dialect::piton::facts::Facts;
+use crate::dialect::piton::facts::RunnerAct;
+use crate::dialect::piton::record::Event;
+use crate::dialect::piton::record::Header;
+use crate::dialect::piton::record::JOURNAL;
+use crate::dialect::piton::record::JournalEnd;
+use crate::dialect::piton::record::MergeRecord;
+use crate::dialect::piton::record::Record;
+use crate::dialect::piton::record::SNAPSHOT;
+use crate::dialect::piton::snapshot;
+use crate::dialect::piton::state::Phase;
+use crate::dialect::piton::state::State;
+use crate::dialect::piton::state::StepState;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::ChangeLimits;
@@ -423,7 +423,7 @@ impl Ledger {
 
     /// Returns the value of a captured variable, or for `step.ID.status` how a step ended.
     pub(super) fn variable(&self, name: &str) -> Result<Option<Value>, String> {
-        if let Some(step) = script::status_of(name) {
+        if let Some(step) = piton::status_of(name) {
             return Ok(Some(Value::from(self.state.end_of(step))));
         }
         match self.state.variables.get(name) {
@@ -444,7 +444,7 @@ impl Ledger {
 fn copy(state: &State, step: &mut Step) {
     let untouched = StepState::default();
     let state = state.steps.get(step.id.as_str()).map_or(&untouched, Box::as_ref);
-    script::copy_record(step, state);
+    piton::copy_record(step, state);
     for part in &mut step.detail.parts {
         part.status = state.parts.get(&part.name).copied().unwrap_or(Status::Pending);
     }

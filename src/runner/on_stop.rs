@@ -10,7 +10,7 @@ use super::on_end;
 use super::report::RunEnd;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
-use crate::dialect::script::facts::Act;
+use crate::dialect::piton::facts::Act;
 
 /// Runs the steps where the run stopped; returns why they failed.
 pub(super) fn run(context: &RunContext<'_>, end: &Result<RunEnd, RunError>) -> Result<Option<String>, RunError> {

@@ -38,13 +38,13 @@ use super::settle;
 use super::warnings;
 use super::worktree_files;
 use crate::dialect::Loaded;
-use crate::dialect::script;
-use crate::dialect::script::Session;
-use crate::dialect::script::facts::Outline;
-use crate::dialect::script::record::HEADER;
-use crate::dialect::script::record::Header;
-use crate::dialect::script::record::Remainder;
-use crate::dialect::script::record::Source;
+use crate::dialect::piton;
+use crate::dialect::piton::Session;
+use crate::dialect::piton::facts::Outline;
+use crate::dialect::piton::record::HEADER;
+use crate::dialect::piton::record::Header;
+use crate::dialect::piton::record::Remainder;
+use crate::dialect::piton::record::Source;
 use crate::engine::quoted;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -259,7 +259,7 @@ fn begin(
     };
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
     let new =
-        script::start(&header, change, Outline::of(workflow, files.sha256), head.sha).expect("a generated id is valid");
+        piton::start(&header, change, Outline::of(workflow, files.sha256), head.sha).expect("a generated id is valid");
     home.create(&id)?;
     run_environment.index().enter_new(&id, &new, home.root())?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;
@@ -274,7 +274,7 @@ pub(super) fn session_paths(home: &Utf8Path, id: &str, project: &Project) -> Res
 }
 
 pub(super) fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
-    script::candidate(id, header)
+    piton::candidate(id, header)
         .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("`{id}` is not a valid session name"), []))
 }
 
@@ -482,7 +482,7 @@ pub(super) fn load_repaired(
         }
     };
     let Some(what) = what.filter(|_| !asked.dry_run) else {
-        let loaded = script::load_to_run(&files);
+        let loaded = piton::load_to_run(&files);
         return Ok((files, session, loaded));
     };
     let lock = paths.lock()?;
@@ -491,7 +491,7 @@ pub(super) fn load_repaired(
     drop(lock);
     console.tell(&Event::Note { text: &format!("{what}; the rest is kept as {kept}") });
     let (files, session) = read()?;
-    let loaded = script::load_to_run(&files);
+    let loaded = piton::load_to_run(&files);
     Ok((files, session, loaded))
 }
 

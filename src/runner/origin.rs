@@ -6,7 +6,7 @@ use super::console::Console;
 use super::console::says_yes;
 use super::error::ProblemKind;
 use super::error::RunError;
-use crate::dialect::script::record::Header;
+use crate::dialect::piton::record::Header;
 use crate::model::quoted;
 use crate::ops;
 use crate::store::RunIndex;

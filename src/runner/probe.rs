@@ -17,7 +17,7 @@ use super::exec::Stream;
 use super::exec::Watcher;
 use super::ledger::Ledger;
 use super::orphan;
-use crate::dialect::script::record::Header;
+use crate::dialect::piton::record::Header;
 use crate::workflow::Step;
 use crate::workflow::Workflow;
 use crate::workflow::variables;

@@ -9,7 +9,7 @@ use super::ledger::Ledger;
 use super::report::WorktreeOutcome;
 use super::resume::ResumeOptions;
 use super::resume::ScheduledStep;
-use crate::dialect::script::record::Header;
+use crate::dialect::piton::record::Header;
 use crate::store;
 use crate::store::Project;
 use crate::store::worktree;

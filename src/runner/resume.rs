@@ -13,10 +13,10 @@ use super::error::RunError;
 use super::ledger::Ledger;
 use super::probe::Probe;
 use super::probe::ProbeOutcome;
-use crate::dialect::script;
-use crate::dialect::script::facts::Facts;
-use crate::dialect::script::facts::Outline;
-use crate::dialect::script::record::Header;
+use crate::dialect::piton;
+use crate::dialect::piton::facts::Facts;
+use crate::dialect::piton::facts::Outline;
+use crate::dialect::piton::record::Header;
 use crate::engine;
 use crate::engine::Planned;
 use crate::engine::StepDue;
@@ -308,7 +308,7 @@ impl StepSelection<'_> {
     /// Puts the loops first that passed although items failed. A loop that did not pass is due in any case.
     fn failed_items(&self, due: Vec<ScheduledStep>) -> Result<Vec<ScheduledStep>, RunError> {
         let has_failed =
-            |step: &&StepId| self.ledger.step(step).is_some_and(|state| script::failed_items(state).next().is_some());
+            |step: &&StepId| self.ledger.step(step).is_some_and(|state| piton::failed_items(state).next().is_some());
         let steps = self.workflow.steps.iter().enumerate();
         let loops = steps.filter(|(_, step)| matches!(step.command, Command::Foreach(_)) && has_failed(&&step.id));
         let loops: Vec<usize> = loops.map(|(at, _)| at).collect();
@@ -472,7 +472,7 @@ impl StepSelection<'_> {
             "step {} ({}) must not run twice, and it is unknown whether it took effect before it was interrupted",
             step.id, step.title
         );
-        let is_for_an_agent = script::is_for_an_agent(&step.definition);
+        let is_for_an_agent = piton::is_for_an_agent(&step.definition);
         let look = match (&step.probe, self.options.yes) {
             (Some(probe), _) if is_for_an_agent => format!("to find out: {probe}"),
             (Some(probe), false) => format!("to find out: `{resume} --yes`, which runs its probe: {probe}"),

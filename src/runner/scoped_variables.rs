@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::context::RunContext;
-use crate::dialect::script::record::BUILT_IN;
+use crate::dialect::piton::record::BUILT_IN;
 use crate::store::worktree::git;
 use crate::workflow::CHANGES;
 use crate::workflow::variables::Scope;

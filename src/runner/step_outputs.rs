@@ -12,7 +12,7 @@ use super::step_executor::printed;
 use super::step_executor::refused;
 use super::step_executor::rejected;
 use super::step_executor::unrendered;
-use crate::dialect::script::facts::Captured;
+use crate::dialect::piton::facts::Captured;
 use crate::store;
 use crate::workflow::Capture;
 use crate::workflow::Command;

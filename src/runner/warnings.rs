@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-use crate::dialect::script::record::Header;
+use crate::dialect::piton::record::Header;
 use crate::model::plural;
 use crate::store;
 use crate::store::worktree;

@@ -21,7 +21,7 @@ fn the_demonstration_is_short_and_leaves_nothing() {
     assert!(told(5).contains("Step 3 (notes) failed: exit code 1: notes.md is missing"), "{}", told(5));
     assert!(told(2).contains("Loaded checkpoint: 2/5 steps completed"), "{}", told(2));
     assert!(told(2).contains("checked 1.4.0 for windows\n"), "{}", told(2));
-    for dialect in ["nine-step", "ccw", "dotagent", "aios", "script"] {
+    for dialect in ["nine-step", "ccw", "dotagent", "aios", "piton"] {
         assert!(scenes.iter().any(|scene| scene["dialect"] == dialect));
     }
     assert!(scenes.iter().any(|scene| scene["command"] == "piton resume --yes"), "{demo}");

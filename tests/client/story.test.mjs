@@ -156,7 +156,7 @@ test('workflow-exec: its loop is in a file that the client lets it read', { time
 });
 
 test('script: a failed session is noticed and resumed to its end', { timeout: 120_000 }, async (context) => {
-  const stage = new Stage('story').load().example('script');
+  const stage = new Stage('story').load().example('piton');
   context.after(() => stage.close());
   stage.git('add', '--all');
   stage.git('commit', '--quiet', '--message', 'a release');
@@ -168,7 +168,7 @@ test('script: a failed session is noticed and resumed to its end', { timeout: 12
 
   const plays = [
     () => bash('piton plan --exit-zero'),
-    (turn) => use('Read', { file_path: /follow `([^`]+script-sessions[^`]+)`/.exec(turn.said)[1] }),
+    (turn) => use('Read', { file_path: /follow `([^`]+unattended-runs[^`]+)`/.exec(turn.said)[1] }),
     () => bash(`piton resume ${run.id}`),
     () => bash(`piton sessions show ${run.id}`),
   ];

@@ -85,7 +85,7 @@ for (const [example, mode, told] of STORIES) {
     await terminal.shows(/piton abort[\s\S]*Do you want to proceed\?/);
     saw(main.at(-1).last, new RegExp(`${step} is in progress`));
     // The records of a workflow file are in the git folder.
-    const state = path.join(run.dialect === 'script' ? '.git/piton' : '', run.state_files[0]);
+    const state = path.join(run.dialect === 'piton' ? '.git/piton' : '', run.state_files[0]);
     const before = stage.read(state);
     assert.equal(stage.piton('plan').json.data.verdict, 'blocked', 'the session drives the run now');
     await terminal.answers(/Do you want to proceed\?/, 'Escape');

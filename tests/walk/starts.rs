@@ -31,7 +31,7 @@ pub(super) fn all() -> Vec<Start> {
         .into_iter()
         .map(|name| start(name, &[], move || example(name)))
         .collect();
-    all.push(start("script", &["piton run release.yaml --no-worktree"], || example("script")));
+    all.push(start("piton", &["piton run release.yaml --no-worktree"], || example("piton")));
     all.push(start("nine-step in a worktree", &[], nine_step_with_git));
     all.push(start("ccw in git", &[], || {
         let sandbox = example("ccw");

@@ -48,9 +48,9 @@ pub(super) fn of(target: &str) -> Vec<Vec<u8>> {
     };
     seeds.extend(examples.iter().map(|example| bundle(&repository().join("examples").join(example))));
     match target {
-        "nine_step" | "ccw" | "dotagent" | "aios" | "script" => changed(&seeds),
+        "nine_step" | "ccw" | "dotagent" | "aios" | "piton" => changed(&seeds),
         "gsd" | "task_list" | "check_list" | "sprint" => damaged(&seeds),
-        "workflow" => [seeds, texts(&["examples/script/release.yaml"])].concat(),
+        "workflow" => [seeds, texts(&["examples/piton/release.yaml"])].concat(),
         "definition" => {
             let built_in = BUILT_IN.iter().map(|workflow| workflow.text.as_bytes().to_vec()).collect();
             [seeds, built_in, texts(&["examples/own-workflow/.claude/piton/release.yaml"])].concat()

@@ -11,10 +11,10 @@ use super::report::CleanReport;
 use super::report::Cleaned;
 use super::report::KeptSession;
 use super::report::lost;
-use crate::dialect::script;
-use crate::dialect::script::ItemWorktree;
-use crate::dialect::script::Session;
-use crate::dialect::script::record::Header;
+use crate::dialect::piton;
+use crate::dialect::piton::ItemWorktree;
+use crate::dialect::piton::Session;
+use crate::dialect::piton::record::Header;
 use crate::model::RunId;
 use crate::model::plural;
 use crate::model::quoted;
@@ -65,7 +65,7 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
 
 /// Returns the folder that the records of a session are archived in; absolute.
 pub(super) fn records_in(ctx: &ProjectContext, location: &RunLocation, id: &str) -> String {
-    script::archive_of(id, ctx.clock.now).map_or_else(|_| String::new(), |to| to.under(&location.root).into_string())
+    piton::archive_of(id, ctx.clock.now).map_or_else(|_| String::new(), |to| to.under(&location.root).into_string())
 }
 
 /// Returns what would be removed with a session, or why it stays; a finished session that stays has a fix.
@@ -176,7 +176,7 @@ pub(super) fn put_in_archive(
     remove: Removal,
 ) -> Result<Result<Cleaned, KeptSession>, OpError> {
     let kept = |id: &RunId, reason: String, fix: String| KeptSession { id: id.clone(), reason, fix: Some(fix) };
-    let lock = RunLock::acquire(&location.root, &script::merges(), ctx.project.lock_timeout)?;
+    let lock = RunLock::acquire(&location.root, &piton::merges(), ctx.project.lock_timeout)?;
     let (folder, branch) = (over.worktree.as_deref().unwrap_or_default(), over.branch.as_deref().unwrap_or_default());
     if !(folder.is_empty() && branch.is_empty())
         && let Err(refusal) = remove(&ctx.project.root, folder.into(), branch)

@@ -4,10 +4,10 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::report::ImportReport;
-use crate::dialect::script::Session;
-use crate::dialect::script::prodigy;
-use crate::dialect::script::record::Header;
-use crate::dialect::script::record::Source;
+use crate::dialect::piton::Session;
+use crate::dialect::piton::prodigy;
+use crate::dialect::piton::record::Header;
+use crate::dialect::piton::record::Source;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::SessionStatus;
 use super::inspect;
 use super::named;
-use crate::dialect::script;
+use crate::dialect::piton;
 use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::Step;
@@ -62,27 +62,27 @@ pub(crate) fn logs(
     // The names of the logs of items, with their ids, in the order of the items.
     let items: BTreeMap<String, (usize, String)> = (steps.iter())
         .flat_map(|step| step.detail.parts.iter().zip(0..).map(|(part, at)| (step.id.as_str(), &part.name, at)))
-        .map(|(step, item, at)| (script::log_name(step, item), (at, script::item_id(step, item))))
+        .map(|(step, item, at)| (piton::log_name(step, item), (at, piton::item_id(step, item))))
         .collect();
-    let mut found: Vec<(usize, usize, String, u32, RelPath)> = store::files_with(&records, &script::logs(), ".log")
+    let mut found: Vec<(usize, usize, String, u32, RelPath)> = store::files_with(&records, &piton::logs(), ".log")
         .into_iter()
         .filter_map(|path| {
-            let (name, attempt) = script::log_of(path.name())?;
+            let (name, attempt) = piton::log_of(path.name())?;
             let name = name.to_owned();
             // The longest id that the name begins with: `1.10.2` belongs to `1.10`, not to `1`.
             let of =
-                steps.iter().map(|step| step.id.as_str()).enumerate().filter(|(_, id)| script::is_inside(&name, id));
+                steps.iter().map(|step| step.id.as_str()).enumerate().filter(|(_, id)| piton::is_inside(&name, id));
             let of = of.max_by_key(|(_, id)| id.len()).map_or(usize::MAX, |(at, _)| at);
             let (item, name) = items.get(&name).cloned().unwrap_or((0, name));
             Some((of, item, name, attempt, path))
         })
-        .filter(|(_, _, name, _, _)| step.is_none_or(|step| script::is_inside(name, step)))
+        .filter(|(_, _, name, _, _)| step.is_none_or(|step| piton::is_inside(name, step)))
         .collect();
     found.sort();
     // Of a step that printed nothing there is no log.
     let is_known = |step: &str| match step.contains('[') {
         true => items.values().any(|(_, id)| id == step),
-        false => steps.iter().any(|known| script::is_inside(step, known.id.as_str())),
+        false => steps.iter().any(|known| piton::is_inside(step, known.id.as_str())),
     };
     if let Some(step) = step.filter(|step| found.is_empty() && !is_known(step)) {
         let known = steps.iter().take(12).map(|step| step.id.to_string()).collect();

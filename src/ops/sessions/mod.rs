@@ -37,9 +37,9 @@ use super::run_location::RunLocation;
 use super::select;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
-use crate::dialect::script;
-use crate::dialect::script::ItemWorktree;
-use crate::dialect::script::Session;
+use crate::dialect::piton;
+use crate::dialect::piton::ItemWorktree;
+use crate::dialect::piton::Session;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Action;
@@ -144,7 +144,7 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<Sess
 fn items_of(home: &Utf8Path, session: Option<&Session>, id: &StepId) -> Vec<SessionItem> {
     let Some(session) = session else { return Vec::new() };
     let Some(state) = session.state.steps.get(id.as_str()) else { return Vec::new() };
-    let names = script::item_names(state.items.as_deref().unwrap_or_default()).into_iter();
+    let names = piton::item_names(state.items.as_deref().unwrap_or_default()).into_iter();
     let worktree = |name: &str| {
         let place = (id.as_str(), state.head.as_deref()?);
         let folder = ItemWorktree::of(home, &session.header.session, place, name).folder;
@@ -152,7 +152,7 @@ fn items_of(home: &Utf8Path, session: Option<&Session>, id: &StepId) -> Vec<Sess
     };
     let item = |name: String| SessionItem {
         worktree: worktree(&name),
-        id: mask_secrets(&script::item_id(id.as_str(), &name)).into_owned(),
+        id: mask_secrets(&piton::item_id(id.as_str(), &name)).into_owned(),
         status: state.parts.get(&name).copied().unwrap_or(Status::Pending),
         error: state.part_errors.get(&name).map(|error| clean_line(&mask_secrets(error), 400)),
     };

@@ -109,7 +109,7 @@ fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Opt
         .chain(metadata.cloned().map(ReadSpec::File))
         .chain(workflow);
     Some(Candidate {
-        dialect: DialectId::Script,
+        dialect: DialectId::Piton,
         name: session.to_owned(),
         state: newest.path.clone(),
         data_dir,

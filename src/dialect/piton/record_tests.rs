@@ -4,7 +4,7 @@ use super::JournalEnd;
 use super::Remainder;
 use super::chain_digest;
 use super::read;
-use crate::dialect::script::state::State;
+use crate::dialect::piton::state::State;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::StepId;

@@ -243,7 +243,7 @@ impl ProdigySession {
             own_choice: None,
             waits: false,
             id: RunId::new(&self.session),
-            dialect: DialectId::Script,
+            dialect: DialectId::Piton,
             title: clean_line(&name, 200),
             workflow: clean_line(&name, 200),
             status: if all_done { RunStatus::Completed } else { RunStatus::Active },

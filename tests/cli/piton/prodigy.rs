@@ -67,7 +67,7 @@ fn seen(stage: &Stage, arguments: &[&str]) -> Output {
 fn a_session_of_prodigy_is_listed_and_planned() {
     let stage = stage();
     let list = seen(&stage, &["list"]).expect_code(0);
-    assert_eq!((list.at("/data/runs/0/id"), list.at("/data/runs/0/dialect")), (json!(ID), json!("script")));
+    assert_eq!((list.at("/data/runs/0/id"), list.at("/data/runs/0/dialect")), (json!(ID), json!("piton")));
     assert_eq!(list.at("/data/runs/0/progress"), json!({"done": 1, "total": 3}));
     let plan = seen(&stage, &["plan", ID, "--native"]).expect_code(9);
     assert_eq!(plan.at("/data/verdict"), json!("confirm"), "it is old\n{plan}");

@@ -92,7 +92,7 @@ pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> 
     let state = journal(&data_dir)?;
     let files = [self::header(&data_dir)?, state.clone(), snapshot(&data_dir)?];
     Some(Candidate {
-        dialect: DialectId::Script,
+        dialect: DialectId::Piton,
         name: id.to_owned(),
         reads: files.into_iter().map(ReadSpec::File).chain(workflow).chain(included).collect(),
         state,

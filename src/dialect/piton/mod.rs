@@ -92,7 +92,7 @@ pub(crate) struct Script;
 
 impl Dialect for Script {
     fn id(&self) -> DialectId {
-        DialectId::Script
+        DialectId::Piton
     }
 
     fn state_home(&self) -> StateHome {

@@ -121,7 +121,7 @@ fn the_schema_of_workflows_agrees_with_the_program() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let example = support::read(&support::repository().join("examples/script/release.yaml"));
+    let example = support::read(&support::repository().join("examples/piton/release.yaml"));
     assert!(validator.is_valid(&serde_saphyr::from_str::<Value>(&example).unwrap()));
 }
 

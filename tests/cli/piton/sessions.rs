@@ -138,7 +138,7 @@ fn states_in_a_sessions_worktree_are_not_runs_of_the_project() {
     let runs = json(&stage, &["list"]).expect_code(0).at("/data/runs");
     let dialects: Vec<&Value> = runs.as_array().unwrap().iter().map(|run| &run["dialect"]).collect();
     assert_eq!(dialects.len(), 2, "{runs:#}");
-    assert!(dialects.contains(&&json!("nine-step")) && dialects.contains(&&json!("script")), "{runs:#}");
+    assert!(dialects.contains(&&json!("nine-step")) && dialects.contains(&&json!("piton")), "{runs:#}");
 }
 
 #[test]

@@ -138,7 +138,7 @@ impl Reader<'_> {
             own_choice: None,
             waits: false,
             id: RunId::new(&header.session),
-            dialect: DialectId::Script,
+            dialect: DialectId::Piton,
             title: clean_line(&title, 200),
             workflow: clean_line(&outline.name, 200),
             status,

@@ -4,8 +4,8 @@ use serde_json::json;
 use super::ExecutionState;
 use super::Phase;
 use super::State;
-use crate::dialect::script::facts::Captured;
-use crate::dialect::script::record::Record;
+use crate::dialect::piton::facts::Captured;
+use crate::dialect::piton::record::Record;
 use crate::model::Status;
 use crate::model::StepId;
 
