@@ -168,11 +168,17 @@ impl TransitionCheck<'_> {
         step.returns_to.is_none() && (is_no || self.reconciled.is_refused_gate(at))
     }
 
-    /// Returns a step that refuses the work below it, and the finished steps it stands on.
+    /// Returns a step that refuses the work below it, and the finished steps it stands on; with a review the work that it approved.
     fn below(&self, gate: usize) -> Vec<usize> {
-        let below = self.reconciled.graph.depends_on(gate).iter().copied();
+        let reviewed = |at: usize| {
+            let step = &self.reconciled.run.steps[at];
+            let work = step.returns_to.as_ref().filter(|_| step.kind == StepKind::Review);
+            work.and_then(|work| self.reconciled.graph.position(work))
+        };
         let is_done = |at: &usize| self.reconciled.effective_status(*at) == EffectiveStatus::Done;
-        std::iter::once(gate).chain(below.filter(is_done)).collect()
+        let below = self.reconciled.graph.depends_on(gate).iter().copied();
+        let below = below.flat_map(|at| [Some(at), reviewed(at)]).flatten().filter(is_done);
+        std::iter::once(gate).chain(below).collect()
     }
 
     /// Lets a step start out of order or in the wrong workspace, or end without its outputs. Nothing goes over a gate or a review.

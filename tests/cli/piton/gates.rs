@@ -159,3 +159,16 @@ fn a_no_at_a_plain_gate_stays_a_no() {
     stage.piton(["run", "x"]).run().expect_code(0);
     assert_eq!(stage.executions(), ["last"]);
 }
+
+#[test]
+fn work_that_a_gate_rejects_behind_a_review_is_done_again_and_reviewed_again() {
+    let stage = started("steps: [{id: draft, agent: w}, {id: review, agent: r, reviews: draft}, {id: go, gate: Ann}]");
+    draft(&stage);
+    stage.piton(["begin", "review", "--run", "x"]).run().expect_code(0);
+    stage.piton(["finish", "review", "--run", "x", "--verdict", "APPROVED"]).run().expect_code(0);
+    stage.piton(["finish", "go", "--run", "x", "--verdict", "REJECTED", "--error", "too long"]).run().expect_code(0);
+    stage.piton(["redo", "go", "--run", "x", "--by", "Ann", "--note", "shorter"]).run().expect_code(0);
+    assert!(next(&stage).ends_with(" draft"), "{}", next(&stage));
+    draft(&stage);
+    assert!(next(&stage).ends_with(" review"), "{}", next(&stage));
+}
