@@ -345,7 +345,10 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
             .end(),
         Event::Limited { source, error, next_at, local, after } => {
             let at = next_at.plus_seconds(local).to_string();
-            let (at, left) = (at.get(11..16).unwrap_or_default(), human_duration(after));
+            let (day, time) = (at.get(..10).unwrap_or_default(), at.get(11..16).unwrap_or_default());
+            // Behind a day the time alone does not say when.
+            let at = if after.as_secs() < 86_400 { time.to_owned() } else { format!("{time} on {day}") };
+            let left = human_duration(after);
             text.put(Tone::Warn, format!("{}Step {}: {error}", before(source), source.step)).end();
             text.put(Tone::Warn, format!("Usage limit; next try at {at} (in {left})")).end()
         }

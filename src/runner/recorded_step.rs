@@ -1,5 +1,7 @@
 //! Runs one step with all its tries. It is recorded before it begins and after it ends.
 
+use std::time::Duration;
+
 use super::console::Event;
 use super::context::RunContext;
 use super::error::ProblemKind;
@@ -127,24 +129,6 @@ pub(super) fn one(
     due: ScheduledStep,
     may_skip: bool,
 ) -> Result<StepOutcome, RunError> {
-    let retry = executor.context.ledger().step(&step.id).and_then(|state| state.retry);
-    let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
-    announce(executor, step, due);
-    if let Some(retry) = retry {
-        let left = retry.next_at.time_left(executor.context.ticker.now().now);
-        if !left.is_zero() {
-            let (left, id) = (human_duration(left), &step.id);
-            let text = match retry.is_usage_limit {
-                true => format!("Usage limit; next try of step {id} in {left}"),
-                false => format!("Waiting {left} before the next try of step {id}"),
-            };
-            executor.context.console.tell(&Event::Note { text: &text });
-        }
-        executor.begun = None;
-        if let Some(stop) = exec::pause(left, &executor.signals) {
-            return Ok(StepOutcome::Stopped(stop));
-        }
-    }
     executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
     match executor.skipped_with_others(step).or_else(|| executor.skipped_by_condition(step)) {
         Some(StepOutcome::Skipped(why)) => {
@@ -152,6 +136,7 @@ pub(super) fn one(
             return Ok(StepOutcome::Skipped(why));
         }
         Some(StepOutcome::Failed(failure)) => {
+            announce(executor, step, due);
             begin(executor, step, due)?;
             failed(executor, step, &failure, None)?;
             return Ok(StepOutcome::Failed(failure));
@@ -169,6 +154,19 @@ pub(super) fn one(
         let facts = Facts { is_up_to_date: true, ..Facts::default() };
         executor.context.ledger().record(kind, facts, false)?;
         return Ok(StepOutcome::Skipped("it is up to date"));
+    }
+    let retry = executor.context.ledger().step(&step.id).and_then(|state| state.retry);
+    let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
+    announce(executor, step, due);
+    if let Some(retry) = retry {
+        let left = retry.next_at.time_left(executor.context.ticker.now().now);
+        if !left.is_zero() {
+            tell_wait(executor, step, (retry, left));
+        }
+        executor.begun = None;
+        if let Some(stop) = exec::pause(left, &executor.signals) {
+            return Ok(StepOutcome::Stopped(stop));
+        }
     }
     executor.before = executor.before(step);
     let mut scheduled = due;
@@ -208,6 +206,19 @@ pub(super) fn one(
             done @ (StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => Ok(done),
         };
     }
+}
+
+/// Says how long a step waits that was cut off between two tries, and until when it waits for a usage limit.
+fn tell_wait(executor: &StepExecutor<'_>, step: &Step, (retry, after): (RetryState, Duration)) {
+    let console = executor.context.console;
+    if !retry.is_usage_limit {
+        let text = format!("Waiting {} before the next try of step {}", human_duration(after), step.id);
+        return console.tell(&Event::Note { text: &text });
+    }
+    let errors = executor.context.ledger().step(&step.id).map(|state| state.errors.clone()).unwrap_or_default();
+    let (source, error) = (executor.source(step), errors.last().map_or("a usage limit", String::as_str));
+    let local = i64::from(store::utc_offset(None, retry.next_at.unix_seconds()).unwrap_or(0));
+    console.tell(&Event::Limited { source, error, next_at: retry.next_at, local, after });
 }
 
 fn announce(executor: &StepExecutor<'_>, step: &Step, due: ScheduledStep) {

@@ -330,3 +330,14 @@ fn a_resume_says_what_was_edited() {
     let said = "the workflow file changed; removed: a; added: d; changed before they are done: b, c";
     assert!(resumed.stderr.contains(said), "{resumed}");
 }
+
+#[test]
+fn a_step_that_is_skipped_is_not_said_to_be_executed() {
+    let said = runs(
+        "steps: [{id: a, shell: 'echo a >> LOG', when: '1 == 2'}, {id: b, if_skipped: run, shell: 'echo b >> LOG'}]",
+        &[],
+        0,
+        &["b"],
+    );
+    assert!(!said.contains("Executing step 1/2") && said.contains("Executing step 2/2"), "{said}");
+}
