@@ -190,6 +190,9 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change
     // The state may name another run id than before.
     let plan = || format!("piton plan {}", engine::quoted(run.id.as_str()));
     if opened.loaded.is_unattended {
+        if change == "abort" && opened.guest().is_none() {
+            return Some(format!("piton drop {}", engine::quoted(run.id.as_str())));
+        }
         // Its steps are run by a resume.
         return Some(planned.plan.commands.resume.unwrap_or_else(plan));
     }

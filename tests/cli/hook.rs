@@ -374,7 +374,7 @@ fn an_epic_and_a_session_of_run_are_announced_too() {
         agent.contains("- epic-7 (aios): 1 of 8 steps done, next wave-1: retry 7.2 (Change quantities)"),
         "{agent}"
     );
-    assert!(agent.contains(" (script): 1 of 2 steps done, next retry two (exit 3)"), "{agent}");
+    assert!(agent.contains(" (piton): 1 of 2 steps done, next retry two (exit 3)"), "{agent}");
 }
 
 #[test]

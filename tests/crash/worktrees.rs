@@ -70,6 +70,8 @@ fn run() {
             // It was killed before it began, or when all was done.
             3 if worktrees(sandbox).is_empty() => done(&sandbox.piton(["run", "w.yml"]).run()),
             3 => Ok(()),
+            // All was done, and the step committed nothing.
+            1 if resumed.stderr.contains("nothing was merged") => Ok(()),
             _ => done(&resumed),
         }
     });

@@ -65,10 +65,14 @@ use crate::store::RunIndex;
 
 /// Lists the sessions of the repository, and of Prodigy if requested.
 pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError> {
-    let (found, findings) = ctx.sessions();
+    let (found, mut findings) = ctx.sessions();
     let mut sessions: Vec<SessionRow> = Vec::new();
     for location in &found {
-        sessions.push(inspect(ctx, location)?.row);
+        let InspectedSession { opened, row, .. } = inspect(ctx, location)?;
+        // Damage of its records. The rest is for `plan`.
+        let damage = [FindingCode::JournalMissing, FindingCode::StateCorrupt, FindingCode::StateUnreadable];
+        findings.extend(opened.loaded.findings.into_iter().filter(|finding| damage.contains(&finding.code)));
+        sessions.push(row);
     }
     if sessions.is_empty() {
         let searched = ctx.home.root().to_string();

@@ -171,6 +171,7 @@ fn giving_up_takes_the_flag_of_consent() {
     let (stage, id) = failed();
     let given_up = stage.piton(["abort", &id, "--yes"]).run().expect_code(0);
     assert!(given_up.stdout.contains("aborted"), "{given_up}");
+    assert!(given_up.stdout.contains(&format!("piton drop {id}")), "R-17: {given_up}");
 }
 
 ///
