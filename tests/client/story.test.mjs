@@ -155,7 +155,7 @@ test('workflow-exec: its loop is in a file that the client lets it read', { time
   saw(finished.last, /1:1 is completed/);
 });
 
-test('script: a failed session is noticed and resumed to its end', { timeout: 120_000 }, async (context) => {
+test('piton: a failed session is noticed and resumed to its end', { timeout: 120_000 }, async (context) => {
   const stage = new Stage('story').load().example('piton');
   context.after(() => stage.close());
   stage.git('add', '--all');
@@ -183,7 +183,7 @@ test('script: a failed session is noticed and resumed to its end', { timeout: 12
   assert.deepEqual(done.result.permission_denials, []);
 
   const [noticed, planned, read, resumed, shown] = service.turns;
-  saw(noticed.said, new RegExp(`- ${run.id} \\(script\\): 2 of 5 steps done, next retry notes`), /# Resume a run/);
+  saw(noticed.said, new RegExp(`- ${run.id} \\(piton\\): 2 of 5 steps done, next retry notes`), /# Resume a run/);
   saw(planned.last, /"schema":"plan\/2"/, /"question":\{/);
   saw(read.last, /# A session of `piton run`/);
   saw(resumed.last, /checked 1\.4\.0 for windows/, /is complete: 5\/5 steps/);
