@@ -20,10 +20,13 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestion;
+use crate::model::first_names;
 use crate::model::unified_diff;
 
 /// Maximum number of steps with answers.
 const STEPS: usize = 20;
+/// Number of steps that a question names.
+const STEPS_NAMED: usize = 5;
 
 /// Returns the answers about the steps that have to be looked at: first those that witnesses disagree about, then those that were built.
 pub(super) fn answers(opened: &OpenedRun, run: &Run, plan: &Plan) -> Vec<PatchAnswer> {
@@ -68,26 +71,43 @@ fn patch_answer(opened: &OpenedRun, step: &Step, answer: Answer) -> Option<Patch
     (!file.diff.is_empty()).then_some(PatchAnswer { step: step.id.clone(), answer: answer.word, command, file })
 }
 
-/// Returns the question about the first step that witnesses disagree about, else about the first one that was built. A patch says each answer,
-/// but that a step is open which no file calls done: its brief continues it.
+/// Returns the question about the first step that witnesses disagree about, else about what was built: all of it at once, or the first step of it
+/// alone. A patch says each answer, but that a step is open which no file calls done: its brief continues it.
 pub(super) fn question(opened: &OpenedRun, run: &Run, plan: &Plan) -> Option<Question> {
     let first = |wanted: bool| plan.next.iter().find(|next| next.action == Action::Verify && is_built(next) == wanted);
     let asked = first(false).or_else(|| first(true))?;
     let step = run.step(&asked.step)?;
     let found = of_step(opened, run, step);
     let words: Vec<&str> = found.iter().map(|one| one.answer.as_str()).collect();
-    let text = format!("Is {} {}?", asked.step.with_title(&asked.title), words.join(" or "));
+    let built = if is_built(asked) { suggested_at_once(opened, run, plan) } else { Vec::new() };
+    let (text, alone) = match built.as_slice() {
+        [] => (format!("Is {} {}?", asked.step.with_title(&asked.title), words.join(" or ")), String::new()),
+        several => (format!("Are {} done?", first_names(several, STEPS_NAMED)), format!("{} alone: ", step.id)),
+    };
     let option = |one: &PatchAnswer| {
-        let label = format!("{}: prints the patch that says so", one.answer.in_words());
+        let label = format!("{alone}{}: prints the patch that says so", one.answer.in_words());
         QuestionOption::new(one.answer.as_str(), label, one.command.clone()).by_person()
     };
     let mut options: Vec<QuestionOption> = found.iter().map(option).collect();
+    if !built.is_empty() {
+        let all = format!("piton plan {} --patch", command_word(&opened.files.root, &opened.candidate));
+        let label = "all of them are done: prints the patch that says so";
+        options.insert(0, QuestionOption::new("all", label, all).by_person());
+    }
     let is_open = matches!(step.status, Status::Pending | Status::InProgress | Status::Failed);
     if is_open && !found.is_empty() && found.iter().all(|one| one.answer != AnswerWord::Open) {
         let (run, step) = (command_word(&opened.files.root, &opened.candidate), engine::quoted(step.id.as_str()));
-        let label = format!("{}: its brief continues it", AnswerWord::Open.in_words());
+        let label = format!("{alone}{}: its brief continues it", AnswerWord::Open.in_words());
         let command = format!("piton context {run} --step {step}");
         options.push(QuestionOption::leave(AnswerWord::Open.as_str(), label, command));
     }
     (options.len() > 1).then_some(Question { text, options, default: None })
+}
+
+/// Returns the steps that were built where one patch says of several that they are done; else nothing.
+fn suggested_at_once(opened: &OpenedRun, run: &Run, plan: &Plan) -> Vec<String> {
+    let built: Vec<StepId> = plan.next.iter().filter(|next| is_built(next)).map(|next| next.step.clone()).collect();
+    let suggested = opened.dialect.comparison().suggest(&opened.files, run, &built);
+    let facts: usize = suggested.files.iter().map(|file| file.reasons.len()).sum();
+    if built.len() > 1 && facts >= built.len() { built.iter().map(ToString::to_string).collect() } else { Vec::new() }
 }

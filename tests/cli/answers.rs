@@ -1,6 +1,7 @@
 //! Steps of other systems that witnesses disagree about: one question, and a patch for each answer.
 
 use serde_json::Value;
+use serde_json::json;
 
 use crate::cli::checklist;
 use crate::support::Output;
@@ -229,4 +230,32 @@ fn a_person_reads_the_question_with_its_commands_and_a_patch_without_answers_app
     let patch = sandbox.piton(["--format", "text", "plan", "bmad", "--patch"]).run();
     assert!(patch.stdout.contains("# 1-1-a, if it is done: piton plan bmad --patch --answer '1-1-a=done'"), "{patch}");
     assert!(patch.stdout.lines().all(|line| line.starts_with('#')), "{patch}");
+}
+
+/// REC 25, 35: what was built and not ticked is one patch behind one question.
+#[test]
+fn boxes_that_were_not_kept_are_ticked_by_one_answer() {
+    let sandbox = Sandbox::with_git();
+    let boxes: String = ["a", "b", "c", "d"]
+        .iter()
+        .zip(1..)
+        .map(|(name, at)| format!("- [ ] T00{at} Create src/{name}.rs\n"))
+        .collect();
+    sandbox.file("specs/001-login/tasks.md", &format!("# Tasks: login\n## Phase 1: Setup\n{boxes}"));
+    sandbox.commit("tasks");
+    for name in ["a", "b", "c", "d"] {
+        sandbox.file(&format!("src/{name}.rs"), "x\n");
+    }
+    sandbox.commit("work");
+    let plan = sandbox.piton(["plan"]).run();
+    assert_eq!(plan.at("/data/question/text"), json!("Are T001, T002, T003, T004 done?"), "{plan}");
+    let options = plan.at("/data/question/options");
+    let ids: Vec<&str> = options.as_array().unwrap().iter().filter_map(|one| one["id"].as_str()).collect();
+    assert_eq!(ids, ["all", "done", "open"], "{plan}");
+    assert_eq!(options[0]["command"], json!("piton plan speckit-001-login --patch"));
+    let patch = sandbox.piton(["plan", "speckit-001-login", "--patch"]).run().expect_code(0).at("/data/patch/diff");
+    let patch = patch.as_str().unwrap();
+    assert_eq!(patch.matches("\n+- [x] ").count(), 4, "{patch}");
+    let one = options[1]["command"].as_str().unwrap();
+    assert_eq!(one, "piton plan speckit-001-login --patch --answer 'T001=done'");
 }
