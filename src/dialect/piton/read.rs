@@ -122,7 +122,7 @@ impl Reader<'_> {
     fn load(mut self) -> Loaded {
         self.damage();
         let outline = self.outline();
-        let steps = self.steps(outline.steps);
+        let (steps, outputs) = self.steps(outline.steps);
         let session = &self.session;
         let (header, state) = (&session.header, &session.state);
         let status = match state.run.status {
@@ -170,7 +170,7 @@ impl Reader<'_> {
                 Remainder::Broken { .. } | Remainder::Newer { .. } | Remainder::Lost { .. }
             ),
         };
-        let wanted = self.wanted(&run);
+        let wanted = self.wanted(&run, outputs);
         let native = native::state_fields(state, &run.steps);
         let is_unattended = !header.is_attended;
         Loaded { run: Some(run), findings: self.findings, wanted, native, is_unattended }
@@ -183,19 +183,15 @@ impl Reader<'_> {
     }
 
     /// Returns what its plan needs to know: its work is not where its records are.
-    fn wanted(&self, run: &Run) -> EvidenceRequest {
+    fn wanted(&self, run: &Run, outputs: Vec<OutputRequest>) -> EvidenceRequest {
         if self.is_handed_over() {
             return EvidenceRequest::default();
         }
         let header = &self.session.header;
-        let outputs = run.steps.iter().flat_map(|step| {
-            let outputs = outputs::declared(&self.session, &step.id, &step.definition).into_iter();
-            outputs.map(|(path, schema)| OutputRequest { step: step.id.clone(), path, schema })
-        });
         // The first step makes the worktree.
         let is_made = header.worktree.is_none() || run.steps.iter().any(|step| step.attempts > 0);
         EvidenceRequest {
-            outputs: outputs.collect(),
+            outputs,
             workspace: (header.branch.is_some() && is_made).then_some(None),
             outside: header.worktree.clone(),
             base: Some(header.worktree.clone().unwrap_or_else(|| header.root.clone())),
@@ -335,17 +331,21 @@ impl Reader<'_> {
         }
     }
 
-    fn steps(&self, outline: Vec<OutlineStep>) -> Vec<Step> {
+    /// Returns the steps, and the outputs that all of them declare.
+    fn steps(&self, outline: Vec<OutlineStep>) -> (Vec<Step>, Vec<OutputRequest>) {
         let unknown = StepState::default();
         let known = &self.session.state.steps;
         let mut steps: Vec<Step> = Vec::with_capacity(outline.len());
+        let mut wanted = Vec::new();
         for mut step in outline {
             let before = || steps.last().map(|last| last.id.clone()).into_iter().collect();
             let depends_on = step.depends_on.take().unwrap_or_else(before);
             let state = known.get(step.id.as_str()).map_or(&unknown, Box::as_ref);
             let is_command = !step.is_for_an_agent();
-            let outputs = outputs::declared(&self.session, &step.id, &step.definition);
-            let outputs = outputs.into_iter().map(|(path, _)| path).collect();
+            let declared = outputs::declared(&self.session, &step.id, &step.definition);
+            let outputs = declared.iter().map(|(path, _)| path.clone()).collect();
+            let request = |(path, schema)| OutputRequest { step: step.id.clone(), path, schema };
+            wanted.extend(declared.into_iter().map(request));
             let mut step = Step { depends_on, plan_order: Some(steps.len()), ..self::step(step, outputs, state) };
             if self.session.header.is_attended {
                 step.is_command = is_command;
@@ -367,7 +367,7 @@ impl Reader<'_> {
         if let Some(open) = steps.iter_mut().find(|step| !step.status.satisfies()) {
             open.detail.variables = variables;
         }
-        steps
+        (steps, wanted)
     }
 
     fn variables(&self, steps: &[Step]) -> Map<String, Value> {
