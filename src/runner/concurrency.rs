@@ -17,6 +17,7 @@ use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::store::RunLock;
 use crate::store::StoreError;
+use crate::workflow::Concurrency;
 use crate::workflow::Workflow;
 
 /// How long one wait for the lock lasts before signals are looked at.
@@ -32,9 +33,7 @@ pub(super) fn hold(
     console: &dyn Console,
 ) -> Result<Option<RunLock>, RunError> {
     let Some(concurrency) = &workflow.concurrency else { return Ok(None) };
-    let folder = header.worktree.as_ref().unwrap_or(&header.root);
-    let group = rendered_before(&concurrency.group, workflow, header, folder)?;
-    let place = piton::group(&group);
+    let (group, place) = group_of(concurrency, workflow, header)?;
     let signals = Signals::listen()
         .map_err(|error| RunError::new(ProblemKind::Unreadable, format!("cannot listen for signals: {error}"), []))?;
     let mut is_told = false;
@@ -71,9 +70,7 @@ pub(super) fn check_free(workflow: &Workflow, header: &Header, home: &Utf8Path) 
     let Some(concurrency) = workflow.concurrency.as_ref().filter(|concurrency| concurrency.is_refused) else {
         return Ok(());
     };
-    let folder = header.worktree.as_ref().unwrap_or(&header.root);
-    let group = rendered_before(&concurrency.group, workflow, header, folder)?;
-    let place = piton::group(&group);
+    let (group, place) = group_of(concurrency, workflow, header)?;
     match RunLock::acquire(home, &place, WAIT) {
         Err(StoreError::LockTimeout { holder, .. }) => {
             let by = holder_of(home, &place, holder);
@@ -81,6 +78,14 @@ pub(super) fn check_free(workflow: &Workflow, header: &Header, home: &Utf8Path) 
         }
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// Returns the name of the group that a run is in, and the folder of its lock.
+fn group_of(concurrency: &Concurrency, workflow: &Workflow, header: &Header) -> Result<(String, RelPath), RunError> {
+    let folder = header.worktree.as_ref().unwrap_or(&header.root);
+    let group = rendered_before(&concurrency.group, workflow, header, folder)?;
+    let place = piton::group(&group);
+    Ok((group, place))
 }
 
 fn holder_of(home: &Utf8Path, place: &RelPath, process: Option<String>) -> String {

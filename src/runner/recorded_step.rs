@@ -215,8 +215,8 @@ fn tell_wait(executor: &StepExecutor<'_>, step: &Step, (retry, after): (RetrySta
         let text = format!("Waiting {} before the next try of step {}", human_duration(after), step.id);
         return console.tell(&Event::Note { text: &text });
     }
-    let errors = executor.context.ledger().step(&step.id).map(|state| state.errors.clone()).unwrap_or_default();
-    let (source, error) = (executor.source(step), errors.last().map_or("a usage limit", String::as_str));
+    let error = executor.context.ledger().step(&step.id).and_then(|state| state.errors.last().cloned());
+    let (source, error) = (executor.source(step), error.as_deref().unwrap_or("a usage limit"));
     let local = i64::from(store::utc_offset(None, retry.next_at.unix_seconds()).unwrap_or(0));
     console.tell(&Event::Limited { source, error, next_at: retry.next_at, local, after });
 }
