@@ -73,10 +73,12 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report<V
     }
     for target in targets {
         let ctx = ProjectContext::open(&Request { run: Some(target.clone()), ..request.clone() })?;
-        if let Ok(location) = select::location(&ctx)
+        // Only a word that a file has as its name may mean the file instead of a run.
+        if !workflow_file::is_path(target)
+            && let Some(path) = workflow_file::path_of(&ctx.project, target)
+            && let Ok(location) = select::location(&ctx)
             && location.own_run().is_some()
             && !select::is_run(&ctx, &location, target)
-            && let Some(path) = workflow_file::path_of(&ctx.project, target)
         {
             check_file(&ctx, &path, &mut files, &mut findings)?;
             continue;

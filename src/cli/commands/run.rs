@@ -79,7 +79,8 @@ pub(in crate::cli) struct Run {
 impl Command for Run {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let screen = Screen::of(call.global, self.events);
-        if let Some(location) = self.named_run(call)? {
+        let file = self.named_file(call);
+        if let Some(location) = self.named_run(call, file.is_some())? {
             return self.go_on(&location, call, &screen);
         }
         if self.from.is_some() || !self.skip.is_empty() || self.force || self.failed || self.allowed.given().is_some() {
@@ -90,7 +91,7 @@ impl Command for Run {
         let start = StartRequest {
             project: call.global.project.clone(),
             now: call.global.now.clone(),
-            file: self.named_file(call).unwrap_or_else(|| self.file.clone()),
+            file: file.unwrap_or_else(|| self.file.clone()),
             args: self.args.iter().chain(&self.rest).cloned().collect(),
             inputs: self.inputs.clone(),
             in_place: self.no_worktree,
@@ -111,7 +112,7 @@ impl Run {
     /// # Errors
     ///
     /// If several runs fit, and no file.
-    fn named_run(&self, call: &Call<'_>) -> Result<Option<ops::RunLocation>, CommandError> {
+    fn named_run(&self, call: &Call<'_>, has_file: bool) -> Result<Option<ops::RunLocation>, CommandError> {
         if ops::is_workflow_path(&self.file) {
             return Ok(None);
         }
@@ -120,7 +121,7 @@ impl Run {
             Ok(location) if location.own_run().is_some() && ops::is_run(&ctx, &location, &self.file) => {
                 Ok(Some(location))
             }
-            Err(error @ ops::OpError::Ambiguous { .. }) if self.named_file(call).is_none() => Err(error.into()),
+            Err(error @ ops::OpError::Ambiguous { .. }) if !has_file => Err(error.into()),
             Ok(_) | Err(_) => Ok(None),
         }
     }

@@ -72,9 +72,10 @@ impl Command for Sessions {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let ctx = || call.project(None);
         match &self.what {
-            None if self.all => call.answer(ops::list_all_sessions(&call.request(None))),
-            Some(What::List { all: true }) => call.answer(ops::list_all_sessions(&call.request(None))),
-            None | Some(What::List { all: false }) => call.answer(ops::list_sessions(&ctx()?)),
+            None | Some(What::List { .. }) if self.is_of_all() => {
+                call.answer(ops::list_all_sessions(&call.request(None)))
+            }
+            None | Some(What::List { .. }) => call.answer(ops::list_sessions(&ctx()?)),
             Some(What::Show(show)) => {
                 call.answer(ops::show_session(&call.project(show.id.as_ref())?, show.id.as_deref()))
             }
@@ -95,6 +96,13 @@ impl Command for Sessions {
     fn called(&self) -> Option<CalledVerb> {
         let list = Some(CalledVerb::of_all("sessions list"));
         list.filter(|_| matches!(self.what, Some(What::List { .. })))
+    }
+}
+
+impl Sessions {
+    /// Tells whether those of all projects are asked for.
+    fn is_of_all(&self) -> bool {
+        self.all || matches!(self.what, Some(What::List { all: true }))
     }
 }
 

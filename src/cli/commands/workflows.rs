@@ -23,7 +23,8 @@ pub(in crate::cli) fn about_named(words: &[String]) -> Option<Text> {
     let verb = words.iter().position(|word| matches!(word.as_str(), "run" | "start"))?;
     let project = words.iter().position(|word| word == "--project").and_then(|at| words.get(at + 1)).cloned();
     let ctx = ops::ProjectContext::open(&ops::Request { project, ..ops::Request::default() }).ok()?;
-    let report = words[verb + 1..].iter().find_map(|word| ops::workflows(&ctx, Some(word)).ok())?;
+    let named = words[verb + 1..].iter().filter(|word| !word.starts_with('-'));
+    let report = named.into_iter().find_map(|word| ops::workflows(&ctx, Some(word)).ok())?;
     Some(render::text(&report, false, false))
 }
 
