@@ -211,7 +211,7 @@ pub(crate) static DIALECTS: &[&dyn Dialect] = &[
     &aios::Aios,
     &checklist::Checklist,
     &bmad::Bmad,
-    &piton::Script,
+    &piton::Piton,
     &claude::Claude,
     &gsd::Gsd,
     &taskmaster::Taskmaster,

@@ -63,7 +63,7 @@ impl NameIndex {
     /// Adds the ids behind each noun: `task 7.2`, `tasks #1-6`, `tasks 1, 2 and 3`, `story-2.4`.
     fn add_lists(&mut self, at: usize, subject: &str) {
         let mut noun: Option<&str> = None;
-        // `tasks 1 to 6` is a range, and `task 3 to 100%` is none.
+        // `tasks 1 to 6` is a range, `task 3 to 100%` is not.
         let (mut is_plural, mut first, mut is_range): (bool, Option<&str>, bool) = (false, None, false);
         for piece in pieces(subject) {
             match piece {

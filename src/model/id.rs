@@ -9,7 +9,7 @@ use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
 
-/// A format that Piton reads. Those up to `Script` are also written.
+/// A format that Piton reads. Those up to `Piton` are also written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DialectId {

@@ -88,9 +88,9 @@ use crate::model::Timestamp;
 use crate::model::quoted;
 
 /// The dialect of the sessions of `piton run`.
-pub(crate) struct Script;
+pub(crate) struct Piton;
 
-impl Dialect for Script {
+impl Dialect for Piton {
     fn id(&self) -> DialectId {
         DialectId::Piton
     }
@@ -158,7 +158,7 @@ impl Dialect for Script {
     }
 }
 
-impl Journal for Script {
+impl Journal for Piton {
     fn journal_checkpoints(&self, files: &FileSet) -> Option<Vec<PastCheckpoint>> {
         past::journal_checkpoints(files)
     }
@@ -187,7 +187,7 @@ pub(crate) fn archive_of(name: &str, at: Timestamp) -> Result<RelPath, RelPathEr
     RelPath::parse(&format!("archive/{name}_{}", at.compact()))
 }
 
-impl Archives for Script {
+impl Archives for Piton {
     fn archive(&self, files: &FileSet, run: Option<&Run>, at: Timestamp) -> Result<Option<Archival>, EditError> {
         let name = run.map_or(files.name.as_str(), |run| run.id.as_str());
         let to = archive_of(name, at).map_err(|error| EditError::Unsupported(error.to_string()))?;

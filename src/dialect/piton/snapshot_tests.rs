@@ -4,7 +4,7 @@ use serde_json::json;
 use super::Snapshot;
 use super::write;
 use crate::dialect::Dialect as _;
-use crate::dialect::piton::Script;
+use crate::dialect::piton::Piton;
 use crate::dialect::piton::Session;
 use crate::dialect::piton::record::JournalEnd;
 use crate::dialect::piton::record::Remainder;
@@ -54,7 +54,7 @@ fn without_position(bytes: &[u8]) -> Vec<u8> {
 /// Returns all that is known of a session, and what is said about it.
 fn known(files: &FileSet) -> (State, JournalEnd, Remainder, Option<String>, String) {
     let Session { state, journal_end, remainder, snapshot_problem, .. } = Session::read(files).unwrap();
-    (state, journal_end, remainder, snapshot_problem, format!("{:?}", Script.load(files).findings))
+    (state, journal_end, remainder, snapshot_problem, format!("{:?}", Piton.load(files).findings))
 }
 
 #[test]

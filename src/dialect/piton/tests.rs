@@ -2,7 +2,7 @@ use camino::Utf8Path;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Script;
+use super::Piton;
 use super::testing::CHECKPOINT;
 use super::testing::THREE;
 use super::testing::at;
@@ -38,7 +38,7 @@ use crate::model::testing::outcome_of;
 use crate::model::testing::plan_of;
 
 fn load(files: &FileSet) -> (Run, Vec<FindingCode>) {
-    let loaded = Script.load(files);
+    let loaded = Piton.load(files);
     (loaded.run.unwrap(), loaded.findings.iter().map(|finding| finding.code).collect())
 }
 
@@ -73,7 +73,7 @@ fn a_run_stands_where_its_records_lead() {
 #[test]
 fn a_run_knows_its_place_its_merge_and_its_variables() {
     let files = session(THREE, &[begin("1", 1), done(THREE, "1"), begin("2", 1), stopped()], Some(THREE));
-    let loaded = Script.load(&files);
+    let loaded = Piton.load(&files);
     let run = loaded.run.unwrap();
     assert_eq!(run.workspace.place(), Some("/home/worktrees/session-1"));
     assert_eq!(run.workspace.branch.as_deref(), Some("piton/session-1"));
@@ -139,8 +139,8 @@ fn damage_is_named_and_what_is_sound_counts() {
     put(&mut torn, whole.state.as_str(), &bytes[..bytes.len() - 9]);
     let (run, found) = load(&torn);
     assert_eq!((run.steps[1].status, found), (Status::InProgress, vec![FindingCode::InterruptedWrite]));
-    assert_eq!(Script.journal().truncated_tail(&torn), Some((whole.state.clone(), line(4) as u64)));
-    assert_eq!(Script.journal().truncated_tail(&whole), None);
+    assert_eq!(Piton.journal().truncated_tail(&torn), Some((whole.state.clone(), line(4) as u64)));
+    assert_eq!(Piton.journal().truncated_tail(&whole), None);
 
     let mut flipped = bytes.clone();
     flipped[line(2) + 100] ^= 1;
@@ -149,8 +149,8 @@ fn damage_is_named_and_what_is_sound_counts() {
     let (run, found) = load(&broken);
     assert!(run.degraded);
     assert_eq!((run.steps[0].status, found), (Status::InProgress, vec![FindingCode::StateCorrupt]));
-    assert_eq!(Script.journal().truncated_tail(&broken), None);
-    assert!(matches!(Script.edit(&broken, &skip("2")), Err(EditError::Unreadable { .. })));
+    assert_eq!(Piton.journal().truncated_tail(&broken), None);
+    assert!(matches!(Piton.edit(&broken, &skip("2")), Err(EditError::Unreadable { .. })));
 
     // A snapshot that has seen more saves what the journal lost.
     let mut saved = whole.clone();
@@ -181,7 +181,7 @@ fn a_header_that_says_nothing_is_no_run() {
     ] {
         let mut files = session(THREE, &[], Some(THREE));
         put(&mut files, "runs/session-1/run.json", header.as_bytes());
-        let loaded = Script.load(&files);
+        let loaded = Piton.load(&files);
         assert!(loaded.run.is_none(), "{name}");
         assert_eq!(loaded.findings[0].code, FindingCode::StateUnreadable, "{name}");
     }
@@ -208,7 +208,7 @@ fn skip(step: &str) -> Change {
 #[test]
 fn a_change_is_one_more_line() {
     let mut files = session(THREE, &[begin("1", 1), done(THREE, "1"), begin("2", 1), failed("2")], Some(THREE));
-    let edits = Script.edit(&files, &skip("2")).unwrap();
+    let edits = Piton.edit(&files, &skip("2")).unwrap();
     let [edit] = edits.as_slice() else { panic!("{edits:?}") };
     let EditKind::Append { before_len, bytes } = &edit.kind else { panic!("{edit:?}") };
     let before = journal(&files);
@@ -223,7 +223,7 @@ fn a_step_that_is_finished_by_hand_is_done_as_it_is_defined_now() {
     let mut files = session(THREE, &[begin("1", 1), done(THREE, "1"), begin("2", 1)], Some(now));
     let outcome = outcome_of("2", Status::Completed);
     let change = Change { at: at(30), kind: ChangeKind::Finish(Box::new(outcome)) };
-    let edit = Script.edit(&files, &change).unwrap().remove(0);
+    let edit = Piton.edit(&files, &change).unwrap().remove(0);
     let EditKind::Append { bytes, .. } = edit.kind else { panic!("a record is appended") };
     let before = journal(&files);
     put(&mut files, "runs/session-1/journal.jsonl", &[before, bytes].concat());
@@ -243,8 +243,8 @@ fn what_only_the_snapshot_knows_is_not_passed_over() {
     put(&mut files, "runs/session-1/journal.jsonl", &bytes[..two]);
     let kind = ChangeKind::Skip { step: StepId::new("2"), part: None, by: None, reason: "r".to_owned() };
     let change = Change { at: at(40), kind };
-    assert!(matches!(Script.edit(&files, &change), Err(EditError::Unreadable { .. })));
-    let Loaded { run: Some(run), findings, .. } = Script.load(&files) else { panic!("no run") };
+    assert!(matches!(Piton.edit(&files, &change), Err(EditError::Unreadable { .. })));
+    let Loaded { run: Some(run), findings, .. } = Piton.load(&files) else { panic!("no run") };
     assert_eq!(findings[0].code, FindingCode::JournalMissing);
     assert_eq!(statuses(&run), [Status::Completed, Status::Failed, Status::Pending]);
 }
@@ -258,16 +258,16 @@ fn plan(run: &Run, step: &str, action: Action, completed: &[&str]) -> Plan {
 #[test]
 fn the_native_plan_is_that_of_spec_186() {
     let files = session(THREE, &[begin("1", 1), done(THREE, "1"), begin("2", 1), failed("2")], Some(THREE));
-    let Loaded { run: Some(run), native, .. } = Script.load(&files) else { panic!("no run") };
+    let Loaded { run: Some(run), native, .. } = Piton.load(&files) else { panic!("no run") };
     assert_eq!(
-        Script.native(&native, &run, &plan(&run, "2", Action::Retry, &["1"]), &[]),
+        Piton.native(&native, &run, &plan(&run, "2", Action::Retry, &["1"]), &[]),
         json!({
             "session": "session-1",
             "state": {"Failed": {"step_index": 1, "error": "exit 1", "retryable": false, "retry": null}},
             "start_index": 1, "retry_current": true, "skip_steps": [0], "variables": {"out": "from 1"},
         })
     );
-    let over = Script.native(&native, &run, &plan(&run, "3", Action::Merge, &["1", "2", "3"]), &[]);
+    let over = Piton.native(&native, &run, &plan(&run, "3", Action::Merge, &["1", "2", "3"]), &[]);
     assert_eq!((&over["start_index"], &over["retry_current"]), (&json!(3), &json!(false)));
 }
 
@@ -276,7 +276,7 @@ fn a_brief_names_the_folder_and_the_definition() {
     let files = session(THREE, &[begin("1", 1)], Some(THREE));
     let (run, _) = load(&files);
     let next = next_of("1", Action::Retry);
-    let brief = Script.brief(&files, &run, &plan_of(&run, Verdict::Resume), &next);
+    let brief = Piton.brief(&files, &run, &plan_of(&run, Verdict::Resume), &next);
     assert_eq!(brief.agent_context["working_folder"], "/home/worktrees/session-1");
     assert_eq!(brief.agent_context["definition"], json!({"shell": "one"}));
     assert_eq!(brief.reading[0].path.as_deref(), Some("/repo/w.yaml"));
@@ -297,7 +297,7 @@ fn only_the_header_of_a_session_is_a_sign_of_one() {
         ],
         ..Listing::default()
     };
-    let found = Script.probe(&listing).candidates;
+    let found = Piton.probe(&listing).candidates;
     let names: Vec<(&str, usize)> =
         found.iter().map(|candidate| (candidate.name.as_str(), candidate.reads.len())).collect();
     assert_eq!(names, [("session-1", 4), ("session-2", 3)]);

@@ -10,7 +10,7 @@ use super::checkpoint::Checkpoint;
 use super::home_of;
 use super::import;
 use crate::dialect::Dialect as _;
-use crate::dialect::piton::Script;
+use crate::dialect::piton::Piton;
 use crate::dialect::piton::Session;
 use crate::dialect::piton::facts::Captured;
 use crate::dialect::piton::record::Header;
@@ -72,7 +72,7 @@ fn files(checkpoint: &Value, workflow: Option<&str>) -> FileSet {
 }
 
 fn statuses(files: &FileSet) -> (Vec<Status>, RunStatus, Vec<FindingCode>) {
-    let loaded = Script.load(files);
+    let loaded = Piton.load(files);
     let run = loaded.run.unwrap();
     let codes = loaded.findings.iter().map(|finding| finding.code).collect();
     (run.steps.iter().map(|step| step.status).collect(), run.status, codes)
@@ -112,7 +112,7 @@ fn a_run_stands_where_its_checkpoint_says() {
 
 #[test]
 fn variables_are_those_that_steps_capture_and_nothing_of_the_environment() {
-    let loaded = Script.load(&files(&checkpoint(), Some(WORKFLOW)));
+    let loaded = Piton.load(&files(&checkpoint(), Some(WORKFLOW)));
     let run = loaded.run.unwrap();
     assert_eq!(Value::Object(run.steps[1].detail.variables.clone()), json!({"out": "captured-value"}));
     let shown = format!("{run:?}");
@@ -147,7 +147,7 @@ fn what_the_files_say_against_each_other_is_named() {
 
     let mut nothing = whole;
     put(&mut nothing, STATE, b"[]");
-    let loaded = Script.load(&nothing);
+    let loaded = Piton.load(&nothing);
     assert!(loaded.run.is_none());
     assert_eq!(loaded.findings[0].code, FindingCode::StateUnreadable);
 }
@@ -175,7 +175,7 @@ fn nonsense_is_survived() {
     ] {
         let mut files = files(&checkpoint(), None);
         put(&mut files, STATE, text.as_bytes());
-        let _ = Script.load(&files);
+        let _ = Piton.load(&files);
         let _ = Checkpoint::read(text.as_bytes());
     }
 }
@@ -206,7 +206,7 @@ fn a_session_that_is_taken_over_goes_on_at_the_same_step() {
     assert_eq!(session.state.variables, BTreeMap::from([("out".to_owned(), Captured::Inline { value })]));
     let (standings, _, findings) = statuses(&ours);
     assert_eq!((standings, findings), (vec![Status::Completed, Status::Failed, Status::Pending], vec![]));
-    let run = Script.load(&ours).run.unwrap();
+    let run = Piton.load(&ours).run.unwrap();
     assert_eq!(run.steps[0].done_definition, run.steps[0].definition_digest());
     let journal = String::from_utf8(ours.bytes(&ours.state).unwrap().to_vec()).unwrap();
     assert!(!journal.contains("hunter2") && !journal.contains("ghp_"), "{journal}");
@@ -243,7 +243,7 @@ fn sessions_are_found_by_their_checkpoints() {
         ],
         ..Listing::default()
     };
-    let probed = Script.probe(&listing);
+    let probed = Piton.probe(&listing);
     let [found] = probed.candidates.as_slice() else { panic!("{probed:?}") };
     assert_eq!((found.name.as_str(), found.state.as_str()), ("workflow-1", STATE));
     assert!(found.reads.contains(&ReadSpec::File(path("worktrees/app/.metadata/workflow-1.json"))));
@@ -253,7 +253,7 @@ fn sessions_are_found_by_their_checkpoints() {
         shown: path("state/workflow-1/workflow"),
     }));
     assert_eq!(probed.findings[0].code, FindingCode::JobNotResumed);
-    let command = Script.guest(Utf8Path::new("/home/.prodigy"), found).map(|guest| guest.command);
+    let command = Piton.guest(Utf8Path::new("/home/.prodigy"), found).map(|guest| guest.command);
     assert_eq!(command.as_deref(), Some("piton sessions import workflow-1 --prodigy-home /home/.prodigy"));
     assert_eq!(home_of(&Utf8Path::new("/home/.prodigy").join(STATE)), Some(Utf8Path::new("/home/.prodigy")));
     assert_eq!(home_of(Utf8Path::new("/a/b.checkpoint.json")), None);
