@@ -98,7 +98,15 @@ impl Session {
         None
     }
 
+    /// Records that the session is over, and releases its leases. The client waits for this event but not for `StopFailure`, which it may
+    /// cut off as it exits; so the error that ended the last turn is looked up in the transcript.
     pub(super) fn ends(&self, input: &Input) -> Option<Answer> {
+        let is_known =
+            matches!(self.log.events().last(), Some(line) if matches!(line.event, SessionEvent::Failure { .. }));
+        let missed = if is_known { None } else { ops::last_error_of_session(&self.ctx, &input.session_id) };
+        if let Some(error) = missed {
+            self.note(SessionEvent::Failure { error: clean_line(&error, WORD_CHARS) });
+        }
         self.note(SessionEvent::End { reason: clean_line(&input.reason, WORD_CHARS) });
         self.release_leases();
         None

@@ -95,6 +95,7 @@ pub(crate) use change::change;
 pub(crate) use change::input;
 pub(crate) use cleanup::CleanupReport;
 pub(crate) use cleanup::cleanup;
+pub(crate) use client_sessions::last_error as last_error_of_session;
 pub(crate) use client_sessions::notice as session_notice;
 #[cfg(any(test, fuzzing))]
 pub(crate) use context::assemble_native;

@@ -3,6 +3,8 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::claude::trace::SESSION;
+use super::claude::trace::Trace;
 use super::projects;
 use super::projects::NINE_STEP;
 use crate::support;
@@ -184,6 +186,28 @@ fn a_limit_releases_the_run_and_is_reported_once() {
          `piton plan` shows where these runs are:\n- .worktree/user-auth/.workflow-state.json"
     );
     assert_eq!(told("and on"), "");
+}
+
+/// The client does not wait for `stop-failure` when it exits.
+#[test]
+fn an_error_that_only_the_transcript_has_is_the_cause_all_the_same() {
+    let ends_after = |error: Option<&str>| {
+        let sandbox = projects::nine_step();
+        starts(&sandbox, SESSION, "startup");
+        sandbox.piton(["begin", "2:3"]).session(SESSION).run().expect_code(0);
+        let talk = Trace::new(&sandbox).prompt("/workflow-resume");
+        let talk = match error {
+            Some(error) => talk.api_error(error, "words of the service"),
+            None => talk.api_error("rate_limit", "words of the service").prompt("go on").ends("done"),
+        };
+        talk.write(&sandbox);
+        hook(&sandbox, SESSION, "session-end", json!({"reason": "other"}));
+        let plan = sandbox.piton(["plan"]).session("second").run().expect_code(0);
+        (plan.at("/data/interruption/cause/kind").clone(), plan.at("/data/interruption/cause/detail").clone())
+    };
+    assert_eq!(ends_after(Some("rate_limit")), (json!("limit"), json!("a usage limit was reached: rate_limit")));
+    assert_eq!(ends_after(Some("overloaded")), (json!("failure"), json!("the service failed: overloaded")));
+    assert_eq!(ends_after(None), (json!("session_ended"), json!("the session ended: other")));
 }
 
 #[test]

@@ -136,6 +136,16 @@ pub(crate) struct LastMessage {
     pub(crate) kind: LastKind,
 }
 
+impl LastMessage {
+    /// Returns the client's name for the API error that it is.
+    pub(crate) fn error(&self) -> Option<&str> {
+        match &self.kind {
+            LastKind::ApiError { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
 /// What the newest message is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]

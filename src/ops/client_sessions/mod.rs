@@ -121,6 +121,15 @@ pub(crate) fn seen(ctx: &ProjectContext) -> Vec<FoundSession> {
     sessions(ctx, SessionFilter::All).found
 }
 
+/// Returns the client's name for the API error that is the last message of a session of the project.
+pub(crate) fn last_error(ctx: &ProjectContext, session: &str) -> Option<String> {
+    let home = ClientHome::open(&ctx.environment)?;
+    let found = transcripts(ctx, &home).into_iter().filter(|(_, id)| id == session);
+    let last = found.filter_map(|(path, _)| read::main_transcript(&home, &path, Look::Glance)?.last);
+    let newest = last.max_by_key(|last| last.at)?;
+    newest.error().map(str::to_owned)
+}
+
 fn candidate(session: &FoundSession) -> Candidate {
     Candidate {
         dialect: DialectId::Claude,
