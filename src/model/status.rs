@@ -7,9 +7,10 @@ use serde::Deserialize;
 use serde::Serialize;
 
 /// The status of a step, independent of the words of its own system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Status {
+    #[default]
     Pending,
     InProgress,
     Completed,

@@ -93,9 +93,13 @@ impl StepExecutor<'_> {
     /// Returns the id of a step, for an item `build[linux]`, in a group `build[linux].test`.
     fn id_of(&self, step: &Step) -> StepId {
         let (Some(item), Some(top)) = (&self.item, &self.workflow_step) else { return step.id.clone() };
-        let of_item = piton::item_id(top.as_str(), &item.name);
-        let inner = step.id.as_str();
-        let inner = inner.strip_prefix(&format!("{top}.")).unwrap_or(inner);
-        StepId::new(if inner == "1" { of_item } else { format!("{of_item}.{inner}") })
+        StepId::new(self.id_inside(step, &piton::item_id(top.as_str(), &item.name)))
+    }
+
+    /// Returns the id of a step inside of an item: that of the item, and in a group that of the step behind it.
+    pub(super) fn id_inside(&self, step: &Step, item: &str) -> String {
+        let (inner, top) = (step.id.as_str(), self.workflow_step.as_ref().map_or("", StepId::as_str));
+        let inner = inner.strip_prefix(top).and_then(|inner| inner.strip_prefix('.')).unwrap_or(inner);
+        if inner == "1" { item.to_owned() } else { format!("{item}.{inner}") }
     }
 }

@@ -23,7 +23,8 @@ pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<
         .flat_map(|state| piton::failed_items(state))
         .map(|item| piton::log_name(step, item))
         .collect();
-    let is_of_item = |file: &RelPath| log_of(file).is_some_and(|log| failed.contains(&log));
+    let is_of_item =
+        |file: &RelPath| log_of(file).is_some_and(|log| failed.iter().any(|item| piton::is_inside(&log, item)));
     if !failed.is_empty() {
         files.retain(is_of_item);
     }

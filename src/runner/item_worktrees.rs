@@ -5,7 +5,6 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
@@ -64,15 +63,9 @@ impl StepExecutor<'_> {
         let base = self.head.as_deref().unwrap_or("HEAD");
         let prefix = worktree::git(&self.folder, "rev-parse", &["--show-prefix"]);
         let prefix = prefix.map_err(|refusal| refused(refusal.to_string()))?;
-        // Written when the worktree is whole: one without it was being made when its runner was killed.
-        let mark = self.context.session.join("items").join(wanted.branch.replace('/', "%2F"));
         let made = {
             let _lock = self.lock_worktrees();
-            if files::is_folder(&wanted.folder) && files::is_file(&mark) {
-                Ok(())
-            } else {
-                self.make(&wanted, base, &mark)
-            }
+            if self.is_made(&wanted) { Ok(()) } else { self.make(&wanted, base) }
         };
         made.map_err(|why| refused(format!("its worktree cannot be made: {why}")))?;
         // Where the project is a folder of its repository.
@@ -82,7 +75,22 @@ impl StepExecutor<'_> {
         })
     }
 
-    fn make(&self, wanted: &ItemWorktree, base: &str, mark: &Utf8Path) -> Result<(), String> {
+    /// Returns the file that is written when the worktree is whole: one without it was being made when its runner was killed.
+    fn mark(&self, wanted: &ItemWorktree) -> Utf8PathBuf {
+        self.context.session.join("items").join(wanted.branch.replace('/', "%2F"))
+    }
+
+    fn is_made(&self, wanted: &ItemWorktree) -> bool {
+        files::is_folder(&wanted.folder) && files::is_file(&self.mark(wanted))
+    }
+
+    /// Tells whether an earlier try left the worktree of an item.
+    pub(super) fn has_worktree(&self, step: &Step, item: &str) -> bool {
+        self.worktree_of(step, item).is_ok_and(|wanted| self.is_made(&wanted))
+    }
+
+    fn make(&self, wanted: &ItemWorktree, base: &str) -> Result<(), String> {
+        let mark = &self.mark(wanted);
         files::remove(mark).map_err(|error| error.to_string())?;
         let mut left = TRIES;
         while files::is_folder(&wanted.folder) {

@@ -14,6 +14,7 @@ use crate::dialect::piton::Session;
 use crate::dialect::piton::facts::Act;
 use crate::dialect::piton::facts::Captured;
 use crate::dialect::piton::facts::Facts;
+use crate::dialect::piton::facts::ItemProgress;
 use crate::dialect::piton::facts::RunnerAct;
 use crate::dialect::piton::record::Event;
 use crate::dialect::piton::record::Header;
@@ -213,7 +214,7 @@ impl Ledger {
     fn append(&mut self, event: Event, facts: Facts) -> Result<(), RunError> {
         let (name, step) = match &event {
             Event::Change(change) => (change.kind.as_str(), change.kind.step().cloned()),
-            Event::Runner(act) => (act.act.as_str(), None),
+            Event::Runner(act) => (act.act.as_str(), act.act.step().cloned()),
             Event::Base(_) => ("base", None),
             Event::Merge(merge) => ("merge", Some(merge.step.clone())),
         };
@@ -367,6 +368,18 @@ impl Ledger {
         self.append(Event::Runner(RunnerAct { at: self.now(), act }), Facts::default())
     }
 
+    /// Records how many steps of a group passed for an item, with what the last of them left.
+    pub(super) fn record_item_step(
+        &mut self,
+        step: &StepId,
+        (item, passed): (&str, usize),
+        said: Vec<String>,
+        facts: Facts,
+    ) -> Result<(), RunError> {
+        let act = Act::ItemStep { step: step.clone(), item: item.to_owned(), passed, said };
+        self.append(Event::Runner(RunnerAct { at: self.now(), act }), facts)
+    }
+
     /// Restarts the session from its first step.
     pub(super) fn start_again(&mut self, workflow: &Workflow, facts: Facts) -> Result<(), RunError> {
         let spec = StartSpec::new(&workflow.name, self.run().id.as_str());
@@ -428,15 +441,36 @@ impl Ledger {
         }
         match self.state.variables.get(name) {
             None => Ok(None),
-            Some(Captured::Inline { value }) => Ok(Some(value.clone())),
-            Some(Captured::Stored { stored, sha256, .. }) => {
+            Some(captured) => self.value(captured).map(Some),
+        }
+    }
+
+    /// Returns a recorded value.
+    pub(super) fn value(&self, captured: &Captured) -> Result<Value, String> {
+        match captured {
+            Captured::Inline { value } => Ok(value.clone()),
+            Captured::Stored { stored, sha256, .. } => {
                 let text = super::files::read(&stored.under(&self.paths.folder()))?;
                 if crate::model::sha256_hex(text.as_bytes()) != *sha256 {
                     return Err(format!("{stored} was changed since the step wrote it"));
                 }
-                serde_json::from_str(&text).map(Some).map_err(|error| format!("{stored}: {error}"))
+                serde_json::from_str(&text).map_err(|error| format!("{stored}: {error}"))
             }
         }
+    }
+
+    /// Records that nothing is left of the steps that passed for an item.
+    pub(super) fn forget_item_steps(&mut self, step: &StepId, item: &str) -> Result<(), RunError> {
+        if self.item_progress(step, item).is_some() {
+            self.record_item_step(step, (item, 0), Vec::new(), Facts::default())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Returns how far an item has come for which a group of steps runs.
+    pub(super) fn item_progress(&self, step: &StepId, item: &str) -> Option<&ItemProgress> {
+        self.step(step)?.item_progress.get(item)
     }
 }
 

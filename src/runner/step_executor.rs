@@ -440,10 +440,10 @@ impl<'a> StepExecutor<'a> {
             grace: GRACE,
             keep,
         };
-        let log = self.item.as_ref().map_or(step.id.as_str(), |item| &item.log);
+        let log = self.item.as_ref().map_or_else(|| step.id.to_string(), |item| self.id_inside(step, &item.log));
         let top = self.workflow_step.as_ref().unwrap_or(&step.id);
         let attempt = self.context.ledger().step(top).map_or(1, |state| state.attempts.max(1));
-        let log = piton::log_file(log, attempt);
+        let log = piton::log_file(&log, attempt);
         let mut watcher = OutputWatcher::new(self.context, (self.source(step), &self.folder), &log, is_claude, output);
         let exit = exec::run(&job, &self.signals, &mut watcher);
         let seen = watcher.end();

@@ -95,6 +95,14 @@ pub(crate) enum Act {
     OnStopBegins,
     /// They are over, done or failed.
     OnStopEnds,
+    /// The first `passed` steps of a group passed for an item of a `foreach`, the last of them with what its agents `said`; 0 where its worktree is gone.
+    ItemStep {
+        step: StepId,
+        item: String,
+        passed: usize,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        said: Vec<String>,
+    },
 }
 
 impl Act {
@@ -104,7 +112,41 @@ impl Act {
             Self::WorktreeSetUp { .. } => "worktree",
             Self::OnStopBegins => "on_stop",
             Self::OnStopEnds => "on_stop ended",
+            Self::ItemStep { .. } => "finish",
         }
+    }
+
+    /// Returns the step that it belongs to.
+    pub(crate) const fn step(&self) -> Option<&StepId> {
+        match self {
+            Self::WorktreeSetUp { .. } | Self::OnStopBegins | Self::OnStopEnds => None,
+            Self::ItemStep { step, .. } => Some(step),
+        }
+    }
+}
+
+/// How far an item has come for which a group of steps runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ItemProgress {
+    /// The number of its steps that passed.
+    pub(crate) passed: usize,
+    /// What they set.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) variables: BTreeMap<String, Captured>,
+    /// What their agents said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) said: Vec<String>,
+}
+
+impl ItemProgress {
+    /// Adds what the last of the steps left that passed; with none of them it is as new.
+    pub(super) fn went_on(&mut self, passed: usize, variables: &BTreeMap<String, Captured>, said: &[String]) {
+        if passed == 0 {
+            *self = Self::default();
+        }
+        self.passed = passed;
+        self.variables.extend(variables.clone());
+        self.said.extend_from_slice(said);
     }
 }
 

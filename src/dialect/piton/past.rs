@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::facts::Act;
 use super::facts::Facts;
 use super::record::Event;
 use super::record::Record;
@@ -17,6 +18,7 @@ use crate::model::Finding;
 use crate::model::clean_line;
 use crate::model::human_duration;
 use crate::model::mask_secrets;
+use crate::model::plural;
 
 /// Characters of a text in a line of the history.
 const WHAT_CHARS: usize = 120;
@@ -27,7 +29,7 @@ pub(super) fn journal_checkpoints(files: &FileSet) -> Option<Vec<PastCheckpoint>
     let checkpoints = records.iter().skip(1).map(|record| {
         let (at, change, step) = match &record.event {
             Event::Change(change) => (Some(change.at), change.kind.as_str(), change.kind.step().cloned()),
-            Event::Runner(act) => (Some(act.at), act.act.as_str(), None),
+            Event::Runner(act) => (Some(act.at), act.act.as_str(), act.act.step().cloned()),
             Event::Base(state) => (state.run.changed_at, "restore", None),
             Event::Merge(merge) => (Some(merge.at), "merge", Some(merge.step.clone())),
         };
@@ -48,7 +50,15 @@ fn what(record: &Record) -> String {
     let change = match &record.event {
         Event::Change(change) => change,
         Event::Base(_) => return "the state at a checkpoint".to_owned(),
-        Event::Runner(_) => return String::new(),
+        Event::Runner(act) => {
+            return match &act.act {
+                Act::ItemStep { item, passed, .. } => {
+                    let item = clean_line(&mask_secrets(item), WHAT_CHARS);
+                    format!("part {item}, {} passed", plural(*passed, "step"))
+                }
+                Act::WorktreeSetUp { .. } | Act::OnStopBegins | Act::OnStopEnds => String::new(),
+            };
+        }
         Event::Merge(merge) => return if merge.done.is_some() { "completed" } else { "begun" }.to_owned(),
     };
     let facts = &record.facts;

@@ -247,7 +247,7 @@ impl State {
                     .extend(merge.done.as_ref().map(|digest| (merge.step.as_str().to_owned(), digest.clone())));
                 self.facts(&record.facts);
             }
-            Event::Runner(act) => self.runner_did(act),
+            Event::Runner(act) => self.runner_did(act, &record.facts),
             Event::Change(change) => {
                 // A start clears the definition; every other change is about the new one.
                 let clears = matches!(change.kind, ChangeKind::Start(_));

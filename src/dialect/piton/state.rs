@@ -11,6 +11,7 @@ use super::facts::Act;
 use super::facts::Captured;
 use super::facts::ChildProcess;
 use super::facts::Facts;
+use super::facts::ItemProgress;
 use super::facts::Outline;
 use super::facts::OutlineStep;
 use super::facts::RetryState;
@@ -108,7 +109,7 @@ pub(crate) enum Phase {
 }
 
 /// The state of one step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StepState {
     pub(crate) status: Status,
     #[serde(default)]
@@ -152,6 +153,9 @@ pub(crate) struct StepState {
     pub(crate) claude: ClaudeWork,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) parts: BTreeMap<String, Status>,
+    /// How far items have come that did not pass, where a group of steps runs for each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) item_progress: BTreeMap<String, ItemProgress>,
     /// How far the current attempt at a step with `validate` is ([`Facts::measured`]).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) measured: u32,
@@ -207,40 +211,6 @@ const fn is_zero(count: &u32) -> bool {
 
 /// How many errors of one step are kept, the newest.
 const ERRORS: usize = 10;
-
-impl Default for StepState {
-    fn default() -> Self {
-        Self {
-            status: Status::Pending,
-            attempts: 0,
-            failures: 0,
-            errors: Vec::new(),
-            started_at: None,
-            finished_at: None,
-            digest: None,
-            tolerated: None,
-            is_unmet: false,
-            is_up_to_date: false,
-            retryable: None,
-            exit_code: None,
-            commit: None,
-            head: None,
-            child: None,
-            retry: None,
-            items: None,
-            claude: ClaudeWork::default(),
-            parts: BTreeMap::new(),
-            measured: 0,
-            part_errors: BTreeMap::new(),
-            part_outputs: BTreeMap::new(),
-            agent: None,
-            choice: None,
-            verdict: None,
-            conditions: Vec::new(),
-            reopened_at: None,
-        }
-    }
-}
 
 impl State {
     /// Returns the steps that a condition left out and that depend on a step: once that begins again, their conditions are asked again.
@@ -338,12 +308,18 @@ impl State {
         }
     }
 
-    pub(super) fn runner_did(&mut self, done: &RunnerAct) {
+    pub(super) fn runner_did(&mut self, done: &RunnerAct, facts: &Facts) {
         self.run.changed_at = Some(done.at);
-        match done.act {
+        match &done.act {
             Act::WorktreeSetUp { .. } => self.run.is_set_up = true,
             Act::OnStopBegins => self.run.is_stopping = true,
             Act::OnStopEnds => self.run.is_stopping = false,
+            Act::ItemStep { step, item, passed, said } => {
+                self.run.spent.cost_usd += facts.claude.cost_usd;
+                let step = self.step(step);
+                step.claude.add(&facts.claude);
+                step.item_progress.entry(item.clone()).or_default().went_on(*passed, &facts.variables, said);
+            }
         }
     }
 
@@ -376,6 +352,7 @@ impl State {
             if let Some(state) = self.steps.get_mut(step.id.as_str()).filter(|_| is_changed) {
                 state.parts.clear();
                 state.part_errors.clear();
+                state.item_progress.clear();
                 state.items = None;
                 state.measured = 0;
             }
@@ -478,12 +455,14 @@ impl State {
                 step.parts.clear();
                 step.part_errors.clear();
                 step.part_outputs.clear();
+                step.item_progress.clear();
                 step.items = None;
             }
             if step.status != Status::InProgress {
                 step.measured = 0;
             }
-            if !matches!(step.status, Status::InProgress | Status::Failed) || step.head.is_none() {
+            if !(matches!(step.status, Status::InProgress | Status::Failed) || facts.keeps_items) || step.head.is_none()
+            {
                 step.head.clone_from(&facts.head);
             }
             step.status = Status::InProgress;
@@ -522,6 +501,9 @@ impl State {
         if let Some(part) = &outcome.part {
             step.measured = facts.measured.unwrap_or(step.measured);
             step.parts.insert(part.clone(), outcome.status);
+            if outcome.status.satisfies() {
+                step.item_progress.remove(part);
+            }
             if let Some(error) = outcome.error.as_ref().filter(|_| outcome.status == Status::Failed) {
                 step.part_errors.insert(part.clone(), error.clone());
             }

@@ -118,18 +118,25 @@ steps:
 - id: shared
   depends_on: []
   foreach: {items: [s, t, u], parallel: 3}
-  shell: 'echo begin shared ${item} >> LOG; echo end shared ${item} >> LOG'
+  steps:
+  - {id: make, shell: 'echo begin make ${item} >> LOG; echo made-of-${item}', capture: made}
+  - {id: use, shell: 'echo begin shared ${item} >> LOG; test ${made} = made-of-${item} && echo end shared ${item} >> LOG'}
 - id: last
   depends_on: [each, shared, c]
   shell: 'echo begin last >> LOG; cat p.txt q.txt r.txt && echo end last >> LOG'
 ";
 
-/// Returns the steps, items and merges that the journal of a session says are done.
+/// Returns the steps, items, steps of items and merges that the journal of a session says are done.
 fn done_in_parallel(stage: &Stage, id: &str) -> Vec<String> {
     let journal = read(&stage.folder(id).join("journal.jsonl"));
     let records = journal.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let finished = records.filter(|record| record["change"]["change"] == "finish");
-    let named = finished.filter_map(|record| {
+    let named = records.filter_map(|record| {
+        if let Some(item) = record["runner"]["act"]["item_step"]["item"].as_str() {
+            return Some(format!("make {item}"));
+        }
+        if record["change"]["change"] != "finish" {
+            return None;
+        }
         let step = record["change"]["step"].as_str()?.to_owned();
         Some(record["change"]["part"].as_str().map_or(step.clone(), |part| format!("{step} {part}")))
     });

@@ -13,6 +13,7 @@ mod ends;
 mod gates;
 mod hardships;
 mod includes;
+mod item_groups;
 mod keys;
 mod kills;
 mod language;

@@ -1,0 +1,109 @@
+//! Groups of steps for each item: what passed of an item is not done again, also not after a kill.
+
+use super::support::Stage;
+use super::support::kill;
+use super::support::until;
+use crate::support::read;
+
+const GROUPS: &str = "
+name: f
+steps:
+- id: each
+  foreach: {items: [a, b], worktree: each}
+  steps:
+  - id: build
+    shell: 'echo build ${item} >> LOG; echo x > ${item}.txt; git add -A; git commit -qm ${item}; echo made of ${item}'
+    capture: made
+  - id: test
+    shell: 'work ${item} && echo test ${made} >> LOG'
+  - id: end
+    shell: 'echo end ${made} >> LOG'
+- id: after
+  shell: 'cat a.txt b.txt && echo after >> LOG'
+";
+
+const ALL: [&str; 7] =
+    ["build a", "test made of a", "end made of a", "build b", "test made of b", "end made of b", "after"];
+
+fn stage(workflow: &str) -> Stage {
+    let stage = Stage::new(workflow);
+    stage.program("work", ":");
+    stage.sandbox.commit("the workflow");
+    stage
+}
+
+fn item_branches(stage: &Stage) -> usize {
+    let listed = stage.sandbox.git(["for-each-ref", "--format=%(refname:short)", "refs/heads/piton"]);
+    listed.lines().filter(|branch| branch.contains(".items/")).count()
+}
+
+#[test]
+fn an_item_that_was_killed_goes_on_at_its_step() {
+    let stage = stage(GROUPS);
+    stage.program("work", "[ $1 != b ] || { echo waits >> LOG; sleep 9; }");
+    let mut child = stage.piton(["run", "w.yml"]).spawn();
+    until("the second item is tested", || stage.count("waits") == 1);
+    kill(child.id());
+    child.wait().expect("it was killed");
+    stage.program("work", ":");
+    let output = stage.piton(["resume", "--yes"]).run().expect_code(0);
+    assert_eq!(stage.executions().into_iter().filter(|line| line != "waits").collect::<Vec<_>>(), ALL, "{output}");
+    assert_eq!(item_branches(&stage), 0);
+}
+
+#[test]
+fn an_item_that_failed_goes_on_at_its_step_with_a_log_for_each() {
+    let stage = stage(GROUPS);
+    stage.program("work", "[ $1 != b ] || [ -e LOG.repaired ] || { echo broken; exit 1; }");
+    let (output, id) = stage.run(&[]);
+    let output = output.expect_code(7);
+    assert!(
+        output.stderr.contains("   | broken\n") && output.stderr.contains("/logs/each[b].test.1.log\n"),
+        "{output}"
+    );
+    let journal = read(&stage.folder(&id).join("journal.jsonl"));
+    assert!(journal.contains(r#""item_step""#), "{journal}");
+    let logs = stage.piton(["--format", "text", "logs", &id, "each[b]"]).run().expect_code(0).stdout;
+    assert!(logs.contains("logs/each[b].build.1.log") && logs.contains("made of b"), "{logs}");
+    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
+    stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ALL);
+}
+
+#[test]
+fn failed_items_of_a_loop_that_passed_go_on_in_their_worktree() {
+    let stage =
+        stage(&GROUPS.replace("worktree: each}", "worktree: each, max_failures: 1}").replace("a.txt b.txt", "a.txt"));
+    stage.program("work", "[ $1 != b ] || [ -e LOG.repaired ]");
+    let (output, id) = stage.run(&["--yes"]);
+    output.expect_code(0);
+    assert_eq!((item_branches(&stage), stage.sandbox.exists("b.txt")), (1, false));
+    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
+    stage.piton(["run", &id, "--failed", "--yes"]).run().expect_code(0);
+    let log = stage.executions();
+    assert_eq!(
+        log,
+        ["build a", "test made of a", "end made of a", "build b", "after", "test made of b", "end made of b", "after"]
+    );
+    assert_eq!((item_branches(&stage), stage.sandbox.exists("b.txt")), (0, true));
+    stage.piton(["sessions", "clean", "--yes"]).run().expect_code(0);
+}
+
+#[test]
+fn an_item_whose_worktree_is_gone_begins_anew() {
+    let stage = stage(GROUPS);
+    stage.program("work", "[ $1 != b ] || [ -e LOG.repaired ]");
+    let (output, id) = stage.run(&[]);
+    output.expect_code(7);
+    let listed = stage.sandbox.git(["worktree", "list", "--porcelain"]);
+    let of_b = listed.lines().find_map(|line| line.strip_prefix("worktree ").filter(|path| path.ends_with("/b")));
+    let of_b = of_b.expect("the worktree of b").replace("$TOP", stage.sandbox.top().as_str());
+    stage.sandbox.git(["worktree", "remove", "--force", &of_b]);
+    let branch = stage.sandbox.git(["for-each-ref", "--format=%(refname:short)", "refs/heads/piton"]);
+    let branch = branch.lines().find(|line| line.ends_with("/b")).expect("the branch of b").to_owned();
+    stage.sandbox.git(["branch", "-D", &branch]);
+    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
+    stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
+    assert_eq!(stage.executions().iter().filter(|line| *line == "build b").count(), 2, "its first step is done again");
+    assert!(stage.sandbox.exists("b.txt"));
+}
