@@ -105,7 +105,9 @@ impl OpError {
             Self::Store(error) => exit_of_store(error),
             Self::Resume { error, .. } => error.exit(),
             // A run may be in a folder that cannot be read.
-            Self::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
+            Self::NoRun { findings, .. } | Self::NoSession { findings, .. } if findings.iter().any(is_closed) => {
+                Exit::Unreadable
+            }
             Self::NoRun { .. }
             | Self::NoSession { .. }
             | Self::UnknownRun { .. }

@@ -260,6 +260,7 @@ impl ProjectContext {
             probe(StateHome::Home, &sessions.listing, locations, findings);
             pending.extend(sessions.listing.pending.iter().map(|own| (sessions.listing.root.clone(), own.clone())));
             findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
+            findings.extend(sessions.closed.iter().map(|folder| closed_home(folder)));
         }
         if let Scope::Whole = scope {
             let earlier = SessionHome::earlier(&self.project, &self.environment);
@@ -474,6 +475,11 @@ fn foreign_folder(folder: &Utf8Path) -> Finding {
     let message = format!("{folder} belongs to another user, or is a link: its sessions are not read");
     let fix = format!("check its owner: ls -ld {}", engine::quoted(folder.as_str()));
     Finding::new(FindingCode::SessionForeign, message).fix(fix)
+}
+
+fn closed_home(folder: &Utf8Path) -> Finding {
+    let message = format!("{folder} cannot be read: permission denied; runs in it are not listed");
+    Finding::new(FindingCode::FolderClosed, message).fix(permission_fix(folder))
 }
 
 fn earlier_sessions(folder: &Utf8Path, count: usize) -> Finding {

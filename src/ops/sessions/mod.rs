@@ -29,6 +29,7 @@ use std::time::Duration;
 use camino::Utf8Path;
 
 use super::OpError;
+use super::error::hides_runs;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
@@ -45,6 +46,7 @@ use crate::engine::Planned;
 use crate::model::Action;
 use crate::model::ClaudeWork;
 use crate::model::Evidence;
+use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::Owner;
@@ -165,11 +167,13 @@ fn items_of(home: &Utf8Path, session: Option<&Session>, id: &StepId) -> Vec<Sess
 
 impl ProjectContext {
     /// Returns the sessions of this repository with findings about their home.
-    fn sessions(&self) -> (Vec<RunLocation>, Vec<crate::model::Finding>) {
+    fn sessions(&self) -> (Vec<RunLocation>, Vec<Finding>) {
         let (mut locations, mut findings) = self.locations();
         locations.retain(|location| by_id(location.candidate.dialect).state_home() == StateHome::Home);
         let about_sessions = [FindingCode::SessionForeign, FindingCode::SessionEarlier, FindingCode::JobNotResumed];
-        findings.retain(|finding| about_sessions.contains(&finding.code));
+        // A closed folder of the project is at its path; it has no sessions.
+        let is_closed_home = |finding: &Finding| finding.code == FindingCode::FolderClosed && finding.file.is_none();
+        findings.retain(|finding| about_sessions.contains(&finding.code) || is_closed_home(finding));
         (locations, findings)
     }
 }
@@ -197,6 +201,9 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
     found.retain(|location| location.candidate.name.contains(id) && !id.is_empty());
     match found.len() {
         1 => Ok(found.remove(0)),
+        0 if findings.iter().any(hides_runs) => {
+            Err(OpError::NoSession { searched, in_git: ctx.project.git.is_some(), findings })
+        }
         _ => Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known, near: Vec::new() }),
     }
 }

@@ -7,6 +7,7 @@
 use std::fs;
 use std::fs::File;
 use std::hash::BuildHasher as _;
+use std::io;
 use std::io::Read as _;
 use std::sync::Arc;
 
@@ -173,11 +174,20 @@ impl SessionHome {
                     found.foreign.push(place.clone());
                     return found;
                 }
-                Err(_) => return found,
+                Err(error) => {
+                    found.closed = is_denied(&error).then(|| place.clone());
+                    return found;
+                }
             }
         }
         let Ok(root) = Root::open(&self.root) else { return found };
-        let Ok(entries) = folder.read_dir_utf8() else { return found };
+        let entries = match folder.read_dir_utf8() {
+            Ok(entries) => entries,
+            Err(error) => {
+                found.closed = is_denied(&error).then_some(folder);
+                return found;
+            }
+        };
         for entry in entries.filter_map(Result::ok).filter(|entry| is_session_id(entry.file_name())).take(SESSION_LIMIT)
         {
             let Ok(metadata) = fs::symlink_metadata(entry.path()) else { continue };
@@ -213,6 +223,12 @@ pub(crate) struct Sessions {
     pub(crate) listing: Listing,
     /// Folders that belong to another user, or are symlinks or files; they were not read.
     pub(crate) foreign: Vec<Utf8PathBuf>,
+    /// A folder that this user may not read, so that sessions may be hidden in it.
+    pub(crate) closed: Option<Utf8PathBuf>,
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
 }
 
 /// Tells whether a folder, or the nearest one above it that exists, can be written.
