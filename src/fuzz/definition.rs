@@ -150,7 +150,7 @@ pub(super) fn definition(data: &[u8]) {
     let header = Header {
         is_attended: true,
         ..Header::new(
-            "/home".into(),
+            ("/home".into(), "/home/worktrees".into()),
             "feature",
             "/project".into(),
             Source { root: "/project".into(), file },

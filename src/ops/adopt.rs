@@ -276,7 +276,7 @@ fn header(ctx: &ProjectContext, name: &str, session: &str, title: Option<String>
         is_attended: true,
         description: title,
         adopted_from: Some(session.to_owned()),
-        ..Header::new(home, name, &ctx.project.root, workflow, ctx.clock.now)
+        ..Header::new(ctx.home.places(), name, &ctx.project.root, workflow, ctx.clock.now)
     })
 }
 

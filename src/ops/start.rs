@@ -251,7 +251,7 @@ fn own_run(
         description: spec.description.clone(),
         issues: spec.issues.clone(),
         included: found.included,
-        ..Header::new(ctx.home.root(), &spec.feature, &ctx.project.root, found.source, change.at)
+        ..Header::new(ctx.home.places(), &spec.feature, &ctx.project.root, found.source, change.at)
     };
     let outline = Outline::of(&found.workflow, found.sha256);
     let edits = piton::start(&header, change, outline, None);

@@ -44,7 +44,7 @@ impl StepExecutor<'_> {
             return Err(refused("`worktree: each` needs a git repository with a commit".to_owned()));
         };
         let context = self.context;
-        Ok(ItemWorktree::of(context.home(), &context.header.session, (step.id.as_str(), base), item))
+        Ok(ItemWorktree::of(&context.header, (step.id.as_str(), base), item))
     }
 
     /// Warns of changes that the worktrees of the items do not have.

@@ -249,7 +249,7 @@ fn begin(
         args: start.args.clone(),
         inputs: inputs::values(&workflow.inputs, &start.inputs)?,
         included: files.included,
-        ..Header::new(home.root(), &id, &project.root, source, now)
+        ..Header::new(home.places(), &id, &project.root, source, now)
     };
     concurrency::check_free(workflow, &header, home.root())?;
     let spec = StartSpec {

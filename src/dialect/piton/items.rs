@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
+use super::record::Header;
 use super::state::State;
 use super::state::StepState;
 use crate::model::Status;
@@ -77,11 +77,11 @@ pub(crate) struct ItemWorktree {
 }
 
 impl ItemWorktree {
-    /// Returns the worktree of an item of a step. `home` has the runs of the repository, `base` is the commit that the loop began at: a loop
-    /// that begins again at another one gets new worktrees.
-    pub(crate) fn of(home: &Utf8Path, session: &str, (step, base): (&str, &str), item: &str) -> Self {
+    /// Returns the worktree of an item of a step. `base` is the commit that the loop began at: a loop that begins again at another one gets new
+    /// worktrees.
+    pub(crate) fn of(header: &Header, (step, base): (&str, &str), item: &str) -> Self {
         let base = &base[..base.len().min(8)];
-        Self::at(home, format!("{}{}-{base}/{}", Self::branches(session), slug(step), slug(item)))
+        Self::at(header, format!("{}{}-{base}/{}", Self::branches(&header.session), slug(step), slug(item)))
     }
 
     /// Returns what the branches of the items of a session begin with.
@@ -91,8 +91,8 @@ impl ItemWorktree {
     }
 
     /// Returns the worktree with such a branch.
-    pub(crate) fn at(home: &Utf8Path, branch: String) -> Self {
-        let folder = home.join("worktrees").join(branch.trim_start_matches("piton/"));
+    pub(crate) fn at(header: &Header, branch: String) -> Self {
+        let folder = header.worktrees.join(branch.trim_start_matches("piton/"));
         Self { branch, folder }
     }
 }
@@ -164,6 +164,7 @@ mod tests {
     use super::log_of;
     use super::merge_names;
     use super::part_names;
+    use crate::dialect::piton::testing::header;
 
     #[test]
     fn items_are_named_by_their_values() {
@@ -187,10 +188,11 @@ mod tests {
 
     #[test]
     fn a_worktree_has_a_branch_that_git_takes() {
-        let of = |step: &str, item: &str| ItemWorktree::of("/h".into(), "session-1", (step, "0123456789"), item);
+        let header = header();
+        let of = |step: &str, item: &str| ItemWorktree::of(&header, (step, "0123456789"), item);
         let plain = of("build", "linux");
         assert_eq!(plain.branch, "piton/session-1.items/build-01234567/linux");
-        assert_eq!(plain.folder, "/h/worktrees/session-1.items/build-01234567/linux");
+        assert_eq!(plain.folder, "/home/worktrees/session-1.items/build-01234567/linux");
         for item in ["..", "a b", "a/b", "-x", "a.lock", "", "@{", "ö"] {
             let branch = of("b:1.2", item).branch;
             let last = branch.rsplit('/').next().expect("a last part");

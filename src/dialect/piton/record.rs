@@ -44,6 +44,8 @@ pub(crate) struct Header {
     pub(crate) below: Option<RelPath>,
     pub(crate) workflow: Source,
     pub(crate) created_at: Timestamp,
+    /// The folder of the worktrees of its items. Absolute: they stay where they are when the repository is moved.
+    pub(crate) worktrees: Utf8PathBuf,
     /// Absolute; `None` when the session works in `root`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<Utf8PathBuf>,
@@ -79,9 +81,9 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Returns the header of a run that Piton drives in `root`, with its records in `home`.
+    /// Returns the header of a run that Piton drives in `root`, with its records in `home` and its worktrees in `worktrees`.
     pub(crate) fn new(
-        home: &Utf8Path,
+        (home, worktrees): (&Utf8Path, &Utf8Path),
         session: &str,
         root: &Utf8Path,
         workflow: Source,
@@ -94,6 +96,7 @@ impl Header {
             root: root.to_owned(),
             workflow,
             created_at,
+            worktrees: worktrees.to_owned(),
             worktree: None,
             branch: None,
             base_branch: None,

@@ -62,15 +62,26 @@ pub(super) fn done(workflow: &str, step: &str) -> Value {
     json!({"change": change, "digest": digest, "variables": {"out": {"value": format!("from {step}")}}})
 }
 
-/// Holds the files of a session in which this happened after its start. `now` is its current workflow file.
-pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> FileSet {
-    let parsed = workflow::parse(&path("w.yaml"), workflow.as_bytes()).workflow.unwrap();
-    let header = Header {
+/// Returns the header of a session in a worktree.
+pub(super) fn header() -> Header {
+    Header {
         worktree: Some(Utf8PathBuf::from("/home/worktrees/session-1")),
         branch: Some("piton/session-1".to_owned()),
         base_branch: Some("main".to_owned()),
-        ..Header::new("/home".into(), ID, "/repo".into(), Source { root: "/repo".into(), file: path("w.yaml") }, at(0))
-    };
+        ..Header::new(
+            ("/home".into(), "/home/worktrees".into()),
+            ID,
+            "/repo".into(),
+            Source { root: "/repo".into(), file: path("w.yaml") },
+            at(0),
+        )
+    }
+}
+
+/// Holds the files of a session in which this happened after its start. `now` is its current workflow file.
+pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> FileSet {
+    let parsed = workflow::parse(&path("w.yaml"), workflow.as_bytes()).workflow.unwrap();
+    let header = header();
     let outline = Outline::of(&parsed, sha256_hex(workflow.as_bytes()));
     let begun = start(&header, start_change(&parsed.name), outline, None).unwrap();
     let mut files = FileSet {

@@ -87,8 +87,15 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
     };
     let header = &session.header;
     let records = records_in(ctx, location, &header.session);
-    let mut over = Cleaned { id: row.id.clone(), worktree: None, branch: None, item_branches: Vec::new(), records };
-    for item in item_worktrees(&location.root, header) {
+    let mut over = Cleaned {
+        id: row.id.clone(),
+        worktree: None,
+        branch: None,
+        item_branches: Vec::new(),
+        item_folders: Vec::new(),
+        records,
+    };
+    for item in item_worktrees(header) {
         let base = header.base_branch.as_deref().unwrap_or("HEAD");
         let (uncommitted, commits) = work_in(header, &item, base);
         if let Some(lost) = lost(uncommitted, commits) {
@@ -96,6 +103,7 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
             return kept(reason, Some(format!("to lose it: piton drop {} --discard", quoted(row.id.as_str()))));
         }
         over.item_branches.push(item.branch);
+        over.item_folders.push(item.folder);
     }
     let Some(folder) = header.worktree.as_ref().filter(|folder| store::is_folder(folder)) else {
         return Ok(Ok(over));
@@ -138,12 +146,12 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
 }
 
 /// Returns the worktrees of items of a session that are left.
-pub(super) fn item_worktrees(home: &Utf8Path, header: &Header) -> Vec<ItemWorktree> {
+pub(super) fn item_worktrees(header: &Header) -> Vec<ItemWorktree> {
     let prefix = format!("refs/heads/{}", ItemWorktree::branches(&header.session).trim_end_matches('/'));
     let listed = worktree::git(&header.root, "for-each-ref", &["--format=%(refname:lstrip=2)", &prefix]);
     // Outside of git there are none.
     let listed = listed.unwrap_or_default();
-    listed.lines().map(|branch| ItemWorktree::at(home, branch.to_owned())).collect()
+    listed.lines().map(|branch| ItemWorktree::at(header, branch.to_owned())).collect()
 }
 
 /// Counts the uncommitted files of an item, and its commits that neither the run nor the base branch has. When git cannot tell, it assumes
@@ -184,11 +192,10 @@ pub(super) fn put_in_archive(
         let fix = format!("git worktree remove {}", quoted(folder));
         return Ok(Err(kept(&over.id, refusal.to_string(), fix)));
     }
-    for branch in &over.item_branches {
-        let item = ItemWorktree::at(&location.root, branch.clone());
+    for (branch, folder) in over.item_branches.iter().zip(&over.item_folders) {
         // Nothing in it is only there, or a person agreed to lose it.
-        if let Err(refusal) = worktree::discard(&ctx.project.root, &item.folder, branch) {
-            let fix = format!("git worktree remove {}", quoted(item.folder.as_str()));
+        if let Err(refusal) = worktree::discard(&ctx.project.root, folder, branch) {
+            let fix = format!("git worktree remove {}", quoted(folder.as_str()));
             return Ok(Err(kept(&over.id, refusal.to_string(), fix)));
         }
     }

@@ -50,7 +50,7 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
     // When git cannot tell, assume that there is work.
     let uncommitted = folder.map_or(0, |folder| worktree::dirty(folder).unwrap_or(1));
     let commits = branch.map_or(0, |branch| worktree::commits_ahead(&header.root, base, branch).unwrap_or(1));
-    let items = clean::item_worktrees(&location.root, header);
+    let items = clean::item_worktrees(header);
     let in_items = items.iter().map(|item| clean::work_in(header, item, base));
     let (uncommitted, commits) = in_items.fold((uncommitted, commits), |sum, work| (sum.0 + work.0, sum.1 + work.1));
     if let Some(lost) = lost(uncommitted, commits).filter(|_| !request.discard) {
@@ -63,11 +63,13 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
         let hints = look.into_iter().chain(log).chain([format!("to lose it: piton drop {name} --discard")]);
         return Err(OpError::NotConfirmed { message, hints: hints.collect() });
     }
+    let (item_branches, item_folders) = items.into_iter().map(|item| (item.branch, item.folder)).unzip();
     let mut over = Cleaned {
         id: id.clone(),
         worktree: header.worktree.as_ref().filter(|_| folder.is_some()).map(ToString::to_string),
         branch: branch.cloned(),
-        item_branches: items.into_iter().map(|item| item.branch).collect(),
+        item_branches,
+        item_folders,
         records: clean::records_in(ctx, &location, &header.session),
     };
     if !request.dry_run {

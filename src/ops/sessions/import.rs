@@ -151,7 +151,7 @@ fn header(
         base_branch: run.workspace.base_branch.clone(),
         imported_from: Some(run.id.as_str().to_owned()),
         worktree,
-        ..Header::new(ctx.home.root(), &id, &root, workflow, ctx.clock.now)
+        ..Header::new(ctx.home.places(), &id, &root, workflow, ctx.clock.now)
     })
 }
 

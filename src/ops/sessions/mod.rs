@@ -26,8 +26,6 @@ use report::SessionStep;
 
 use std::time::Duration;
 
-use camino::Utf8Path;
-
 use super::OpError;
 use super::error::hides_runs;
 use super::opened_run::OpenedRun;
@@ -135,7 +133,7 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<Sess
                 is_tolerated: step.is_tolerated(),
                 claude: of_step(&step.id),
                 error: step.error.as_ref().map(|error| clean_line(&mask_secrets(error), 400)),
-                items: items_of(&location.root, session.as_ref(), &step.id),
+                items: items_of(session.as_ref(), &step.id),
             })
             .collect(),
         variables: session
@@ -147,13 +145,13 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<Sess
 }
 
 /// Returns the items of a `foreach`, with what is recorded about each.
-fn items_of(home: &Utf8Path, session: Option<&Session>, id: &StepId) -> Vec<SessionItem> {
+fn items_of(session: Option<&Session>, id: &StepId) -> Vec<SessionItem> {
     let Some(session) = session else { return Vec::new() };
     let Some(state) = session.state.steps.get(id.as_str()) else { return Vec::new() };
     let names = piton::item_names(state.items.as_deref().unwrap_or_default()).into_iter();
     let worktree = |name: &str| {
         let place = (id.as_str(), state.head.as_deref()?);
-        let folder = ItemWorktree::of(home, &session.header.session, place, name).folder;
+        let folder = ItemWorktree::of(&session.header, place, name).folder;
         store::is_folder(&folder).then(|| folder.into_string())
     };
     let item = |name: String| SessionItem {

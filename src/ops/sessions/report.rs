@@ -1,5 +1,6 @@
 //! The reports of `sessions`, as published under `schemas/`.
 
+use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -230,6 +231,9 @@ pub(crate) struct Cleaned {
     /// The branches of items of `foreach`, which are removed with their worktrees. Left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) item_branches: Vec<String>,
+    /// Their worktrees.
+    #[serde(skip)]
+    pub(crate) item_folders: Vec<Utf8PathBuf>,
     /// Where its records are kept; absolute.
     pub(crate) records: String,
 }

@@ -108,6 +108,11 @@ impl SessionHome {
         (Self { root, worktrees }, other)
     }
 
+    /// Returns the folder of its records and that of its worktrees.
+    pub(crate) fn places(&self) -> (&Utf8Path, &Utf8Path) {
+        (&self.root, &self.worktrees)
+    }
+
     pub(crate) fn root(&self) -> &Utf8Path {
         &self.root
     }

@@ -184,7 +184,7 @@ fn header() -> Header {
     let workflow = Source { root: "/repo".into(), file: path("w.yaml") };
     Header {
         imported_from: Some("workflow-1".to_owned()),
-        ..Header::new("/home".into(), "session-1", "/repo".into(), workflow, at(30))
+        ..Header::new(("/home".into(), "/home/worktrees".into()), "session-1", "/repo".into(), workflow, at(30))
     }
 }
 
