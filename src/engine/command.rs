@@ -69,7 +69,10 @@ pub(super) fn finish(step: &Step, run: &RunId) -> String {
         StepKind::Review => " --verdict VERDICT",
         StepKind::Work | StepKind::Gate | StepKind::Container => " --status completed",
     };
-    with_verdicts(on_step("finish", &step.id, run, tail), step)
+    // Of a step that must not run twice only the part that was cut off may have taken effect.
+    let begun = step.detail.parts.iter().find(|part| !step.idempotent && part.status == Status::InProgress);
+    let tail = begun.map_or_else(|| tail.to_owned(), |part| format!("{tail} --part {}", quoted(&part.name)));
+    with_verdicts(on_step("finish", &step.id, run, &tail), step)
 }
 
 /// Names the verdicts of a review in a comment, if its format cannot record every one.

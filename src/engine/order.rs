@@ -22,8 +22,8 @@ pub(crate) struct StepDue {
     pub(crate) is_repeated: bool,
 }
 
-/// Returns the order. What the planner chooses counts as done for the steps behind it; work that a review sent back is done again with all
-/// that builds on it.
+/// Returns the order. What the planner chooses counts as done for the steps behind it. What was done on top of a step that is due is done
+/// again, and so is work that a review sent back with all that builds on it.
 pub(super) fn in_order(chooser: Chooser<'_>) -> Vec<StepDue> {
     let Chooser { reconciled, options } = chooser;
     let mut statuses = reconciled.effective_statuses.to_vec();
@@ -32,13 +32,20 @@ pub(super) fn in_order(chooser: Chooser<'_>) -> Vec<StepDue> {
     let mut again: BTreeSet<usize> = returns.values().flatten().copied().collect();
     again.extend(returns.keys().flat_map(|target| reconciled.graph.all_dependents(*target)));
     again.retain(|at| !matches!(statuses[*at], EffectiveStatus::Skipped | EffectiveStatus::Cancelled));
+    // Whether what builds on a step is open once that step began.
+    let mut reopens = vec![false; statuses.len()];
     let mut due = Vec::new();
     for &at in reconciled.graph.order() {
+        reopens[at] = reconciled.graph.depends_on(at).iter().any(|on| reopens[*on]);
+        let is_reopened = reopens[at]
+            && options.from.is_empty()
+            && statuses[at] == EffectiveStatus::Done
+            && reconciled.run.steps[at].recorded;
         let chooser = Chooser { reconciled: ReconciledRun { effective_statuses: &statuses, ..reconciled }, options };
         let id = &reconciled.run.steps[at].id;
         let choice = if let Some(causes) = returns.get(&at) {
             Some(chooser.return_to(at, causes))
-        } else if again.contains(&at) {
+        } else if is_reopened || again.contains(&at) {
             Some(Choice::new(at, action_of(&reconciled, at), "4.return", String::new()))
         } else if options.from.is_empty() {
             chooser.choice(at, &reviews)
@@ -53,6 +60,7 @@ pub(super) fn in_order(chooser: Chooser<'_>) -> Vec<StepDue> {
         if let Some(choice) = choice {
             let is_repeated = status.is_over() || matches!(status, EffectiveStatus::Invalid | EffectiveStatus::Verify);
             due.push(StepDue { at, action: choice.action, is_repeated });
+            reopens[at] |= choice.action != Action::Verify;
             statuses[at] = EffectiveStatus::Done;
         }
     }
@@ -98,19 +106,17 @@ mod tests {
     use crate::model::StepId;
     use crate::model::StepKind;
 
-    /// Steps of work in a chain, as those of a workflow file, with nothing behind one that is open.
+    /// Steps of work in a chain, as those of a workflow file. One behind an open step is done where the step was added later.
     fn chains() -> impl Strategy<Value = Run> {
         orderly().prop_map(|mut run| {
             let mut before: Option<StepId> = None;
-            let mut is_open = false;
             for step in &mut run.steps {
                 (step.kind, step.review, step.returns_to, step.proof) = (StepKind::Work, None, None, Proof::default());
                 step.children.clear();
                 step.depends_on = before.replace(step.id.clone()).into_iter().collect();
-                if matches!(step.status, Status::Cancelled | Status::WaitingApproval | Status::Blocked) || is_open {
+                if matches!(step.status, Status::Cancelled | Status::WaitingApproval | Status::Blocked) {
                     step.status = Status::Pending;
                 }
-                is_open |= !step.status.satisfies();
                 if step.status == Status::Completed && step.failures == 3 {
                     step.done_definition = Some("edited since".to_owned());
                 }

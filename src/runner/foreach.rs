@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::thread;
@@ -88,11 +89,17 @@ impl StepExecutor<'_> {
             self.report_uncommitted(step);
         }
         let foreach_loop = ForeachLoop { step, foreach, items: &items, is_recorded };
+        if is_recorded {
+            self.of_item = Arc::new(self.context.workflow.set_by_item(step));
+        }
         let results = Mutex::new(ItemResults { waiting, ..ItemResults::default() });
         if foreach.parallel > 1 {
             self.in_parallel(&foreach_loop, &results)?;
         } else {
             self.in_turn(&foreach_loop, &results)?;
+        }
+        if is_recorded {
+            self.of_item = Arc::default();
         }
         let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.work.add(&results.work);
@@ -281,6 +288,7 @@ impl StepExecutor<'_> {
                             (locals, head, deadline, top);
                         (executor.folder, executor.item, executor.label) = (folder, item, label);
                         executor.brief.clone_from(&self.brief);
+                        executor.of_item = Arc::clone(&self.of_item);
                         executor.in_turn(foreach_loop, results)
                     })
                 })

@@ -65,7 +65,13 @@ impl StepExecutor<'_> {
         let prefix = prefix.map_err(|refusal| refused(refusal.to_string()))?;
         let made = {
             let _lock = self.lock_worktrees();
-            if self.is_made(&wanted) { Ok(()) } else { self.make(&wanted, base) }
+            match self.is_made(&wanted) {
+                true => {
+                    self.reconnect(&wanted);
+                    Ok(())
+                }
+                false => self.make(&wanted, base),
+            }
         };
         made.map_err(|why| refused(format!("its worktree cannot be made: {why}")))?;
         // Where the project is a folder of its repository.
@@ -78,6 +84,13 @@ impl StepExecutor<'_> {
     /// Returns the file that is written when the worktree is whole: one without it was being made when its runner was killed.
     fn mark(&self, wanted: &ItemWorktree) -> Utf8PathBuf {
         self.context.session.join("items").join(wanted.branch.replace('/', "%2F"))
+    }
+
+    /// Connects the worktree to its repository again where that was moved. What git cannot mend, the first step that needs it names.
+    fn reconnect(&self, wanted: &ItemWorktree) {
+        if store::git::head(&wanted.folder).is_none() {
+            let _ = worktree::git(&self.folder, "worktree", &["repair", "--", wanted.folder.as_str()]);
+        }
     }
 
     fn is_made(&self, wanted: &ItemWorktree) -> bool {
@@ -128,6 +141,9 @@ impl StepExecutor<'_> {
                 Err(failure) => return Ok(Some(StepOutcome::Failed(failure))),
             };
             let _lock = self.lock_worktrees();
+            if files::is_folder(&merged.folder) {
+                self.reconnect(&merged);
+            }
             if !self.context.ledger().is_part_done(&step.id, &merge) {
                 let was_cut_off = self.context.ledger().is_part_begun(&step.id, &merge);
                 self.context.ledger().begin_part(&step.id, &merge, items)?;

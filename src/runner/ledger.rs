@@ -320,7 +320,12 @@ impl Ledger {
             attempt: 0,
             reopens: Vec::new(),
         };
-        self.record(kind, facts, false)
+        self.record_begun_part(kind, facts)
+    }
+
+    /// Records the begin of a part of a step that this process runs: a step that must not run twice was not cut off.
+    fn record_begun_part(&mut self, kind: ChangeKind, facts: Facts) -> Result<(), RunError> {
+        self.record(kind, facts, true)
     }
 
     /// Records that a part of a step begins or is done: the last of its parts so far.
@@ -335,7 +340,10 @@ impl Ledger {
         let part = parts.last().cloned();
         let kind = match is_done {
             true => ChangeKind::Finish(Box::new(Outcome { part, ..Outcome::completed(step.clone()) })),
-            false => ChangeKind::Begin { step: step.clone(), part, agent: None, attempt: 0, reopens: Vec::new() },
+            false => {
+                let kind = ChangeKind::Begin { step: step.clone(), part, agent: None, attempt: 0, reopens: Vec::new() };
+                return self.record_begun_part(kind, facts);
+            }
         };
         self.record(kind, facts, false)
     }

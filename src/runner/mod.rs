@@ -4,8 +4,8 @@
 //! - `open` starts or resumes a session: its lease and its records; `origin` finds out whether this user began it. `ready` checks and makes what has to
 //!   be there before the first step, `worktree_files` puts files of the project into a new worktree, `prepare` does that before an
 //!   agent begins, `warnings` say what a person may not expect of it.
-//! - `resume` asks the planner which steps are due, and a person what only a person can know; `probe` finds out whether an interrupted
-//!   one took effect; `orphan` ends children of an earlier runner.
+//! - `resume` asks the planner which steps are due, and a person what only a person can know; `unknown_outcome` finds out
+//!   whether one that was cut off took effect, from its `probe` or a person; `orphan` ends children of an earlier runner.
 //! - `drive` has the steps run and the run ended; `side_by_side` begins those that are due, one or several at a time within the `pools` of the file;
 //!   `recorded_step` runs one, with the retries that `retry` decides on (pure).
 //! - `on_stop` runs the steps that follow a stop, `on_end` the command that tells a person how a run ended or stopped.
@@ -67,6 +67,7 @@ mod spending;
 mod step_executor;
 mod step_outputs;
 mod unchanged;
+mod unknown_outcome;
 mod warnings;
 mod worktree_files;
 

@@ -6,13 +6,9 @@ use std::collections::BTreeSet;
 use super::console::Console;
 use super::console::Event;
 use super::console::says_yes;
-use super::context::environment;
-use super::context::named_secrets;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::ledger::Ledger;
-use super::probe::Probe;
-use super::probe::ProbeOutcome;
 use crate::dialect::piton;
 use crate::dialect::piton::facts::Facts;
 use crate::dialect::piton::facts::Outline;
@@ -28,13 +24,11 @@ use crate::model::FindingCode;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Options;
-use crate::model::Outcome;
 use crate::model::Run;
 use crate::model::RunHeader;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
-use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::plural;
@@ -98,14 +92,14 @@ impl ScheduledStep {
 }
 
 /// The selection of the steps that are due.
-struct StepSelection<'a> {
-    ledger: &'a mut Ledger,
-    workflow: &'a Workflow,
+pub(super) struct StepSelection<'a> {
+    pub(super) ledger: &'a mut Ledger,
+    pub(super) workflow: &'a Workflow,
     /// The secrets of the workflow.
-    declared: &'a BTreeMap<String, String>,
-    header: &'a Header,
-    options: &'a ResumeOptions,
-    console: &'a dyn Console,
+    pub(super) declared: &'a BTreeMap<String, String>,
+    pub(super) header: &'a Header,
+    pub(super) options: &'a ResumeOptions,
+    pub(super) console: &'a dyn Console,
     /// What the planner has due when no option is given.
     due: Vec<StepDue>,
 }
@@ -384,19 +378,38 @@ impl StepSelection<'_> {
         texts.map(|text| self.find(text.trim())).collect()
     }
 
+    /// Returns the finished steps that would be repeated because the file has a new step that they build on.
+    fn behind_added(&self) -> Vec<&StepId> {
+        let (known, steps) = (&self.ledger.state().workflow.steps, &self.ledger.run().steps);
+        let mut behind: BTreeSet<&StepId> = BTreeSet::new();
+        let mut repeated = Vec::new();
+        for step in steps {
+            let is_added = known.iter().all(|known| known.id != step.id);
+            let is_behind = step.depends_on.iter().any(|on| behind.contains(on));
+            if is_behind && !is_added && step.status == Status::Completed {
+                repeated.push(&step.id);
+            }
+            if is_added || is_behind {
+                behind.insert(&step.id);
+            }
+        }
+        repeated
+    }
+
     /// Refuses when finished steps were edited, unless a person accepted the edits.
     fn check_edited_steps(&self, planned: &Planned) -> Result<(), RunError> {
         let edited = planned.findings.iter().filter(|finding| finding.code == FindingCode::DefinitionChanged);
-        let edited: Vec<&StepId> = edited.filter_map(|finding| finding.step.as_ref()).collect();
+        let mut edited: Vec<&StepId> = edited.filter_map(|finding| finding.step.as_ref()).collect();
+        let what =
+            if edited.is_empty() { "has new steps before finished ones" } else { "was changed in finished steps" };
+        let behind: Vec<&StepId> = self.behind_added().into_iter().filter(|step| !edited.contains(step)).collect();
+        edited.extend(behind);
         let Some(first) = edited.first().filter(|_| !self.options.accept_edits) else { return Ok(()) };
         let again = self.due.iter().filter(|due| due.is_repeated && due.action != Action::Verify).count();
         let names: Vec<&str> = edited.iter().map(|step| step.as_str()).collect();
         let (file, resume) = (&self.header.workflow.file, self.header.resume());
-        let message = format!(
-            "{file} was changed in finished steps ({}); resuming would repeat {}",
-            names.join(", "),
-            plural(again, "finished step")
-        );
+        let message =
+            format!("{file} {what} ({}); resuming would repeat {}", names.join(", "), plural(again, "finished step"));
         let hints = [
             format!("undo the change to step {first}, then: `{resume}`"),
             format!("or repeat them: `{resume} --accept-edits`"),
@@ -404,86 +417,8 @@ impl StepSelection<'_> {
         Err(RunError::new(ProblemKind::Person, message, hints))
     }
 
-    /// Finds out whether an interrupted step that must not run twice took effect: from its probe, else from a person.
-    fn took_effect(&mut self, at: usize) -> Result<bool, RunError> {
-        let step = self.ledger.run().steps[at].clone();
-        let may_ask = match self.run_probe(&step)? {
-            Some(ProbeOutcome::TookEffect) => {
-                self.say(&format!("The probe of step {} found that it took effect; it is not repeated", step.id));
-                return self.record_effect(&step, "its probe found that it took effect").map(|()| true);
-            }
-            Some(ProbeOutcome::HadNoEffect) => {
-                self.say(&format!("The probe of step {} found that it did not take effect; it is repeated", step.id));
-                return Ok(false);
-            }
-            Some(ProbeOutcome::Stopped(stop)) => {
-                let message =
-                    format!("{} came while the probe of step {} ran; nothing was changed", stop.as_str(), step.id);
-                let hint = self.header.resume();
-                return Err(RunError::new(ProblemKind::Stopped(stop), message, [hint]));
-            }
-            Some(ProbeOutcome::Unknown(why)) => {
-                self.say(&format!("The probe of step {} is inconclusive: {why}", step.id));
-                true
-            }
-            None => !self.options.dry_run,
-        };
-        let question = format!("Step {} must not run twice. Did it take effect? [yes/no]", step.id);
-        let answer = if may_ask { self.console.ask(&question, None) } else { None };
-        match answer.map(|answer| answer.trim().to_ascii_lowercase()).as_deref() {
-            Some("y" | "yes") => self.record_effect(&step, "a person said that it took effect").map(|()| true),
-            Some("n" | "no") => Ok(false),
-            Some(_) | None => Err(self.outcome_unknown(&step)),
-        }
-    }
-
-    fn say(&self, text: &str) {
+    pub(super) fn say(&self, text: &str) {
         self.console.tell(&Event::Note { text });
-    }
-
-    /// Runs the probe of a step once a person agreed; `--yes` agrees to the probe, never to repeating the step.
-    fn run_probe(&self, step: &Step) -> Result<Option<ProbeOutcome>, RunError> {
-        let (Some(text), false) = (&step.probe, self.options.dry_run) else { return Ok(None) };
-        let defined = self.workflow.steps.iter().find(|defined| defined.id == step.id);
-        // That of an agent's step is a text for a person.
-        let Some(defined) = defined.filter(|defined| !defined.has_agent()) else { return Ok(None) };
-        let question =
-            format!("Step {} must not run twice. Run its probe to see whether it took effect: {text} [y/N]", step.id);
-        if !self.options.yes && !says_yes(self.console.ask(&question, None)) {
-            return Ok(None);
-        }
-        let folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
-        let mut env = environment(self.workflow, self.declared, self.header, folder)?;
-        env.extend(named_secrets(&defined.secrets, self.declared));
-        let probe = Probe { ledger: self.ledger, workflow: self.workflow, header: self.header, folder, env: &env };
-        Ok(Some(probe.run(defined, self.console)))
-    }
-
-    fn record_effect(&mut self, step: &Step, summary: &str) -> Result<(), RunError> {
-        let outcome = Outcome { summary: Some(summary.to_owned()), ..Outcome::completed(step.id.clone()) };
-        let facts = Facts { digest: step.definition_digest(), ..Facts::default() };
-        self.ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, true)
-    }
-
-    fn outcome_unknown(&self, step: &Step) -> RunError {
-        let (id, name) = (&self.header.session, quoted(step.id.as_str()));
-        let resume = self.header.resume();
-        let message = format!(
-            "step {} ({}) must not run twice, and it is unknown whether it took effect before it was interrupted",
-            step.id, step.title
-        );
-        let is_for_an_agent = piton::is_for_an_agent(&step.definition);
-        let look = match (&step.probe, self.options.yes) {
-            (Some(probe), _) if is_for_an_agent => format!("to find out: {probe}"),
-            (Some(probe), false) => format!("to find out: `{resume} --yes`, which runs its probe: {probe}"),
-            (Some(_), true) | (None, _) => format!("piton status {id}"),
-        };
-        let hints = [
-            look,
-            format!("when it did: `piton finish {name} --run {id}`, then `{resume}`"),
-            format!("when it did not: `{resume} --from {name}`"),
-        ];
-        RunError::new(ProblemKind::Person, message, hints)
     }
 
     /// Restarts the session once a person agreed to lose finished steps.

@@ -1,6 +1,7 @@
 //! The values of the variables of a workflow at one moment.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 use serde_json::Value;
@@ -20,6 +21,8 @@ pub(super) struct ScopedVariables<'a> {
     pub(super) outputs: &'a BTreeMap<String, Value>,
     /// What the last commands printed, failed ones included.
     pub(super) last: &'a BTreeMap<String, Value>,
+    /// What only the steps for the current item set: the values that other items left are not its own.
+    pub(super) of_item: &'a BTreeSet<String>,
     /// HEAD before the step.
     pub(super) head: Option<&'a str>,
 }
@@ -30,7 +33,11 @@ impl Scope for ScopedVariables<'_> {
         if let Some(value) = here {
             return Ok(Some(value.clone()));
         }
-        if let Some(value) = self.context.ledger().variable(name)? {
+        let is_of_item =
+            |set: &String| name.strip_prefix(set.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        if !self.of_item.iter().any(is_of_item)
+            && let Some(value) = self.context.ledger().variable(name)?
+        {
             return Ok(Some(value));
         }
         if let Some((_, value)) = self.context.env.iter().rev().find(|(known, _)| known == name) {

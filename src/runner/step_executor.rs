@@ -1,6 +1,8 @@
 //! Runs one step: its command, its output and its variables. Only the items of a `foreach` are recorded here.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 use std::time::Instant;
@@ -65,6 +67,8 @@ pub(super) struct StepExecutor<'a> {
     pub(super) outputs: BTreeMap<String, Value>,
     /// What the last commands printed: `shell.output`, `claude.output`, `CAPTURED_OUTPUT`.
     pub(super) last: BTreeMap<String, Value>,
+    /// The variables that the steps for the current item set.
+    pub(super) of_item: Arc<BTreeSet<String>>,
     /// HEAD before the first try of the step.
     pub(super) head: Option<String>,
     /// The deadline of the step as a whole.
@@ -152,6 +156,7 @@ impl<'a> StepExecutor<'a> {
             locals,
             outputs,
             last: BTreeMap::new(),
+            of_item: Arc::default(),
             head: None,
             deadline: None,
             workflow_step: None,
@@ -181,6 +186,7 @@ impl<'a> StepExecutor<'a> {
             locals: &self.locals,
             outputs: &self.outputs,
             last: &self.last,
+            of_item: &self.of_item,
             head: self.head.as_deref(),
         }
     }

@@ -109,6 +109,17 @@ impl Workflow {
     }
 }
 
+impl Workflow {
+    /// Returns the names that only the steps of a loop set, each for its item.
+    pub(crate) fn set_by_item(&self, top: &Step) -> BTreeSet<String> {
+        let (mut inside, mut outside) = (Vec::new(), Vec::new());
+        top.inside().into_iter().flatten().for_each(|step| set_by(step, &mut inside));
+        self.steps.iter().filter(|step| step.id != top.id).for_each(|step| set_by(step, &mut outside));
+        inside.retain(|name| !outside.contains(name));
+        inside.into_iter().collect()
+    }
+}
+
 impl Step {
     /// Returns the steps whose conversations it continues, with those of the steps inside it.
     pub(crate) fn continued(&self) -> Vec<&StepId> {

@@ -342,7 +342,7 @@ impl State {
         }
     }
 
-    /// Replaces the definition. The items of a changed step are open again.
+    /// Replaces the definition. The items of a loop that passed stay done, and the others go on at their first step that changed.
     pub(super) fn define(&mut self, facts: &Facts) {
         let Some(definition) = &facts.definition else { return };
         let old = std::mem::replace(&mut self.workflow, definition.clone());
@@ -350,11 +350,18 @@ impl State {
         for step in &definition.steps {
             let is_changed = old.get(step.id.as_str()).is_some_and(|old| **old != step.definition);
             if let Some(state) = self.steps.get_mut(step.id.as_str()).filter(|_| is_changed) {
+                state.measured = 0;
+                let of_loop = |definition: &Value| definition.pointer("/foreach/do").and_then(Value::as_array).cloned();
+                let of_old = old.get(step.id.as_str()).and_then(|old| of_loop(old));
+                if let (Some(old), Some(now)) = (of_old, of_loop(&step.definition)) {
+                    let same = old.iter().zip(&now).take_while(|(old, now)| old == now).count();
+                    state.item_progress.values_mut().for_each(|item| item.passed = item.passed.min(same));
+                    continue;
+                }
                 state.parts.clear();
                 state.part_errors.clear();
                 state.item_progress.clear();
                 state.items = None;
-                state.measured = 0;
             }
         }
     }

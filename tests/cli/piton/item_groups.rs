@@ -108,6 +108,112 @@ fn an_item_whose_worktree_is_gone_begins_anew() {
     assert!(stage.sandbox.exists("b.txt"));
 }
 
+#[test]
+fn what_a_step_sets_for_an_item_is_not_seen_by_another_item() {
+    for parallel in ["1", "2"] {
+        let stage = Stage::new(&format!(
+            "
+name: f
+steps:
+- {{id: outer, shell: echo out, capture: both}}
+- id: l
+  foreach: {{items: [a, b, c], parallel: {parallel}}}
+  steps:
+  - {{id: w, when: '${{item}} == \"a\"', shell: 'echo made ${{item}}', capture: made}}
+  - {{id: z, shell: 'echo \"${{item}} ${{made:-none}} ${{w.output:-no}} ${{both}}\" >> LOG'}}
+"
+        ));
+        stage.run(&["--no-worktree"]).0.expect_code(0);
+        let mut log = stage.executions();
+        log.sort();
+        assert_eq!(log, ["a made a made a out", "b none no out", "c none no out"]);
+    }
+}
+
+#[test]
+fn a_loop_that_must_not_run_twice_runs_and_asks_only_about_the_item_that_was_cut_off() {
+    let stage = Stage::new(
+        "
+name: f
+steps:
+- {id: l, foreach: [a, b, c], idempotent: false, shell: 'echo ${item} >> LOG; work ${item}'}
+",
+    );
+    stage.program("work", "[ $1 != b ] || sleep 9");
+    let mut child = stage.piton(["run", "w.yml", "--no-worktree"]).spawn();
+    until("the second item runs", || stage.count("b") == 1);
+    kill(child.id());
+    child.wait().expect("it was killed");
+    let id = super::kills::sessions(&stage).remove(0);
+    let finish = format!("piton finish l --run {id} --status completed --part b");
+    let plan = stage.piton(["--format", "json", "plan"]).run();
+    assert!(plan.stdout.contains(&finish), "{plan}");
+    let refused = stage.resume(&id).expect_code(9);
+    assert!(refused.stderr.contains("l[b] must not run twice"), "{refused}");
+    let again = stage.piton(["--format", "json", "resume", &id, "--yes"]).run().expect_code(9);
+    assert!(again.to_string().contains(&format!("piton finish l --part b --run {id}")), "{again}");
+    stage.piton(["finish", "l", "--run", &id, "--status", "completed", "--part", "b"]).run().expect_code(0);
+    stage.program("work", ":");
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["a", "b", "c"]);
+}
+
+#[test]
+fn an_edit_of_an_open_loop_repeats_nothing_that_passed() {
+    let groups = |items: &str, more: &str, test: &str| {
+        format!(
+            "
+name: f
+steps:
+- id: l
+  foreach: {{items: {items}{more}}}
+  steps:
+  - {{id: make, shell: 'echo make ${{item}} >> LOG'}}
+  - {{id: test, shell: '{test}'}}
+"
+        )
+    };
+    let fails = "test ${item} = a && echo test ${item} >> LOG";
+    let mended = "echo test ${item} >> LOG";
+    for (items, more, test) in [
+        ("[a, b, c]", "", mended),
+        ("[a, b]", ", continue_on_error: true", mended),
+        ("[a, b]", ", max_failures: 1", mended),
+    ] {
+        let stage = Stage::new(&groups("[a, b]", "", fails));
+        let (_, id) = stage.run(&["--no-worktree"]);
+        stage.workflow(&groups(items, more, test));
+        stage.resume(&id).expect_code(0);
+        assert_eq!(stage.executions(), ["make a", "test a", "make b", "test b"], "{items}{more}");
+    }
+    let stage = Stage::new(&groups("[a, b]", "", fails));
+    let (_, id) = stage.run(&["--no-worktree"]);
+    stage.workflow(&groups("[a, b]", "", mended).replace("echo make", "echo made"));
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["make a", "test a", "make b", "made b", "test b"], "what changed is done again");
+}
+
+#[test]
+fn a_new_step_before_finished_ones_repeats_them_only_after_a_word() {
+    let steps = |first: &str| {
+        format!(
+            "name: f\nsteps:\n- {{id: {first}, shell: echo {first} >> LOG}}\n- {{id: b, shell: echo b >> LOG}}\n- {{id: c, shell: echo c >> LOG; test -e LOG.repaired}}\n"
+        )
+    };
+    let stage = Stage::new(&steps("a"));
+    let (_, id) = stage.run(&["--no-worktree"]);
+    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
+    stage.workflow(&steps("aa"));
+    let refused = stage.resume(&id).expect_code(9);
+    assert!(
+        refused.stderr.contains("w.yml has new steps before finished ones (b); resuming would repeat 1 finished step"),
+        "{refused}"
+    );
+    assert_eq!(stage.executions(), ["a", "b", "c"]);
+    stage.piton(["resume", &id, "--accept-edits"]).run().expect_code(0);
+    assert_eq!(stage.executions()[3..], ["aa", "b", "c"]);
+}
+
 /// Clients and tools pass over what is in `.git`.
 #[test]
 fn worktrees_of_items_are_outside_of_git_and_are_found_after_a_move() {
@@ -129,5 +235,7 @@ fn worktrees_of_items_are_outside_of_git_and_are_found_after_a_move() {
         sandbox.piton(["resume", &id, "--yes"]).real_clock().folder(&moved).run().expect_code(0);
         assert_eq!(read(&log).lines().collect::<Vec<_>>(), ALL);
         assert!(moved.join("b.txt").exists());
+        let left = std::path::Path::new(moved.as_str()).join(".git/worktrees").read_dir().map_or(0, Iterator::count);
+        assert_eq!(left, 0, "the worktrees are merged and removed");
     }
 }
