@@ -165,6 +165,19 @@ fn the_history_of_a_session_says_what_each_record_says() {
     assert!(!text.stdout.contains("1 file, "), "{text}");
 }
 
+///
+#[test]
+fn the_history_of_a_session_says_why_it_went_on_and_how_it_ended() {
+    let (stage, id) = failed();
+    stage.piton(["resume", &id, "--skip", "2"]).run().expect_code(0);
+    let text = text_of(&stage, &["history", &id]).expect_code(0);
+    for (record, what) in [("before resume,", "at 3"), ("before skip 2,", "skipped on resume")] {
+        let line = text.stdout.lines().find(|line| line.contains(record)).unwrap_or_else(|| panic!("{record}: {text}"));
+        assert!(line.ends_with(what), "{line}");
+    }
+    assert!(!text.stdout.contains(" bytes"), "{text}");
+}
+
 ///
 #[test]
 fn giving_up_takes_the_flag_of_consent() {
