@@ -25,6 +25,7 @@ use crate::runner::EndedStep;
 use crate::runner::Event;
 use crate::runner::RunEnd;
 use crate::runner::RunResult;
+use crate::runner::WorkEnd;
 use crate::runner::WorktreeOutcome;
 
 /// What stdout is used for.
@@ -123,13 +124,13 @@ impl Screen {
             resume,
             end,
             done,
-            tolerated,
-            up_to_date,
-            failed_items,
             claude,
             steps,
             log,
             total,
+            tolerated: _,
+            up_to_date: _,
+            failed_items: _,
             failed_stop: _,
         } = result;
         let mut text = Text::default();
@@ -138,25 +139,7 @@ impl Screen {
         }
         match end {
             RunEnd::Planned(preview) => return output::print_text(&render::preview(preview, self.is_verbose)),
-            RunEnd::Completed(left) => {
-                let merged = match left {
-                    WorktreeOutcome::Merged | WorktreeOutcome::Removed => ", merged",
-                    WorktreeOutcome::Branched => ", on a branch of its own",
-                    WorktreeOutcome::InPlace | WorktreeOutcome::Kept => "",
-                };
-                let never = if *tolerated > 0 { format!(", {tolerated} of them never passed") } else { String::new() };
-                let same = if *up_to_date > 0 { format!(", {up_to_date} up to date") } else { String::new() };
-                text.put(
-                    Tone::Good,
-                    format!("✅ Session {session} is complete: {done}/{total} steps{same}{never}{merged}"),
-                )
-                .end();
-                if *failed_items > 0 {
-                    let items = plural(*failed_items, "item");
-                    text.line(format!("   {items} failed; to run them again: piton run {} --failed", quoted(session)));
-                }
-                &mut text
-            }
+            RunEnd::Completed(left) => self.put_completed(&mut text, result, left),
             RunEnd::Failed { step, .. } => {
                 text.put(
                     Tone::Bad,
@@ -197,6 +180,31 @@ impl Screen {
             text.line(format!("   Claude: {}, {}", plural(claude.calls, "call"), claude.in_words()));
         }
         output::say(&text)
+    }
+
+    /// Puts how a run ended whose steps are all done.
+    fn put_completed<'t>(&self, text: &'t mut Text, result: &RunResult, left: &WorkEnd) -> &'t mut Text {
+        let RunResult { session, folder, done, total, tolerated, up_to_date, failed_items, .. } = result;
+        let WorkEnd { worktree, not_merged } = left;
+        let merged = match worktree {
+            WorktreeOutcome::Merged | WorktreeOutcome::Removed => ", merged",
+            WorktreeOutcome::Branched => ", on a branch of its own",
+            WorktreeOutcome::Kept if not_merged.is_some() => ", not merged",
+            WorktreeOutcome::InPlace | WorktreeOutcome::Kept => "",
+        };
+        let never = if *tolerated > 0 { format!(", {tolerated} of them never passed") } else { String::new() };
+        let same = if *up_to_date > 0 { format!(", {up_to_date} up to date") } else { String::new() };
+        let message = format!("✅ Session {session} is complete: {done}/{total} steps{same}{never}{merged}");
+        text.put(Tone::Good, message).end();
+        if *failed_items > 0 {
+            let items = plural(*failed_items, "item");
+            text.line(format!("   {items} failed; to run them again: piton run {} --failed", quoted(session)));
+        }
+        let is_there = matches!(worktree, WorktreeOutcome::Kept | WorktreeOutcome::Merged);
+        if is_there && !self.is_folder_told.load(Ordering::Relaxed) {
+            text.line(self.work(folder));
+        }
+        text
     }
 }
 
@@ -239,7 +247,8 @@ impl runner::Console for Screen {
                 if let (Event::Executing { number, total, title, .. }, Some(progress)) = (event, &self.progress) {
                     progress.at(*number, *total, title);
                 }
-                self.is_folder_told.fetch_or(matches!(event, Event::Session { .. }), Ordering::Relaxed);
+                let is_told = matches!(event, Event::Session { .. }) && !self.is_quiet;
+                self.is_folder_told.fetch_or(is_told, Ordering::Relaxed);
                 if let Some(text) = as_text(event, self.is_quiet) {
                     // If stderr is gone, there is no place to report it.
                     let _ = match &self.progress {

@@ -64,7 +64,7 @@ impl RunResult {
 #[derive(Debug)]
 pub(crate) enum RunEnd {
     /// Every step is done.
-    Completed(WorktreeOutcome),
+    Completed(WorkEnd),
     /// A step failed. The run can be resumed.
     Failed { step: String, number: usize, error: String, retryable: bool },
     /// It waits for the decision of a person about a step.
@@ -102,6 +102,34 @@ impl Decide {
         };
         format!("piton {verb} {} --run {session}{choose} --by NAME --note WHY", quoted(step))
     }
+}
+
+/// What became of the work of a run whose steps are all done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkEnd {
+    pub(crate) worktree: WorktreeOutcome,
+    pub(crate) not_merged: Option<NotMerged>,
+}
+
+impl From<WorktreeOutcome> for WorkEnd {
+    fn from(worktree: WorktreeOutcome) -> Self {
+        Self { worktree, not_merged: None }
+    }
+}
+
+impl From<NotMerged> for WorkEnd {
+    fn from(why: NotMerged) -> Self {
+        Self { worktree: WorktreeOutcome::Kept, not_merged: Some(why) }
+    }
+}
+
+/// Work of a finished run that was not merged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct NotMerged {
+    /// Why, in words.
+    pub(crate) why: String,
+    /// What merges it, or shows what is in the way.
+    pub(crate) command: String,
 }
 
 /// What happened to the worktree.
@@ -161,6 +189,9 @@ pub(crate) struct RunReport {
     /// What happened to the worktree, when every step is done and there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<WorktreeOutcome>,
+    /// Why its work was not merged, when every step is done. Left out if it was, and if there was nothing to merge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) not_merged: Option<NotMerged>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failed: Option<FailedStep>,
     /// The step about which a person decides, with the command of the decision.
@@ -277,6 +308,7 @@ impl From<&RunResult> for RunReport {
             steps: result.steps.clone(),
             resume: goes_on.then(|| result.resume.clone()),
             worktree: None,
+            not_merged: None,
             failed: None,
             waits_for: None,
             failed_stop: result.failed_stop.clone(),
@@ -284,7 +316,10 @@ impl From<&RunResult> for RunReport {
             would_run: None,
         };
         match &result.end {
-            RunEnd::Completed(left) => report.worktree = (*left != WorktreeOutcome::InPlace).then_some(*left),
+            RunEnd::Completed(WorkEnd { worktree, not_merged }) => {
+                report.worktree = (*worktree != WorktreeOutcome::InPlace).then_some(*worktree);
+                report.not_merged.clone_from(not_merged);
+            }
             RunEnd::Failed { step, number, error, retryable } => {
                 report.status = ReportStatus::Failed;
                 let (step, error) = (step.clone(), error.clone());

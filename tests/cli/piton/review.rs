@@ -236,9 +236,17 @@ fn the_worktree_is_named_once_and_by_a_short_path() {
     assert!(!output.stderr.contains(home.as_str()), "{output}");
     let resumed = run(&["resume", &id]);
     assert_eq!(resumed.stderr.matches("Its work is kept in ~/state/").count(), 1, "{resumed}");
-    stage.workflow("steps: [{shell: echo a > a; git add a; git commit -qm a}]\n");
-    let kept = stage.sandbox.piton(["run", "w.yml"]).real_clock().env("PITON_HOME", home.as_str()).run();
-    assert!(kept.stderr.contains("The worktree is kept: ~/state/") && !kept.stderr.contains(home.as_str()), "{kept}");
+    let piton = |words: &[&str]| {
+        let piton = stage.sandbox.piton(words.iter().copied()).real_clock();
+        piton.env("PITON_HOME", home.as_str()).run().expect_code(0)
+    };
+    stage.workflow("steps: [{shell: echo a > a; git add a; git commit -qm a; echo b > b}]\n");
+    let kept = piton(&["run", "w.yml"]);
+    let merged = piton(&["merge", &session_of(&kept.stderr), "--yes"]);
+    for output in [kept, merged] {
+        assert_eq!(output.stderr.matches("/worktrees/").count(), 1, "{output}");
+        assert!(output.stderr.contains(" in ~/state/") && !output.stderr.contains(home.as_str()), "{output}");
+    }
 }
 
 #[test]
