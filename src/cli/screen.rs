@@ -15,6 +15,7 @@ use super::render;
 use super::shared_args::Global;
 use crate::model::Context;
 use crate::model::Document;
+use crate::model::ReportedStatus;
 use crate::model::human_duration;
 use crate::model::plural;
 use crate::model::quoted;
@@ -209,9 +210,9 @@ impl Screen {
 }
 
 fn put_step(text: &mut Text, step: &EndedStep) {
-    let mark = render::mark(step.status, step.is_tolerated);
+    let mark = render::mark(step.status);
     let title = if step.title == step.step.as_str() { String::new() } else { format!(" {}", step.title) };
-    let never = if step.is_tolerated { ", never passed" } else { "" };
+    let never = if step.status == ReportedStatus::Tolerated { ", never passed" } else { "" };
     let tries = if step.attempts > 1 { format!(", {} attempts", step.attempts) } else { String::new() };
     let time = step.seconds.map_or_else(|| "not ended".to_owned(), render::seconds);
     text.plain(format!("   {mark} {}{title} ", step.step)).dim(format!("{time}{never}{tries}")).end();

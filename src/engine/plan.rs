@@ -176,6 +176,7 @@ impl PlanInputs<'_> {
             progress: Progress {
                 done: done.saturating_add(run.done_elsewhere),
                 total: run.steps.len().saturating_add(run.done_elsewhere),
+                tolerated: run.steps.iter().filter(|step| step.is_tolerated).count(),
             },
             question,
             commands: planner.commands(verdict, &next, &chosen, evidence),

@@ -333,6 +333,16 @@ impl AgeBand {
 pub(crate) struct Progress {
     pub(crate) done: usize,
     pub(crate) total: usize,
+    /// How many of the done steps never passed, which the workflow file tolerates. Left out if none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) tolerated: usize,
+}
+
+impl Progress {
+    /// Returns what is said after the numbers about done steps that never passed.
+    pub(crate) fn never_passed(&self) -> String {
+        if self.tolerated > 0 { format!(", {} of them never passed", self.tolerated) } else { String::new() }
+    }
 }
 
 /// A question for a person.

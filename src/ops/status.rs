@@ -64,8 +64,10 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report<StatusReport>, OpErr
         Stage::Paused | Stage::Aborted | Stage::Finished | Stage::Archived => format!(" ({})", lifecycle.describe()),
     };
     let next = if lifecycle.stage.is_over() { String::new() } else { format!(", {next}") };
+    let progress = plan.progress;
+    let never = progress.never_passed();
     let where_you_are =
-        format!("{}{stage}: {} of {} steps done{next}", run.title, plan.progress.done, plan.progress.total);
+        format!("{}{stage}: {} of {} steps done{never}{next}", run.title, progress.done, progress.total);
     let age = plan.age.seconds.map(|seconds| format!("last change {} ago", human_age(seconds)));
     let worst = planned.findings.iter().find(|finding| finding.severity != Severity::Info);
     let what_is_stale = match (worst, plan.age.band) {

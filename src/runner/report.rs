@@ -7,8 +7,8 @@ use super::exec::Stop;
 use super::preview::Preview;
 use crate::model::ClaudeWork;
 use crate::model::Progress;
+use crate::model::ReportedStatus;
 use crate::model::Run;
-use crate::model::Status;
 use crate::model::StepId;
 use crate::model::quoted;
 use crate::model::safe_line;
@@ -168,9 +168,6 @@ pub(crate) struct RunReport {
     /// The working folder of the steps.
     pub(crate) folder: String,
     pub(crate) progress: Progress,
-    /// How many of the done steps never passed, which the workflow file tolerates. Left out if none.
-    #[serde(skip_serializing_if = "crate::model::is_zero")]
-    pub(crate) tolerated: usize,
     /// How many of the done steps were not run because they are up to date. Left out if none.
     #[serde(skip_serializing_if = "crate::model::is_zero")]
     pub(crate) up_to_date: usize,
@@ -213,14 +210,11 @@ pub(crate) struct RunReport {
 pub(crate) struct EndedStep {
     pub(crate) step: StepId,
     pub(crate) title: String,
-    pub(crate) status: Status,
+    pub(crate) status: ReportedStatus,
     pub(crate) attempts: u32,
     /// How long its last attempt took. Left out if it did not end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds: Option<i64>,
-    /// Whether it never passed: it failed, and the workflow file lets the run go on. Left out if not.
-    #[serde(rename = "tolerated", skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_tolerated: bool,
 }
 
 impl EndedStep {
@@ -230,10 +224,9 @@ impl EndedStep {
         let ended = began.map(|step| Self {
             step: step.id.clone(),
             title: safe_line(&step.title, 200),
-            status: step.status,
+            status: step.reported_status(),
             attempts: step.attempts,
             seconds: step.seconds(),
-            is_tolerated: step.is_tolerated(),
         });
         ended.collect()
     }
@@ -300,8 +293,7 @@ impl From<&RunResult> for RunReport {
             session: session.clone(),
             status: ReportStatus::Completed,
             folder: folder.clone(),
-            progress: Progress { done: *done, total: *total },
-            tolerated: *tolerated,
+            progress: Progress { done: *done, total: *total, tolerated: *tolerated },
             up_to_date: result.up_to_date,
             failed_items: *failed_items,
             claude: result.claude.clone(),

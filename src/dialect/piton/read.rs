@@ -499,6 +499,7 @@ pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
     step.attempts = state.attempts;
     step.error = state.tolerated.as_ref().or_else(|| state.errors.last()).cloned();
     step.past_errors.clone_from(&state.errors);
+    step.is_tolerated = state.tolerated.is_some() && state.status == Status::Completed;
     step.started_at = state.started_at;
     step.finished_at = state.finished_at;
     step.commit.clone_from(&state.commit);

@@ -125,12 +125,11 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<Sess
             .map(|step| SessionStep {
                 id: step.id.clone(),
                 title: clean_line(&mask_secrets(&step.title), 200),
-                status: step.status,
+                status: step.reported_status(),
                 attempts: step.attempts,
                 started_at: step.started_at,
                 finished_at: step.finished_at,
                 seconds: step.seconds(),
-                is_tolerated: step.is_tolerated(),
                 claude: of_step(&step.id),
                 error: step.error.as_ref().map(|error| clean_line(&mask_secrets(error), 400)),
                 items: items_of(&location.root, session.as_ref(), &step.id),
