@@ -135,6 +135,7 @@ impl Screen {
             failed_stop: _,
         } = result;
         let mut text = Text::default();
+        let skipped = skipped(result);
         if !self.is_quiet {
             steps.iter().for_each(|step| put_step(&mut text, step));
         }
@@ -144,7 +145,7 @@ impl Screen {
             RunEnd::Failed { step, .. } => {
                 text.put(
                     Tone::Bad,
-                    format!("❌ Session {session} stopped at step {step}: {done}/{total} steps completed"),
+                    format!("❌ Session {session} stopped at step {step}: {done}/{total} steps completed{skipped}"),
                 )
                 .end();
                 if let Some(log) = log {
@@ -156,13 +157,15 @@ impl Screen {
                 text.line(self.work(folder)).line(format!("→ {resume}"))
             }
             RunEnd::Stepped { step, goes_on } => {
-                text.put(Tone::Good, format!("✅ Step {step} of {session} is done: {done}/{total} steps")).end();
+                text.put(Tone::Good, format!("✅ Step {step} of {session} is done: {done}/{total} steps{skipped}"))
+                    .end();
                 let plan = format!("piton plan {session}");
                 text.line(format!("→ {}", if *goes_on { resume } else { &plan }))
             }
             RunEnd::Waiting { step, what, decide, .. } => {
-                let message =
-                    format!("⏸  Session {session} waits at step {step}: {what}; {done}/{total} steps completed");
+                let message = format!(
+                    "⏸  Session {session} waits at step {step}: {what}; {done}/{total} steps completed{skipped}"
+                );
                 text.put(Tone::Warn, message).end();
                 text.line(self.work(folder));
                 text.line(format!("→ {}", decide.command(step, session)));
@@ -170,7 +173,7 @@ impl Screen {
             }
             RunEnd::Interrupted(stop) => {
                 let message = format!(
-                    "⚠️  Session {session} was interrupted by {}: {done}/{total} steps completed",
+                    "⚠️  Session {session} was interrupted by {}: {done}/{total} steps completed{skipped}",
                     stop.as_str()
                 );
                 text.put(Tone::Warn, message).end();
@@ -195,7 +198,8 @@ impl Screen {
         };
         let never = if *tolerated > 0 { format!(", {tolerated} of them never passed") } else { String::new() };
         let same = if *up_to_date > 0 { format!(", {up_to_date} up to date") } else { String::new() };
-        let message = format!("✅ Session {session} is complete: {done}/{total} steps{same}{never}{merged}");
+        let skipped = skipped(result);
+        let message = format!("✅ Session {session} is complete: {done}/{total} steps{skipped}{same}{never}{merged}");
         text.put(Tone::Good, message).end();
         if *failed_items > 0 {
             let items = plural(*failed_items, "item");
@@ -209,10 +213,23 @@ impl Screen {
     }
 }
 
+/// Returns what is said after the numbers about skipped steps.
+fn skipped(result: &RunResult) -> String {
+    match result.skipped() {
+        0 => String::new(),
+        count => format!(", {count} of them skipped"),
+    }
+}
+
 fn put_step(text: &mut Text, step: &EndedStep) {
     let mark = render::mark(step.status);
     let title = if step.title == step.step.as_str() { String::new() } else { format!(" {}", step.title) };
     let never = if step.status == ReportedStatus::Tolerated { ", never passed" } else { "" };
+    if step.attempts == 0 {
+        let why = if step.is_up_to_date { "up to date" } else { "skipped" };
+        text.plain(format!("   {mark} {}{title} ", step.step)).dim(why).end();
+        return;
+    }
     let tries = if step.attempts > 1 { format!(", {} attempts", step.attempts) } else { String::new() };
     let time = step.seconds.map_or_else(|| "not ended".to_owned(), render::seconds);
     text.plain(format!("   {mark} {}{title} ", step.step)).dim(format!("{time}{never}{tries}")).end();

@@ -5,10 +5,12 @@ use serde::Serialize;
 
 use super::exec::Stop;
 use super::preview::Preview;
+use crate::dialect::piton::state::State;
 use crate::model::ClaudeWork;
 use crate::model::Progress;
 use crate::model::ReportedStatus;
 use crate::model::Run;
+use crate::model::Status;
 use crate::model::StepId;
 use crate::model::quoted;
 use crate::model::safe_line;
@@ -30,7 +32,7 @@ pub(crate) struct RunResult {
     pub(crate) failed_items: usize,
     /// What all calls of `claude` did, those before a resume included.
     pub(crate) claude: ClaudeWork,
-    /// The steps that began, in the order of the file.
+    /// The steps that began or were skipped, in the order of the file.
     pub(crate) steps: Vec<EndedStep>,
     /// Of the step that failed.
     pub(crate) log: Option<FailedLog>,
@@ -40,6 +42,11 @@ pub(crate) struct RunResult {
 }
 
 impl RunResult {
+    /// Returns how many steps were skipped, other than those that are up to date.
+    pub(crate) fn skipped(&self) -> usize {
+        self.steps.iter().filter(|step| step.is_skipped()).count()
+    }
+
     /// Returns the result of a run of which nothing was run.
     pub(super) fn planned(preview: Preview, folder: String, total: usize) -> Self {
         Self {
@@ -168,6 +175,9 @@ pub(crate) struct RunReport {
     /// The working folder of the steps.
     pub(crate) folder: String,
     pub(crate) progress: Progress,
+    /// How many of the done steps were skipped, by a condition or by a person. Left out if none.
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
+    pub(crate) skipped: usize,
     /// How many of the done steps were not run because they are up to date. Left out if none.
     #[serde(skip_serializing_if = "crate::model::is_zero")]
     pub(crate) up_to_date: usize,
@@ -177,7 +187,7 @@ pub(crate) struct RunReport {
     /// What all calls of `claude` of the run did and cost, those before a resume included. Left out if there was none.
     #[serde(skip_serializing_if = "ClaudeWork::is_empty")]
     pub(crate) claude: ClaudeWork,
-    /// The steps that began, in the order of the file. Left out if none did.
+    /// The steps that began or were skipped, in the order of the file. Left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steps: Vec<EndedStep>,
     /// The command that resumes the session, when it can be resumed.
@@ -205,7 +215,7 @@ pub(crate) struct RunReport {
     pub(crate) would_run: Option<Preview>,
 }
 
-/// A step that began.
+/// A step that began or was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct EndedStep {
     pub(crate) step: StepId,
@@ -215,18 +225,27 @@ pub(crate) struct EndedStep {
     /// How long its last attempt took. Left out if it did not end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds: Option<i64>,
+    /// Whether it was not run because it is up to date. Left out if not.
+    #[serde(rename = "up_to_date", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_up_to_date: bool,
 }
 
 impl EndedStep {
-    /// Returns the steps that began.
-    pub(super) fn all(run: &Run) -> Vec<Self> {
-        let began = run.steps.iter().filter(|step| step.attempts > 0);
-        let ended = began.map(|step| Self {
+    /// Tells whether it was skipped for another reason than that it is up to date.
+    pub(crate) fn is_skipped(&self) -> bool {
+        self.status == ReportedStatus::Recorded(Status::Skipped) && !self.is_up_to_date
+    }
+
+    /// Returns the steps that began or were skipped.
+    pub(super) fn all(run: &Run, state: &State) -> Vec<Self> {
+        let ended = run.steps.iter().filter(|step| step.attempts > 0 || step.status == Status::Skipped);
+        let ended = ended.map(|step| Self {
             step: step.id.clone(),
             title: safe_line(&step.title, 200),
             status: step.reported_status(),
             attempts: step.attempts,
             seconds: step.seconds(),
+            is_up_to_date: state.steps.get(step.id.as_str()).is_some_and(|step| step.is_up_to_date),
         });
         ended.collect()
     }
@@ -294,6 +313,7 @@ impl From<&RunResult> for RunReport {
             status: ReportStatus::Completed,
             folder: folder.clone(),
             progress: Progress { done: *done, total: *total, tolerated: *tolerated },
+            skipped: result.skipped(),
             up_to_date: result.up_to_date,
             failed_items: *failed_items,
             claude: result.claude.clone(),
