@@ -331,7 +331,11 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
         Event::Session { id, folder } => {
             text.bold(format!("Session {id}")).line(format!(" in {}", ops::short_path(folder)))
         }
-        Event::Resuming { id } => text.bold(format!("Resuming session {id}")).end(),
+        Event::Resuming { id, project } => {
+            let elsewhere =
+                if ops::is_here(project) { String::new() } else { format!(" in {}", ops::short_path(project)) };
+            text.bold(format!("Resuming session {id}{elsewhere}")).end()
+        }
         Event::Loaded { done, total } => text.line(format!("Loaded checkpoint: {done}/{total} steps completed")),
         Event::Failed { number, step, error } => {
             let id = if number.to_string() == step { String::new() } else { format!(" ({step})") };

@@ -175,6 +175,7 @@ pub(crate) use rollback::RollbackRequest;
 pub(crate) use rollback::rollback;
 pub(crate) use run_location::RunLocation;
 pub(crate) use run_location::header_bytes;
+pub(crate) use run_location::is_here;
 pub(crate) use run_location::short_path;
 pub(crate) use run_location::with_short_paths;
 pub(crate) use schema::SchemaFile;
