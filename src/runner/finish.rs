@@ -57,7 +57,7 @@ pub(crate) enum MergeStyle {
 
 impl MergeStyle {
     /// Returns the flags of `piton merge` that ask for it.
-    pub(super) fn flags(&self) -> String {
+    pub(crate) fn flags(&self) -> String {
         match self {
             Self::Merge => String::new(),
             Self::Squash => " --squash".to_owned(),

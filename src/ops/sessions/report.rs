@@ -60,6 +60,28 @@ pub(crate) struct SessionRow {
     pub(crate) next: Option<String>,
 }
 
+impl SessionRow {
+    /// Returns the row of a session that cannot be read.
+    pub(super) fn unreadable(id: &str, why: String) -> Self {
+        Self {
+            id: RunId::new(id),
+            status: SessionStatus::Unreadable,
+            workflow: String::new(),
+            progress: Progress::default(),
+            position: why,
+            started_at: None,
+            changed_at: None,
+            age_seconds: None,
+            project: None,
+            folder: None,
+            branch: None,
+            base_branch: None,
+            resume: None,
+            next: None,
+        }
+    }
+}
+
 /// The status of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
