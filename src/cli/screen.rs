@@ -168,7 +168,9 @@ impl Screen {
                 );
                 text.put(Tone::Warn, message).end();
                 text.line(self.work(folder));
-                text.line(format!("→ {}", decide.command(step, session)));
+                for command in decide.commands(step, session) {
+                    text.line(format!("→ {command}"));
+                }
                 text.line(format!("→ {resume}"))
             }
             RunEnd::Interrupted(stop) => {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::exec::Stop;
 use super::preview::Preview;
 use crate::dialect::piton::state::State;
+use crate::engine::option;
 use crate::model::ClaudeWork;
 use crate::model::Progress;
 use crate::model::ReportedStatus;
@@ -89,25 +90,27 @@ pub(crate) enum RunEnd {
 }
 
 /// The decision that a run waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decide {
     /// A gate is approved.
     Approve,
-    /// One of the answers of a gate is given.
-    Choose,
+    /// One of these answers of a gate is given.
+    Choose(Vec<String>),
     /// Work is taken despite its review.
     Accept,
 }
 
 impl Decide {
-    /// Returns the command that records the decision about a step.
-    pub(crate) fn command(self, step: &str, session: &str) -> String {
-        let (verb, choose) = match self {
-            Self::Approve => ("approve", ""),
-            Self::Choose => ("approve", " --choose OPTION"),
-            Self::Accept => ("accept", ""),
+    /// Returns the commands that record the decision about a step: one for each answer.
+    pub(crate) fn commands(&self, step: &str, session: &str) -> Vec<String> {
+        let command = |verb: &str, choose: &str| {
+            format!("piton {verb} {} --run {}{choose} --by NAME --note WHY", quoted(step), quoted(session))
         };
-        format!("piton {verb} {} --run {session}{choose} --by NAME --note WHY", quoted(step))
+        match self {
+            Self::Approve => vec![command("approve", "")],
+            Self::Choose(words) => words.iter().map(|word| command("approve", &option("choose", word))).collect(),
+            Self::Accept => vec![command("accept", "")],
+        }
     }
 }
 
@@ -201,7 +204,7 @@ pub(crate) struct RunReport {
     pub(crate) not_merged: Option<NotMerged>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failed: Option<FailedStep>,
-    /// The step about which a person decides, with the command of the decision.
+    /// The step about which a person decides, with the commands of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) waits_for: Option<WaitingStep>,
     /// Why the steps of `on_stop` failed.
@@ -274,7 +277,8 @@ pub(crate) struct WaitingStep {
     pub(crate) number: usize,
     /// Who is to decide, or what.
     pub(crate) what: String,
-    pub(crate) command: String,
+    /// The commands of the decision: one for each answer.
+    pub(crate) commands: Vec<String>,
 }
 
 /// The step at which a run stopped.
@@ -341,9 +345,9 @@ impl From<&RunResult> for RunReport {
             RunEnd::Stepped { .. } => report.status = ReportStatus::Stepped,
             RunEnd::Waiting { step, number, what, decide } => {
                 report.status = ReportStatus::Waiting;
-                let command = decide.command(step, session);
+                let commands = decide.commands(step, session);
                 report.waits_for =
-                    Some(WaitingStep { step: step.clone(), number: *number, what: what.clone(), command });
+                    Some(WaitingStep { step: step.clone(), number: *number, what: what.clone(), commands });
             }
             RunEnd::Interrupted(stop) => {
                 report.status = ReportStatus::Interrupted;

@@ -102,7 +102,7 @@ pub(crate) fn list_all(request: &Request) -> Result<Report<SessionList>, OpError
     Ok(Report::ok(SessionList::newest_first(sessions)))
 }
 
-/// Returns the row of a run that is named by its place, in whatever project it is.
+/// Returns the row of a run that is named by its place, in any project.
 fn row_elsewhere(request: &Request) -> Result<SessionRow, OpError> {
     let ctx = ProjectContext::open(request)?;
     let location = select::location(&ctx)?;
