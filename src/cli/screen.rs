@@ -19,6 +19,7 @@ use crate::model::ReportedStatus;
 use crate::model::human_duration;
 use crate::model::plural;
 use crate::model::quoted;
+use crate::model::until_in_words;
 use crate::ops;
 use crate::ops::Exit;
 use crate::runner;
@@ -377,13 +378,9 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
             )
             .end(),
         Event::Limited { source, error, next_at, local, after } => {
-            let at = next_at.plus_seconds(local).to_string();
-            let (day, time) = (at.get(..10).unwrap_or_default(), at.get(11..16).unwrap_or_default());
-            // Behind a day the time alone does not say when.
-            let at = if after.as_secs() < 86_400 { time.to_owned() } else { format!("{time} on {day}") };
-            let left = human_duration(after);
+            let at = until_in_words(next_at, local, after);
             text.put(Tone::Warn, format!("{}Step {}: {error}", before(source), source.step)).end();
-            text.put(Tone::Warn, format!("Usage limit; next try at {at} (in {left})")).end()
+            text.put(Tone::Warn, format!("Usage limit; next try at {at}")).end()
         }
         Event::Tool { source, tool, subject } => {
             text.dim(format!("{}  {tool} {subject}", before(source)).trim_end()).end()

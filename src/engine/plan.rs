@@ -173,6 +173,7 @@ impl PlanInputs<'_> {
             interruption: planner.interruption(&chosen, evidence, all_over, &findings),
             steps,
             age,
+            limit_wait: None,
             progress: Progress {
                 done: done.saturating_add(run.done_elsewhere),
                 total: run.steps.len().saturating_add(run.done_elsewhere),

@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) next: Vec<Next>,
     pub(crate) steps: StepGroups,
     pub(crate) interruption: Option<InterruptionReport>,
+    /// The wait for the end of a usage limit, as long as it lasts.
+    pub(crate) limit_wait: Option<LimitWait>,
     pub(crate) age: Age,
     pub(crate) progress: Progress,
     /// The question for a person, if a decision is needed.
@@ -326,6 +328,15 @@ impl AgeBand {
             Self::Stale => "stale",
         }
     }
+}
+
+/// The wait of a step for the end of a usage limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct LimitWait {
+    pub(crate) step: StepId,
+    pub(crate) until: Timestamp,
+    /// Until when, in the time of this machine: `11:01 (in 1 h 9 min)`.
+    pub(crate) in_words: String,
 }
 
 /// The number of steps done and in total.

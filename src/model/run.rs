@@ -214,6 +214,8 @@ pub(crate) struct Step {
     pub(crate) past_errors: Vec<String>,
     /// Whether it is done although it never passed: its file tolerates the failure.
     pub(crate) is_tolerated: bool,
+    /// When the usage limit ends that it waits for, after it failed.
+    pub(crate) limit_ends: Option<Timestamp>,
     pub(crate) proof: Proof,
     pub(crate) detail: Detail,
     /// The steps that decide about this container.
@@ -420,6 +422,7 @@ impl Step {
             error: None,
             past_errors: Vec::new(),
             is_tolerated: false,
+            limit_ends: None,
             proof: Proof::default(),
             detail: Detail::default(),
             children: Vec::new(),

@@ -159,6 +159,9 @@ fn head(page: &mut Page, plan: &Plan, planned: &Run, notices: &[Notice]) {
             page.text.line(format!("  Cut off by   {}{detail}", cause.kind.as_str()));
         }
     }
+    if let Some(wait) = &plan.limit_wait {
+        page.text.line(format!("  Waits        {} waits for a usage limit until {}", wait.step, wait.in_words));
+    }
     if plan.degraded {
         page.text.put(Tone::Warn, "  Part of the state cannot be read; the rest is planned").end();
     }

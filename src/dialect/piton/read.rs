@@ -499,6 +499,8 @@ pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
     step.attempts = state.attempts;
     step.error = state.tolerated.as_ref().or_else(|| state.errors.last()).cloned();
     step.past_errors.clone_from(&state.errors);
+    let limit = state.retry.filter(|retry| retry.is_usage_limit && state.status == Status::Failed);
+    step.limit_ends = limit.map(|retry| retry.next_at);
     step.is_tolerated = state.tolerated.is_some() && state.status == Status::Completed;
     step.started_at = state.started_at;
     step.finished_at = state.finished_at;
