@@ -352,8 +352,7 @@ impl Reader<'_> {
             }
             if self.is_handed_over() {
                 step.proof = Proof { is_elsewhere: true, ..Proof::default() };
-            } else if is_command && !self.session.header.is_attended {
-                // The runner checked its outputs when it ended; later steps may move them.
+            } else if is_command && !self.is_proved_by_outputs(step.status) {
                 step.proof = Proof::default();
             }
             steps.push(step);
@@ -368,6 +367,13 @@ impl Reader<'_> {
             open.detail.variables = variables;
         }
         (steps, wanted)
+    }
+
+    /// Tells whether the outputs of a command say whether it is done. The end of a run is recorded: nothing is opened again then. What a
+    /// command left that the runner did not see end proves nothing.
+    fn is_proved_by_outputs(&self, status: Status) -> bool {
+        let is_seen = self.session.header.is_attended || status == Status::Completed;
+        is_seen && self.session.state.run.status != Phase::Completed
     }
 
     fn variables(&self, steps: &[Step]) -> Map<String, Value> {
