@@ -15,9 +15,11 @@ use super::render;
 use super::shared_args::Global;
 use crate::model::Context;
 use crate::model::Document;
+use crate::model::ReportedStatus;
 use crate::model::human_duration;
 use crate::model::plural;
 use crate::model::quoted;
+use crate::model::until_in_words;
 use crate::ops;
 use crate::ops::Exit;
 use crate::runner;
@@ -25,6 +27,7 @@ use crate::runner::EndedStep;
 use crate::runner::Event;
 use crate::runner::RunEnd;
 use crate::runner::RunResult;
+use crate::runner::WorkEnd;
 use crate::runner::WorktreeOutcome;
 
 /// What stdout is used for.
@@ -123,44 +126,27 @@ impl Screen {
             resume,
             end,
             done,
-            tolerated,
-            up_to_date,
-            failed_items,
             claude,
             steps,
             log,
             total,
+            tolerated: _,
+            up_to_date: _,
+            failed_items: _,
             failed_stop: _,
         } = result;
         let mut text = Text::default();
+        let skipped = skipped(result);
         if !self.is_quiet {
             steps.iter().for_each(|step| put_step(&mut text, step));
         }
         match end {
             RunEnd::Planned(preview) => return output::print_text(&render::preview(preview, self.is_verbose)),
-            RunEnd::Completed(left) => {
-                let merged = match left {
-                    WorktreeOutcome::Merged | WorktreeOutcome::Removed => ", merged",
-                    WorktreeOutcome::Branched => ", on a branch of its own",
-                    WorktreeOutcome::InPlace | WorktreeOutcome::Kept => "",
-                };
-                let never = if *tolerated > 0 { format!(", {tolerated} of them never passed") } else { String::new() };
-                let same = if *up_to_date > 0 { format!(", {up_to_date} up to date") } else { String::new() };
-                text.put(
-                    Tone::Good,
-                    format!("✅ Session {session} is complete: {done}/{total} steps{same}{never}{merged}"),
-                )
-                .end();
-                if *failed_items > 0 {
-                    let items = plural(*failed_items, "item");
-                    text.line(format!("   {items} failed; to run them again: piton run {} --failed", quoted(session)));
-                }
-                &mut text
-            }
+            RunEnd::Completed(left) => self.put_completed(&mut text, result, left),
             RunEnd::Failed { step, .. } => {
                 text.put(
                     Tone::Bad,
-                    format!("❌ Session {session} stopped at step {step}: {done}/{total} steps completed"),
+                    format!("❌ Session {session} stopped at step {step}: {done}/{total} steps completed{skipped}"),
                 )
                 .end();
                 if let Some(log) = log {
@@ -172,21 +158,25 @@ impl Screen {
                 text.line(self.work(folder)).line(format!("→ {resume}"))
             }
             RunEnd::Stepped { step, goes_on } => {
-                text.put(Tone::Good, format!("✅ Step {step} of {session} is done: {done}/{total} steps")).end();
+                text.put(Tone::Good, format!("✅ Step {step} of {session} is done: {done}/{total} steps{skipped}"))
+                    .end();
                 let plan = format!("piton plan {session}");
                 text.line(format!("→ {}", if *goes_on { resume } else { &plan }))
             }
             RunEnd::Waiting { step, what, decide, .. } => {
-                let message =
-                    format!("⏸  Session {session} waits at step {step}: {what}; {done}/{total} steps completed");
+                let message = format!(
+                    "⏸  Session {session} waits at step {step}: {what}; {done}/{total} steps completed{skipped}"
+                );
                 text.put(Tone::Warn, message).end();
                 text.line(self.work(folder));
-                text.line(format!("→ {}", decide.command(step, session)));
+                for command in decide.commands(step, session) {
+                    text.line(format!("→ {command}"));
+                }
                 text.line(format!("→ {resume}"))
             }
             RunEnd::Interrupted(stop) => {
                 let message = format!(
-                    "⚠️  Session {session} was interrupted by {}: {done}/{total} steps completed",
+                    "⚠️  Session {session} was interrupted by {}: {done}/{total} steps completed{skipped}",
                     stop.as_str()
                 );
                 text.put(Tone::Warn, message).end();
@@ -198,12 +188,51 @@ impl Screen {
         }
         output::say(&text)
     }
+
+    /// Puts how a run ended whose steps are all done.
+    fn put_completed<'t>(&self, text: &'t mut Text, result: &RunResult, left: &WorkEnd) -> &'t mut Text {
+        let RunResult { session, folder, done, total, tolerated, up_to_date, failed_items, .. } = result;
+        let WorkEnd { worktree, not_merged } = left;
+        let merged = match worktree {
+            WorktreeOutcome::Merged | WorktreeOutcome::Removed => ", merged",
+            WorktreeOutcome::Branched => ", on a branch of its own",
+            WorktreeOutcome::Kept if not_merged.is_some() => ", not merged",
+            WorktreeOutcome::InPlace | WorktreeOutcome::Kept => "",
+        };
+        let never = if *tolerated > 0 { format!(", {tolerated} of them never passed") } else { String::new() };
+        let same = if *up_to_date > 0 { format!(", {up_to_date} up to date") } else { String::new() };
+        let skipped = skipped(result);
+        let message = format!("✅ Session {session} is complete: {done}/{total} steps{skipped}{same}{never}{merged}");
+        text.put(Tone::Good, message).end();
+        if *failed_items > 0 {
+            let items = plural(*failed_items, "item");
+            text.line(format!("   {items} failed; to run them again: piton run {} --failed", quoted(session)));
+        }
+        let is_there = matches!(worktree, WorktreeOutcome::Kept | WorktreeOutcome::Merged);
+        if is_there && !self.is_folder_told.load(Ordering::Relaxed) {
+            text.line(self.work(folder));
+        }
+        text
+    }
+}
+
+/// Returns what is said after the numbers about skipped steps.
+fn skipped(result: &RunResult) -> String {
+    match result.skipped() {
+        0 => String::new(),
+        count => format!(", {count} of them skipped"),
+    }
 }
 
 fn put_step(text: &mut Text, step: &EndedStep) {
-    let mark = render::mark(step.status, step.is_tolerated);
+    let mark = render::mark(step.status);
     let title = if step.title == step.step.as_str() { String::new() } else { format!(" {}", step.title) };
-    let never = if step.is_tolerated { ", never passed" } else { "" };
+    let never = if step.status == ReportedStatus::Tolerated { ", never passed" } else { "" };
+    if step.attempts == 0 {
+        let why = if step.is_up_to_date { "up to date" } else { "skipped" };
+        text.plain(format!("   {mark} {}{title} ", step.step)).dim(why).end();
+        return;
+    }
     let tries = if step.attempts > 1 { format!(", {} attempts", step.attempts) } else { String::new() };
     let time = step.seconds.map_or_else(|| "not ended".to_owned(), render::seconds);
     text.plain(format!("   {mark} {}{title} ", step.step)).dim(format!("{time}{never}{tries}")).end();
@@ -239,7 +268,8 @@ impl runner::Console for Screen {
                 if let (Event::Executing { number, total, title, .. }, Some(progress)) = (event, &self.progress) {
                     progress.at(*number, *total, title);
                 }
-                self.is_folder_told.fetch_or(matches!(event, Event::Session { .. }), Ordering::Relaxed);
+                let is_told = matches!(event, Event::Session { .. }) && !self.is_quiet;
+                self.is_folder_told.fetch_or(is_told, Ordering::Relaxed);
                 if let Some(text) = as_text(event, self.is_quiet) {
                     // If stderr is gone, there is no place to report it.
                     let _ = match &self.progress {
@@ -304,7 +334,11 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
         Event::Session { id, folder } => {
             text.bold(format!("Session {id}")).line(format!(" in {}", ops::short_path(folder)))
         }
-        Event::Resuming { id } => text.bold(format!("Resuming session {id}")).end(),
+        Event::Resuming { id, project } => {
+            let elsewhere =
+                if ops::is_here(project) { String::new() } else { format!(" in {}", ops::short_path(project)) };
+            text.bold(format!("Resuming session {id}{elsewhere}")).end()
+        }
         Event::Loaded { done, total } => text.line(format!("Loaded checkpoint: {done}/{total} steps completed")),
         Event::Failed { number, step, error } => {
             let id = if number.to_string() == step { String::new() } else { format!(" ({step})") };
@@ -344,13 +378,9 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
             )
             .end(),
         Event::Limited { source, error, next_at, local, after } => {
-            let at = next_at.plus_seconds(local).to_string();
-            let (day, time) = (at.get(..10).unwrap_or_default(), at.get(11..16).unwrap_or_default());
-            // Behind a day the time alone does not say when.
-            let at = if after.as_secs() < 86_400 { time.to_owned() } else { format!("{time} on {day}") };
-            let left = human_duration(after);
+            let at = until_in_words(next_at, local, after);
             text.put(Tone::Warn, format!("{}Step {}: {error}", before(source), source.step)).end();
-            text.put(Tone::Warn, format!("Usage limit; next try at {at} (in {left})")).end()
+            text.put(Tone::Warn, format!("Usage limit; next try at {at}")).end()
         }
         Event::Tool { source, tool, subject } => {
             text.dim(format!("{}  {tool} {subject}", before(source)).trim_end()).end()

@@ -256,8 +256,8 @@ pub(crate) struct PastCheckpoint {
     /// The word for the change.
     pub(crate) change: String,
     pub(crate) step: Option<StepId>,
-    /// What its record says besides: result, duration.
-    pub(crate) what: Option<String>,
+    /// What its record says besides: result, duration. Not empty.
+    pub(crate) what: String,
     pub(crate) file: RelPath,
 }
 

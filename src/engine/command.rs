@@ -14,7 +14,7 @@ use crate::model::quoted;
 use crate::model::safe_line;
 
 /// Returns ` --NAME VALUE`, or ` --NAME=VALUE` if the value starts with a dash.
-pub(super) fn option(name: &str, value: &str) -> String {
+pub(crate) fn option(name: &str, value: &str) -> String {
     let tie = if value.starts_with('-') { '=' } else { ' ' };
     format!(" --{name}{tie}{}", quoted(value))
 }
@@ -24,9 +24,9 @@ pub(super) fn on_step(verb: &str, step: &StepId, run: &RunId, tail: &str) -> Str
     with_argument(verb, step.as_str(), &format!("{}{tail}", option("run", run.as_str())))
 }
 
-/// Returns the command that approves a gate. The word in capitals stands for one of its answers.
+/// Returns the command that approves a gate: with the first of its answers, where it offers several.
 pub(super) fn approve(gate: &Step, run: &RunId, tail: &str) -> String {
-    let choose = if gate.options.is_empty() { "" } else { " --choose OPTION" };
+    let choose = gate.options.first().map(|first| option("choose", &first.word)).unwrap_or_default();
     on_step("approve", &gate.id, run, &format!("{choose}{tail}"))
 }
 

@@ -77,6 +77,7 @@ pub(crate) use command::context as context_command;
 pub(crate) use command::end as end_command;
 pub(crate) use command::end_reported;
 pub(crate) use command::failed as failed_command;
+pub(crate) use command::option;
 pub(crate) use command::redo as redo_command;
 pub(crate) use context::assemble;
 pub(crate) use live_run::LiveRun;

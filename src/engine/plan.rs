@@ -173,9 +173,11 @@ impl PlanInputs<'_> {
             interruption: planner.interruption(&chosen, evidence, all_over, &findings),
             steps,
             age,
+            limit_wait: None,
             progress: Progress {
                 done: done.saturating_add(run.done_elsewhere),
                 total: run.steps.len().saturating_add(run.done_elsewhere),
+                tolerated: run.steps.iter().filter(|step| step.is_tolerated).count(),
             },
             question,
             commands: planner.commands(verdict, &next, &chosen, evidence),

@@ -88,7 +88,7 @@ pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Answer, AnswerWord, Patch, PatchAnswer, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{
-    Action, Age, AgeBand, Commands, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question,
+    Action, Age, AgeBand, Commands, InterruptionReport, LimitWait, Next, Notice, Plan, PlannedPart, Progress, Question,
     QuestionOption, RedoCost, ReferencedFile, RunHeader, StepGroups, Strategy, Verdict, is_zero,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
@@ -102,6 +102,6 @@ pub(crate) use run::{
 pub(crate) use secrets::{mask_secrets, safe_line, safe_text};
 pub(crate) use session::{Cause, CauseKind, DrivenRun, GivenBrief, SessionEvent, SessionLine};
 pub(crate) use shown::{AttemptEnd, ShownAttempt, ShownStep, ShownWitness, StepMark};
-pub(crate) use status::{ReviewVerdict, Status, letters_and_digits};
+pub(crate) use status::{ReportedStatus, ReviewVerdict, Status, letters_and_digits};
 pub(crate) use text::{are, clean, clean_line, first_names, mistakes, plural, quoted};
-pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_duration, human_lead};
+pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_duration, human_lead, until_in_words};

@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) next: Vec<Next>,
     pub(crate) steps: StepGroups,
     pub(crate) interruption: Option<InterruptionReport>,
+    /// The wait for the end of a usage limit, as long as it lasts.
+    pub(crate) limit_wait: Option<LimitWait>,
     pub(crate) age: Age,
     pub(crate) progress: Progress,
     /// The question for a person, if a decision is needed.
@@ -328,11 +330,30 @@ impl AgeBand {
     }
 }
 
+/// The wait of a step for the end of a usage limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct LimitWait {
+    pub(crate) step: StepId,
+    pub(crate) until: Timestamp,
+    /// Until when, in the time of this machine: `11:01 (in 1 h 9 min)`.
+    pub(crate) in_words: String,
+}
+
 /// The number of steps done and in total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Progress {
     pub(crate) done: usize,
     pub(crate) total: usize,
+    /// How many of the done steps never passed, which the workflow file tolerates. Left out if none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) tolerated: usize,
+}
+
+impl Progress {
+    /// Returns what is said after the numbers about done steps that never passed.
+    pub(crate) fn never_passed(&self) -> String {
+        if self.tolerated > 0 { format!(", {} of them never passed", self.tolerated) } else { String::new() }
+    }
 }
 
 /// A question for a person.

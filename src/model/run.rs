@@ -14,6 +14,7 @@ use super::GuestProof;
 use super::Interruption;
 use super::Mode;
 use super::RelPath;
+use super::ReportedStatus;
 use super::ReviewVerdict;
 use super::RunId;
 use super::Status;
@@ -211,6 +212,10 @@ pub(crate) struct Step {
     pub(crate) error: Option<String>,
     /// The message of each failure since the last success, oldest first. Untrusted text.
     pub(crate) past_errors: Vec<String>,
+    /// Whether it is done although it never passed: its file tolerates the failure.
+    pub(crate) is_tolerated: bool,
+    /// When the usage limit ends that it waits for, after it failed.
+    pub(crate) limit_ends: Option<Timestamp>,
     pub(crate) proof: Proof,
     pub(crate) detail: Detail,
     /// The steps that decide about this container.
@@ -377,9 +382,9 @@ impl Step {
         self.review.as_ref().is_some_and(|review| !review.verdict.approves())
     }
 
-    /// Tells whether it is done although it never passed: its file tolerates the failure.
-    pub(crate) fn is_tolerated(&self) -> bool {
-        self.status == Status::Completed && self.error.is_some()
+    /// Returns its status as answers about runs that Piton drives have it.
+    pub(crate) const fn reported_status(&self) -> ReportedStatus {
+        if self.is_tolerated { ReportedStatus::Tolerated } else { ReportedStatus::Recorded(self.status) }
     }
 
     /// Returns how many seconds its last attempt took, once it has ended.
@@ -416,6 +421,8 @@ impl Step {
             failures: 0,
             error: None,
             past_errors: Vec::new(),
+            is_tolerated: false,
+            limit_ends: None,
             proof: Proof::default(),
             detail: Detail::default(),
             children: Vec::new(),

@@ -58,6 +58,16 @@ impl Status {
     }
 }
 
+/// The status of a step in answers about runs that Piton drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ReportedStatus {
+    /// It never passed, and the workflow file lets the run go on.
+    Tolerated,
+    #[serde(untagged)]
+    Recorded(Status),
+}
+
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

@@ -48,6 +48,7 @@ pub(crate) fn header_of(run: &Run) -> RunHeader {
 /// Builds a plan for a run in which nothing is next.
 pub(crate) fn plan_of(run: &Run, verdict: Verdict) -> Plan {
     Plan {
+        limit_wait: None,
         run: header_of(run),
         verdict,
         mode: super::Mode::default(),

@@ -177,6 +177,15 @@ pub(crate) fn human_duration(time: Duration) -> String {
     }
 }
 
+/// Returns a moment that lies ahead as a person says it: `11:01 (in 1 h 9 min)`. `local` are the seconds that this machine is ahead of UTC then.
+pub(crate) fn until_in_words(at: Timestamp, local: i64, left: Duration) -> String {
+    let at = at.plus_seconds(local).to_string();
+    let (day, time) = (at.get(..10).unwrap_or_default(), at.get(11..16).unwrap_or_default());
+    // Behind a day the time alone does not say when.
+    let at = if left.as_secs() < 86_400 { time.to_owned() } else { format!("{time} on {day}") };
+    format!("{at} (in {})", human_duration(left))
+}
+
 /// Describes how far ahead a time is. A span just below a number of days is almost that number.
 pub(crate) fn human_lead(seconds: i64) -> String {
     const DAY: i64 = 86_400;

@@ -128,7 +128,7 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     let done = with(&|step| step.status == Status::Completed).len();
     Ok(Report::ok(AdoptReport {
         session,
-        progress: Progress { done, total: taken.len() },
+        progress: Progress { done, total: taken.len(), tolerated: 0 },
         interrupted: with(&|step| step.status == Status::InProgress && !step.is_unknown),
         to_look_at: with(&|step| step.is_unknown),
         next: format!("piton plan {}", quoted(&name)),

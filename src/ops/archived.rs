@@ -79,7 +79,7 @@ fn is_archive_folder(dialect: &dyn Dialect, folder: &RelPath) -> bool {
 
 /// Returns every archived run, the newest first.
 pub(super) fn find(ctx: &ProjectContext) -> Vec<ArchivedRun> {
-    let mut found: Vec<ArchivedRun> = ctx.listings(Scope::Whole).iter().flat_map(in_listing).collect();
+    let mut found: Vec<ArchivedRun> = ctx.listings(ctx.scope()).iter().flat_map(in_listing).collect();
     found.extend(ctx.homes.iter().flat_map(|home| of_workflow_files(home.root())));
     found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.folder.cmp(&a.folder)));
     found

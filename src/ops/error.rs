@@ -164,7 +164,8 @@ impl OpError {
     pub(crate) fn found_no_run(&self) -> bool {
         match self {
             Self::NoRun { findings, .. } => !findings.iter().any(hides_runs),
-            Self::UnknownRun { known, .. } => known.is_empty(),
+            // For a whole id of a session no file of the project was looked at.
+            Self::UnknownRun { wanted, known, .. } => known.is_empty() && !store::sessions::is_new_id(wanted),
             Self::Resume { error, .. } => error.found_no_run(),
             _ => false,
         }

@@ -49,7 +49,7 @@ pub(crate) struct HistoryItem {
     /// The change that replaced it.
     pub(crate) replaced_by: String,
     pub(crate) step: Option<String>,
-    /// What the record of that change says besides: attempt, result, duration. Of a run that keeps a journal; left out if nothing.
+    /// What the record of that change says besides: attempt, result, duration, reason. Left out of a run that does not keep a journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) what: Option<String>,
     /// The client's session that made that change; left out if unknown.
@@ -236,7 +236,7 @@ fn journal_items<O: Borrow<OpenedRun>>(
             at: one.at,
             replaced_by: one.change,
             step: one.step.map(|step| step.as_str().to_owned()),
-            what: one.what,
+            what: Some(one.what),
             session: None,
             agent: None,
             changes: None,

@@ -25,6 +25,7 @@ use crate::model::Action;
 use crate::model::Commands;
 use crate::model::Evidence;
 use crate::model::FindingCode;
+use crate::model::LimitWait;
 use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Notice;
@@ -38,7 +39,10 @@ use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::Timestamp;
 use crate::model::Verdict;
+use crate::model::until_in_words;
+use crate::store;
 
 /// A plan with what its renderings for people need.
 #[derive(Debug)]
@@ -117,6 +121,7 @@ pub(crate) fn plan(
     let options = options(ctx, run, request)?;
     let evidence = ctx.evidence(&opened, true);
     let mut planned = evaluate(&opened, run, &evidence, &options);
+    planned.plan.limit_wait = limit_wait(run, ctx.clock.now);
     // Its driver was asked when it took the run over; from then on only decisions are asked for.
     let plan = &mut planned.plan;
     let goes_on = ctx.environment.session.is_some() && evidence.owner == Owner::Ours;
@@ -138,7 +143,18 @@ pub(crate) fn planned(
 ) -> Result<Planned, OpError> {
     let options = options(ctx, run, request)?;
     let evidence = ctx.evidence(opened, true);
-    Ok(evaluate(opened, run, &evidence, &options))
+    let mut planned = evaluate(opened, run, &evidence, &options);
+    planned.plan.limit_wait = limit_wait(run, ctx.clock.now);
+    Ok(planned)
+}
+
+/// Returns the wait for a usage limit that ends last.
+fn limit_wait(run: &Run, now: Timestamp) -> Option<LimitWait> {
+    let waiting = run.steps.iter().filter_map(|step| Some((step.limit_ends.filter(|end| *end > now)?, step)));
+    let (until, step) = waiting.max_by_key(|(end, _)| *end)?;
+    let local = i64::from(store::utc_offset(None, until.unix_seconds()).unwrap_or(0));
+    let in_words = until_in_words(until, local, until.time_left(now));
+    Some(LimitWait { step: step.id.clone(), until, in_words })
 }
 
 /// Plans a loaded run from gathered evidence. Pure.

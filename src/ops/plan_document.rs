@@ -12,6 +12,7 @@ use crate::model::Context;
 use crate::model::Decision;
 use crate::model::DialectId;
 use crate::model::InterruptionKind;
+use crate::model::LimitWait;
 use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Patch;
@@ -56,6 +57,9 @@ pub(crate) struct PlanDocument<'a> {
     /// Left out if the run stopped between two steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     interruption: Option<InterruptionDocument<'a>>,
+    /// The wait for the end of a usage limit. Left out if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit_wait: Option<&'a LimitWait>,
     age: &'a Age,
     progress: Progress,
     /// The question for a person, if a decision is needed.
@@ -211,6 +215,7 @@ impl<'a> PlanDocument<'a> {
             next: &plan.next,
             steps: StepsDocument::of(&plan.steps, detail.steps),
             interruption: InterruptionDocument::of(plan),
+            limit_wait: plan.limit_wait.as_ref(),
             age: &plan.age,
             progress: plan.progress,
             question: plan.question.as_ref(),

@@ -203,7 +203,15 @@ impl ProjectContext {
 
     /// Walks the project once and returns every run in it, with findings about files that are not runs.
     pub(crate) fn locations(&self) -> (Vec<RunLocation>, Vec<Finding>) {
-        self.locations_in(Scope::Whole)
+        self.locations_in(self.scope())
+    }
+
+    /// Returns where runs are looked for: a whole id of a session is in no file of the project.
+    pub(super) fn scope(&self) -> Scope<'static> {
+        match &self.run {
+            Some(run) if store::sessions::is_new_id(run) => Scope::Sessions,
+            Some(_) | None => Scope::Whole,
+        }
     }
 
     /// [`ProjectContext::locations`] in a part of the project.
@@ -222,7 +230,7 @@ impl ProjectContext {
     /// Returns finished runs and leftovers that are not in [`ProjectContext::locations`].
     pub(crate) fn ended_runs(&self) -> EndedRuns {
         let mut ended = EndedRuns::default();
-        for listing in self.listings(Scope::Whole) {
+        for listing in self.listings(self.scope()) {
             let location = |candidate| RunLocation { root: listing.root.clone(), candidate };
             ended.ended.extend(
                 dialects_in(StateHome::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(location),
@@ -262,11 +270,11 @@ impl ProjectContext {
             findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
             findings.extend(sessions.closed.iter().map(|folder| closed_home(folder)));
         }
-        if let Scope::Whole = scope {
+        if let Scope::Whole | Scope::Sessions = scope {
             let earlier = SessionHome::earlier(&self.project, &self.environment);
             findings.extend(earlier.map(|(folder, count)| earlier_sessions(&folder, count)));
         }
-        if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
+        if let (Scope::Whole | Scope::Sessions, Some(listing)) = (scope, &self.prodigy) {
             probe(StateHome::Home, listing, locations, findings);
         }
         walked

@@ -78,7 +78,9 @@ impl RunLocation {
 /// Returns a path for people: relative to the current folder, else with `~` for the home of this user.
 pub(crate) fn short_path(path: &str) -> String {
     let below = |folder: Option<Utf8PathBuf>| {
-        let below = Utf8Path::new(path).strip_prefix(folder?).ok().map(Utf8Path::to_owned)?;
+        // Everything is below `/`, and without it a path does not look absolute.
+        let folder = folder.filter(|folder| folder != "/")?;
+        let below = Utf8Path::new(path).strip_prefix(folder).ok().map(Utf8Path::to_owned)?;
         Some(below.into_string())
     };
     match below(store::current_dir().ok()) {
@@ -86,6 +88,11 @@ pub(crate) fn short_path(path: &str) -> String {
         Some(below) => below,
         None => below(store::client::user_home()).map_or_else(|| path.to_owned(), |below| format!("~/{below}")),
     }
+}
+
+/// Tells whether the current folder is in a project, whose path is without symlinks.
+pub(crate) fn is_here(project: &str) -> bool {
+    store::current_dir().is_ok_and(|here| here.starts_with(project))
 }
 
 /// Returns a message with its paths as [`short_path`] writes them.

@@ -340,7 +340,8 @@ fn decision(plan: &Plan) -> Option<Question> {
 /// Returns the verdict as a sentence.
 fn headline(planned: &Planned, lifecycle: &Lifecycle) -> String {
     let plan = &planned.plan;
-    let Progress { done, total } = plan.progress;
+    let Progress { done, total, .. } = plan.progress;
+    let never = || plan.progress.never_passed();
     let next = plan.next.first().map_or_else(|| "nothing is next".to_owned(), Next::in_words);
     let more = match plan.next.len() {
         0 | 1 => String::new(),
@@ -353,9 +354,9 @@ fn headline(planned: &Planned, lifecycle: &Lifecycle) -> String {
     });
     match lifecycle.stage {
         Stage::Aborted | Stage::Archived => {
-            return format!("This run is {}. {done} of {total} steps are done.", lifecycle.describe());
+            return format!("This run is {}. {done} of {total} steps are done{}.", lifecycle.describe(), never());
         }
-        Stage::Finished => return format!("Every step is done: {done} of {total}."),
+        Stage::Finished => return format!("Every step is done: {done} of {total}{}.", never()),
         Stage::Open | Stage::Paused => {}
     }
     let paused = if lifecycle.stage == Stage::Paused { "This run is paused. " } else { "" };

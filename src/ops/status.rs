@@ -18,6 +18,7 @@ use crate::engine::Planned;
 use crate::model::AgeBand;
 use crate::model::Cause;
 use crate::model::Decision;
+use crate::model::LimitWait;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Severity;
@@ -32,6 +33,9 @@ pub(crate) struct StatusReport {
     pub(crate) verdict: Verdict,
     pub(crate) lifecycle: Lifecycle,
     pub(crate) where_you_are: String,
+    /// The wait for the end of a usage limit. Left out if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limit_wait: Option<LimitWait>,
     /// What cut it off, as far as the client and the processes tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<Cause>,
@@ -64,8 +68,12 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report<StatusReport>, OpErr
         Stage::Paused | Stage::Aborted | Stage::Finished | Stage::Archived => format!(" ({})", lifecycle.describe()),
     };
     let next = if lifecycle.stage.is_over() { String::new() } else { format!(", {next}") };
+    let progress = plan.progress;
+    let never = progress.never_passed();
+    let waits = plan.limit_wait.as_ref().map(|wait| format!(", waits for a usage limit until {}", wait.in_words));
+    let waits = waits.unwrap_or_default();
     let where_you_are =
-        format!("{}{stage}: {} of {} steps done{next}", run.title, plan.progress.done, plan.progress.total);
+        format!("{}{stage}: {} of {} steps done{never}{next}{waits}", run.title, progress.done, progress.total);
     let age = plan.age.seconds.map(|seconds| format!("last change {} ago", human_age(seconds)));
     let worst = planned.findings.iter().find(|finding| finding.severity != Severity::Info);
     let what_is_stale = match (worst, plan.age.band) {
@@ -85,6 +93,7 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report<StatusReport>, OpErr
         verdict: plan.verdict,
         lifecycle,
         where_you_are,
+        limit_wait: plan.limit_wait.clone(),
         cause,
         what_is_stale,
         next_command,

@@ -233,8 +233,10 @@ pub(super) fn numbers(report: &ShowReport) -> Vec<Line> {
         done = done.and(ink(mark), sign.repeat(end - columns));
         columns = end;
     }
-    let mut lines =
-        vec![done.and(Ink::Plain, format!("  {} of {} steps", report.progress.done, report.progress.total))];
+    let mut lines = vec![done.and(
+        Ink::Plain,
+        format!("  {} of {} steps{}", report.progress.done, report.progress.total, report.progress.never_passed()),
+    )];
     let unknown = count(&[StepMark::Unknown, StepMark::Verify]);
     if unknown > 0 {
         lines.push(label("Not known").and(Ink::Warn, format!("{} to check first", plural(unknown, "step"))));

@@ -43,7 +43,7 @@ pub(crate) fn markdown(report: &ShowReport, findings: &[Finding]) -> String {
     for (name, value) in [
         ("Run", code(report.run.id.as_str())),
         ("Next command", code(&report.command)),
-        ("Done", format!("{} of {}", report.progress.done, report.progress.total)),
+        ("Done", format!("{} of {}{}", report.progress.done, report.progress.total, report.progress.never_passed())),
         ("Paid", effort(&report.paid)),
         ("Paid again", effort(&report.again)),
         ("Last change", age),

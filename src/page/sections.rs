@@ -120,7 +120,7 @@ pub(super) fn facts(report: &ShowReport) -> Markup {
             dl class="facts" {
                 div {
                     dt { "Done" }
-                    dd { b { (progress.done) " of " (progress.total) } " steps" (bar(report)) }
+                    dd { b { (progress.done) " of " (progress.total) } " steps" (progress.never_passed()) (bar(report)) }
                 }
                 div { dt { "Still open" } dd { b { (progress.total.saturating_sub(progress.done)) } " steps" } }
                 div {

@@ -57,6 +57,8 @@ pub(crate) enum Event<'a> {
     Resuming {
         #[serde(rename = "session")]
         id: &'a str,
+        /// The project that it belongs to.
+        project: &'a str,
     },
     /// How many of its steps are done already.
     Loaded { done: usize, total: usize },

@@ -73,7 +73,7 @@ pub(super) fn drive(
         }
         (_, _) => context.header.resume(),
     };
-    let (steps, total) = (EndedStep::all(ledger.run()), context.workflow.steps.len());
+    let (steps, total) = (EndedStep::all(ledger.run(), ledger.state()), context.workflow.steps.len());
     Ok(RunResult {
         session,
         folder,

@@ -1,5 +1,7 @@
 //! The end of the log of a failed step, for the message about it.
 
+use serde_json::Value;
+
 use super::claude::Reader;
 use super::claude::Shown;
 use super::context::RunContext;
@@ -13,6 +15,8 @@ use crate::store;
 /// How many lines are shown, and the characters of each.
 const LINES: usize = 5;
 const LINE: usize = 200;
+/// How many messages of `claude` are read for them.
+const MESSAGES: usize = 100;
 
 /// Returns the log of a step; `None` if it printed nothing.
 pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<FailedLog> {
@@ -31,21 +35,29 @@ pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<
     let stamps = store::stamps(&files.iter().map(|file| file.under(&context.session)).collect::<Vec<_>>());
     let times = stamps.into_iter().map(|stamp| stamp.and_then(|(_, time)| time));
     let (_, file) = times.zip(files).max_by(|(a, _), (b, _)| a.cmp(b))?;
-    let lines = store::last_lines(&context.session, &file, LINES);
-    let lines = lines.iter().flat_map(|line| shown(line)).map(|line| clean_line(&line, LINE)).collect();
+    let calls_claude = context.workflow.steps.iter().any(|one| one.id.as_str() == step && one.needs_claude());
+    // Most messages of `claude` are not for people.
+    let read = store::last_lines(&context.session, &file, if calls_claude { MESSAGES } else { LINES });
+    let read = read.iter().flat_map(|line| if calls_claude { shown(line) } else { vec![line.clone()] });
+    let mut lines: Vec<String> = read.map(|line| clean_line(&line, LINE)).collect();
+    lines.drain(..lines.len().saturating_sub(LINES));
     Some(FailedLog { file: file.under(&context.session).into_string(), lines })
 }
 
-/// Returns a logged line as a person sees it: a message of `claude` as what it says.
+/// Returns a logged line as a person sees it: a message of `claude` as what it says, without those that say nothing.
 fn shown(line: &str) -> Vec<String> {
-    if !(line.starts_with("{\"type\":") && line.contains("\"session_id\"")) {
-        return vec![line.to_owned()];
+    let message = serde_json::from_str::<Value>(line).ok();
+    // A shell step beside the call may print JSON as well.
+    if message.as_ref().and_then(|message| message.get("type")?.as_str()).is_none() {
+        // A message that was cut off with its call says nothing either.
+        let is_cut_off = message.is_none() && line.starts_with("{\"type\":");
+        return if is_cut_off { Vec::new() } else { vec![line.to_owned()] };
     }
     let mut reader = Reader::default();
     let shown = reader.take(format!("{line}\n").as_bytes());
-    let said = shown.into_iter().map(|shown| match shown {
-        Shown::Text(text) => text,
-        Shown::Tool { name, subject } => format!("{name} {subject}"),
+    let said = shown.into_iter().flat_map(|shown| match shown {
+        Shown::Text(text) => text.lines().map(str::to_owned).collect(),
+        Shown::Tool { name, subject } => vec![format!("{name} {subject}")],
     });
-    said.chain(reader.error().map(str::to_owned)).collect()
+    said.chain(reader.error().map(str::to_owned)).filter(|line| !line.trim().is_empty()).collect()
 }

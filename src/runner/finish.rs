@@ -13,7 +13,9 @@ use super::context::RunContext;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::exec::Stop;
+use super::report::NotMerged;
 use super::report::RunEnd;
+use super::report::WorkEnd;
 use super::report::WorktreeOutcome;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
@@ -55,7 +57,7 @@ pub(crate) enum MergeStyle {
 
 impl MergeStyle {
     /// Returns the flags of `piton merge` that ask for it.
-    pub(super) fn flags(&self) -> String {
+    pub(crate) fn flags(&self) -> String {
         match self {
             Self::Merge => String::new(),
             Self::Squash => " --squash".to_owned(),
@@ -71,7 +73,7 @@ pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<RunEn
         Ok(left) => left,
         Err(end) => return Ok(end),
     };
-    let worktree = (left != WorktreeOutcome::InPlace).then(|| left.as_str().to_owned());
+    let worktree = (left.worktree != WorktreeOutcome::InPlace).then(|| left.worktree.as_str().to_owned());
     let mut ledger = context.ledger();
     ledger.record(ChangeKind::Complete { note: None }, Facts { worktree, ..Facts::default() }, false)?;
     ledger.snapshot()?;
@@ -83,49 +85,44 @@ pub(super) fn end_worktree(
     executor: &mut StepExecutor<'_>,
     yes: bool,
     style: &MergeStyle,
-) -> Result<Result<WorktreeOutcome, RunEnd>, RunError> {
+) -> Result<Result<WorkEnd, RunEnd>, RunError> {
     let context = executor.context;
-    Ok(Ok(match finished_worktree(context, style)? {
-        None => match (&context.header.worktree, &context.header.branch) {
-            (Some(folder), Some(branch)) => {
-                let merge = format!("piton merge {} --branch NAME", context.header.session);
-                let text = format!(
-                    "Not merged: HEAD was detached; the work is on {branch} in {folder}. To put it on a branch: {merge}"
-                );
-                context.console.tell(&Event::Warning { text: &text });
-                WorktreeOutcome::Kept
-            }
-            (_, _) => WorktreeOutcome::InPlace,
-        },
-        Some(finished) if is_gone(context, &finished) => WorktreeOutcome::Removed,
-        Some(finished) if strayed(context, &finished) => WorktreeOutcome::Kept,
-        Some(finished) => {
-            // A merge that was cut off was agreed to.
-            let is_begun = *style == MergeStyle::Merge && context.ledger().state().run.merge.is_some();
-            let agreed = yes || is_begun || asks_to_merge(executor, &finished, style);
-            if agreed {
-                let lock = match merge_lock(executor)? {
-                    Ok(lock) => lock,
-                    Err(stop) => return context.interrupted(stop).map(Err),
-                };
-                // While it was waited for, the others have moved the base branch.
-                let finished = finished_worktree(context, style)?.unwrap_or(finished);
-                let merged = match style {
-                    MergeStyle::Merge => merge_worktree(executor, &finished)?,
-                    MergeStyle::Squash => Ok(squash_worktree(context, &finished)?),
-                    MergeStyle::Branch(name) => Ok(branch_worktree(context, &finished, name)?),
-                };
-                drop(lock);
-                match merged {
-                    Ok(left) => left,
-                    Err(end) => return Ok(Err(end)),
-                }
-            } else {
-                report_kept(context, &finished);
-                WorktreeOutcome::Kept
-            }
-        }
-    }))
+    let Some(finished) = finished_worktree(context, style)? else { return Ok(Ok(without_base(context))) };
+    if is_gone(context, &finished) {
+        return Ok(Ok(WorktreeOutcome::Removed.into()));
+    }
+    if let Some(strayed) = strayed(context, &finished) {
+        return Ok(Ok(strayed.into()));
+    }
+    // A merge that was cut off was agreed to.
+    let is_begun = *style == MergeStyle::Merge && context.ledger().state().run.merge.is_some();
+    if !(yes || is_begun || asks_to_merge(executor, &finished, style)) {
+        return Ok(Ok(kept(context, &finished, "it was not confirmed")));
+    }
+    let lock = match merge_lock(executor)? {
+        Ok(lock) => lock,
+        Err(stop) => return context.interrupted(stop).map(Err),
+    };
+    // While it was waited for, the others have moved the base branch.
+    let finished = finished_worktree(context, style)?.unwrap_or(finished);
+    let merged = match style {
+        MergeStyle::Merge => merge_worktree(executor, &finished)?,
+        MergeStyle::Squash => Ok(squash_worktree(context, &finished)?.into()),
+        MergeStyle::Branch(name) => Ok(branch_worktree(context, &finished, name)?.into()),
+    };
+    drop(lock);
+    Ok(merged)
+}
+
+/// Reports the end of a run that has no branch to merge into.
+fn without_base(context: &RunContext<'_>) -> WorkEnd {
+    let (Some(_), Some(branch)) = (&context.header.worktree, &context.header.branch) else {
+        return WorktreeOutcome::InPlace.into();
+    };
+    let command = format!("piton merge {} --branch NAME", context.header.session);
+    let text = format!("Not merged: HEAD was detached; the work is on {branch}. To put it on a branch: {command}");
+    context.console.tell(&Event::Warning { text: &text });
+    NotMerged { why: "HEAD was detached when the run began".to_owned(), command }.into()
 }
 
 /// Tells whether neither the worktree nor its branch is there any more: a kill came between their removal and its record.
@@ -134,28 +131,25 @@ fn is_gone(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> bool {
         && store::git::branch_exists(&context.header.root, finished.branch) == Some(false)
 }
 
-/// Tells, and says, whether the worktree has commits on another branch than the one that is merged: they would be left out.
-fn strayed(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> bool {
+/// Reports commits that the worktree has on another branch than the one that is merged: they would be left out.
+fn strayed(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Option<NotMerged> {
     let (folder, branch) = (finished.folder, finished.branch);
-    let Some(head) = store::git::head(folder).filter(|head| head.branch.as_deref() != Some(branch)) else {
-        return false;
-    };
-    let Some(tip) = head.branch.clone().or(head.sha) else { return false };
+    let head = store::git::head(folder).filter(|head| head.branch.as_deref() != Some(branch))?;
+    let tip = head.branch.clone().or(head.sha)?;
     let commits = worktree::commits_ahead(&context.header.root, branch, &tip).unwrap_or(1);
     if commits == 0 {
-        return false;
+        return None;
     }
     let found = head.branch.unwrap_or_else(|| "a detached HEAD".to_owned());
     let (git, ours) = (format!("git -C {}", quoted(folder.as_str())), quoted(branch));
-    let text = format!(
-        "Not merged: the worktree is on {found}, with {} that {branch} does not have. To take them along: {git} switch {ours} && {git} merge {}, then \
-         `piton merge {}`",
-        plural(commits, "commit"),
-        quoted(&tip),
-        context.header.session
+    let why = format!("the worktree is on {found}, with {} that {branch} does not have", plural(commits, "commit"));
+    let (taken, merge) = (
+        format!("{git} switch {ours} && {git} merge {}", quoted(&tip)),
+        format!("piton merge {}", context.header.session),
     );
+    let text = format!("Not merged: {why}. To take them along: {taken}, then `{merge}`");
     context.console.tell(&Event::Warning { text: &text });
-    true
+    Some(NotMerged { why, command: format!("{taken} && {merge}") })
 }
 
 /// How long one wait for the lock of the merges lasts before signals are looked at.
@@ -223,24 +217,36 @@ fn asks_to_merge(executor: &StepExecutor<'_>, finished: &FinishedWorktree<'_>, s
     says_yes(executor.context.console.ask(&question, Some(&executor.signals)))
 }
 
-/// Reports that the worktree is kept, and how to merge it by hand.
-fn report_kept(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) {
+/// Reports that the worktree is kept, and how to merge it.
+fn kept(context: &RunContext<'_>, finished: &FinishedWorktree<'_>, why: &str) -> WorkEnd {
     let FinishedWorktree { folder, branch, base, target, ahead, dirty } = finished;
     let merge = format!("git -C {} merge {}", quoted(target.as_str()), quoted(branch));
-    let ours = format!("piton merge {}", context.header.session);
-    let text = match (ahead, dirty) {
-        (0, 0) => format!("The worktree is kept: {folder}; there is nothing in it to merge"),
-        (0, _) => format!("The worktree is kept: {folder}; {dirty} of its files are not committed"),
-        (_, _) => format!("The worktree is kept: {folder}; `{ours}` merges it later. To merge it into {base}: {merge}"),
+    let command = format!("piton merge {}", context.header.session);
+    let (text, not_merged) = match (ahead, dirty) {
+        (0, 0) => ("The worktree is kept; there is nothing in it to merge".to_owned(), None),
+        (0, _) => {
+            (format!("The worktree is kept; {} are not committed", plural(*dirty, "file")), Some(uncommitted(folder)))
+        }
+        (_, _) => (
+            format!("The worktree is kept; `{command}` merges it later. To merge it into {base}: {merge}"),
+            Some(NotMerged { why: why.to_owned(), command }),
+        ),
     };
     context.console.tell(&Event::Note { text: &text });
+    WorkEnd { worktree: WorktreeOutcome::Kept, not_merged }
+}
+
+/// Returns why the work is not merged whose files are not committed.
+fn uncommitted(folder: &Utf8Path) -> NotMerged {
+    let command = format!("git -C {} status", quoted(folder.as_str()));
+    NotMerged { why: "files in the worktree are not committed".to_owned(), command }
 }
 
 /// Merges, then removes what is merged and clean.
 fn merge_worktree(
     executor: &mut StepExecutor<'_>,
     finished: &FinishedWorktree<'_>,
-) -> Result<Result<WorktreeOutcome, RunEnd>, RunError> {
+) -> Result<Result<WorkEnd, RunEnd>, RunError> {
     let context = executor.context;
     if let Some(merge) = &context.workflow.merge {
         if let Some(end) = run_merge_steps(executor, merge, finished)? {
@@ -250,12 +256,15 @@ fn merge_worktree(
         git_merge(context, finished)?;
     }
     if worktree::commits_ahead(&context.header.root, finished.base, finished.branch) != Some(0) {
-        report_kept(context, &FinishedWorktree { ahead: 1, target: finished.target.clone(), ..*finished });
-        return Ok(Ok(WorktreeOutcome::Kept));
+        let left = FinishedWorktree { ahead: 1, target: finished.target.clone(), ..*finished };
+        return Ok(Ok(kept(context, &left, "the `merge` of the workflow left commits out")));
     }
-    let merged = if finished.ahead > 0 { WorktreeOutcome::Merged } else { WorktreeOutcome::Kept };
     let is_removed = remove_worktree(context, finished, worktree::remove);
-    Ok(Ok(if is_removed { WorktreeOutcome::Removed } else { merged }))
+    Ok(Ok(match (is_removed, finished.ahead) {
+        (true, _) => WorktreeOutcome::Removed.into(),
+        (false, 0) => uncommitted(finished.folder).into(),
+        (false, _) => WorktreeOutcome::Merged.into(),
+    }))
 }
 
 /// Removes a worktree whose work is elsewhere, unless files in it are not committed; tells whether it is gone.
@@ -266,12 +275,12 @@ fn remove_worktree(
 ) -> bool {
     let folder = finished.folder;
     if store::is_folder(folder) && worktree::dirty(folder) != Some(0) {
-        let text = format!("The worktree is kept, since files in it are not committed: {folder}");
+        let text = "The worktree is kept, since files in it are not committed".to_owned();
         context.console.tell(&Event::Note { text: &text });
         return false;
     }
     if let Err(refusal) = remove(&finished.target, folder, finished.branch) {
-        let text = format!("The worktree is kept: {folder}: {refusal}");
+        let text = format!("The worktree is kept: {refusal}");
         context.console.tell(&Event::Warning { text: &text });
         return false;
     }

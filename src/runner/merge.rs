@@ -168,13 +168,13 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
     let id = &context.header.session;
     let total = context.ledger().run().steps.len();
     let end = match finish::end_worktree(&mut executor, request.yes, &request.style)? {
-        Ok(WorktreeOutcome::Kept) if !request.yes => {
+        Ok(left) if left.worktree == WorktreeOutcome::Kept && !request.yes => {
             let message = format!("not confirmed; session {id} is as it was");
             let flags = request.style.flags();
             return Err(RunError::new(ProblemKind::Person, message, [format!("piton merge {id}{flags} --yes")]));
         }
         // The steps of `merge` in the file decide for themselves what becomes of the branch.
-        Ok(WorktreeOutcome::Kept) if context.workflow.merge.is_none() => {
+        Ok(left) if left.worktree == WorktreeOutcome::Kept && context.workflow.merge.is_none() => {
             let branch = quoted(context.header.branch.as_deref().unwrap_or_default());
             let message = format!("nothing was merged: {} has no commits on {branch} to merge", context.folder);
             let hint = format!("commit what is there on {branch}, then: `piton merge {id}{}`", request.style.flags());
@@ -189,7 +189,7 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
                 ledger.record(kind, Facts::default(), true)?;
             }
             let facts = Facts {
-                worktree: Some(left.as_str().to_owned()),
+                worktree: Some(left.worktree.as_str().to_owned()),
                 claude: std::mem::take(&mut executor.work),
                 ..Facts::default()
             };

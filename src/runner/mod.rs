@@ -98,5 +98,6 @@ pub(crate) use report::EndedStep;
 pub(crate) use report::RunEnd;
 pub(crate) use report::RunReport;
 pub(crate) use report::RunResult;
+pub(crate) use report::WorkEnd;
 pub(crate) use report::WorktreeOutcome;
 pub(crate) use resume::ResumeOptions;

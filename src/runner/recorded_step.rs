@@ -96,7 +96,11 @@ pub(super) fn at_gate(context: &RunContext<'_>, at: usize) -> Result<RunEnd, Run
     let words: Vec<&str> = options.iter().map(|(option, _)| option.word.as_str()).collect();
     let asked = text.unwrap_or(&step.title);
     let what = if words.is_empty() { asked.to_owned() } else { format!("{asked}: {}", words.join(", ")) };
-    waiting(context, at, what, if words.is_empty() { Decide::Approve } else { Decide::Choose })
+    let decide = match words.is_empty() {
+        true => Decide::Approve,
+        false => Decide::Choose(words.into_iter().map(str::to_owned).collect()),
+    };
+    waiting(context, at, what, decide)
 }
 
 /// How often the work of a step is refused before a person decides.

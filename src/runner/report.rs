@@ -5,8 +5,11 @@ use serde::Serialize;
 
 use super::exec::Stop;
 use super::preview::Preview;
+use crate::dialect::piton::state::State;
+use crate::engine::option;
 use crate::model::ClaudeWork;
 use crate::model::Progress;
+use crate::model::ReportedStatus;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
@@ -30,7 +33,7 @@ pub(crate) struct RunResult {
     pub(crate) failed_items: usize,
     /// What all calls of `claude` did, those before a resume included.
     pub(crate) claude: ClaudeWork,
-    /// The steps that began, in the order of the file.
+    /// The steps that began or were skipped, in the order of the file.
     pub(crate) steps: Vec<EndedStep>,
     /// Of the step that failed.
     pub(crate) log: Option<FailedLog>,
@@ -40,6 +43,11 @@ pub(crate) struct RunResult {
 }
 
 impl RunResult {
+    /// Returns how many steps were skipped, other than those that are up to date.
+    pub(crate) fn skipped(&self) -> usize {
+        self.steps.iter().filter(|step| step.is_skipped()).count()
+    }
+
     /// Returns the result of a run of which nothing was run.
     pub(super) fn planned(preview: Preview, folder: String, total: usize) -> Self {
         Self {
@@ -64,7 +72,7 @@ impl RunResult {
 #[derive(Debug)]
 pub(crate) enum RunEnd {
     /// Every step is done.
-    Completed(WorktreeOutcome),
+    Completed(WorkEnd),
     /// A step failed. The run can be resumed.
     Failed { step: String, number: usize, error: String, retryable: bool },
     /// It waits for the decision of a person about a step.
@@ -82,26 +90,56 @@ pub(crate) enum RunEnd {
 }
 
 /// The decision that a run waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decide {
     /// A gate is approved.
     Approve,
-    /// One of the answers of a gate is given.
-    Choose,
+    /// One of these answers of a gate is given.
+    Choose(Vec<String>),
     /// Work is taken despite its review.
     Accept,
 }
 
 impl Decide {
-    /// Returns the command that records the decision about a step.
-    pub(crate) fn command(self, step: &str, session: &str) -> String {
-        let (verb, choose) = match self {
-            Self::Approve => ("approve", ""),
-            Self::Choose => ("approve", " --choose OPTION"),
-            Self::Accept => ("accept", ""),
+    /// Returns the commands that record the decision about a step: one for each answer.
+    pub(crate) fn commands(&self, step: &str, session: &str) -> Vec<String> {
+        let command = |verb: &str, choose: &str| {
+            format!("piton {verb} {} --run {}{choose} --by NAME --note WHY", quoted(step), quoted(session))
         };
-        format!("piton {verb} {} --run {session}{choose} --by NAME --note WHY", quoted(step))
+        match self {
+            Self::Approve => vec![command("approve", "")],
+            Self::Choose(words) => words.iter().map(|word| command("approve", &option("choose", word))).collect(),
+            Self::Accept => vec![command("accept", "")],
+        }
     }
+}
+
+/// What became of the work of a run whose steps are all done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkEnd {
+    pub(crate) worktree: WorktreeOutcome,
+    pub(crate) not_merged: Option<NotMerged>,
+}
+
+impl From<WorktreeOutcome> for WorkEnd {
+    fn from(worktree: WorktreeOutcome) -> Self {
+        Self { worktree, not_merged: None }
+    }
+}
+
+impl From<NotMerged> for WorkEnd {
+    fn from(why: NotMerged) -> Self {
+        Self { worktree: WorktreeOutcome::Kept, not_merged: Some(why) }
+    }
+}
+
+/// Work of a finished run that was not merged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct NotMerged {
+    /// Why, in words.
+    pub(crate) why: String,
+    /// What merges it, or shows what is in the way.
+    pub(crate) command: String,
 }
 
 /// What happened to the worktree.
@@ -140,9 +178,9 @@ pub(crate) struct RunReport {
     /// The working folder of the steps.
     pub(crate) folder: String,
     pub(crate) progress: Progress,
-    /// How many of the done steps never passed, which the workflow file tolerates. Left out if none.
+    /// How many of the done steps were skipped, by a condition or by a person. Left out if none.
     #[serde(skip_serializing_if = "crate::model::is_zero")]
-    pub(crate) tolerated: usize,
+    pub(crate) skipped: usize,
     /// How many of the done steps were not run because they are up to date. Left out if none.
     #[serde(skip_serializing_if = "crate::model::is_zero")]
     pub(crate) up_to_date: usize,
@@ -152,7 +190,7 @@ pub(crate) struct RunReport {
     /// What all calls of `claude` of the run did and cost, those before a resume included. Left out if there was none.
     #[serde(skip_serializing_if = "ClaudeWork::is_empty")]
     pub(crate) claude: ClaudeWork,
-    /// The steps that began, in the order of the file. Left out if none did.
+    /// The steps that began or were skipped, in the order of the file. Left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steps: Vec<EndedStep>,
     /// The command that resumes the session, when it can be resumed.
@@ -161,9 +199,12 @@ pub(crate) struct RunReport {
     /// What happened to the worktree, when every step is done and there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<WorktreeOutcome>,
+    /// Why its work was not merged, when every step is done. Left out if it was, and if there was nothing to merge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) not_merged: Option<NotMerged>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failed: Option<FailedStep>,
-    /// The step about which a person decides, with the command of the decision.
+    /// The step about which a person decides, with the commands of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) waits_for: Option<WaitingStep>,
     /// Why the steps of `on_stop` failed.
@@ -177,32 +218,37 @@ pub(crate) struct RunReport {
     pub(crate) would_run: Option<Preview>,
 }
 
-/// A step that began.
+/// A step that began or was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct EndedStep {
     pub(crate) step: StepId,
     pub(crate) title: String,
-    pub(crate) status: Status,
+    pub(crate) status: ReportedStatus,
     pub(crate) attempts: u32,
     /// How long its last attempt took. Left out if it did not end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds: Option<i64>,
-    /// Whether it never passed: it failed, and the workflow file lets the run go on. Left out if not.
-    #[serde(rename = "tolerated", skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_tolerated: bool,
+    /// Whether it was not run because it is up to date. Left out if not.
+    #[serde(rename = "up_to_date", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_up_to_date: bool,
 }
 
 impl EndedStep {
-    /// Returns the steps that began.
-    pub(super) fn all(run: &Run) -> Vec<Self> {
-        let began = run.steps.iter().filter(|step| step.attempts > 0);
-        let ended = began.map(|step| Self {
+    /// Tells whether it was skipped for another reason than that it is up to date.
+    pub(crate) fn is_skipped(&self) -> bool {
+        self.status == ReportedStatus::Recorded(Status::Skipped) && !self.is_up_to_date
+    }
+
+    /// Returns the steps that began or were skipped.
+    pub(super) fn all(run: &Run, state: &State) -> Vec<Self> {
+        let ended = run.steps.iter().filter(|step| step.attempts > 0 || step.status == Status::Skipped);
+        let ended = ended.map(|step| Self {
             step: step.id.clone(),
             title: safe_line(&step.title, 200),
-            status: step.status,
+            status: step.reported_status(),
             attempts: step.attempts,
             seconds: step.seconds(),
-            is_tolerated: step.is_tolerated(),
+            is_up_to_date: state.steps.get(step.id.as_str()).is_some_and(|step| step.is_up_to_date),
         });
         ended.collect()
     }
@@ -231,7 +277,8 @@ pub(crate) struct WaitingStep {
     pub(crate) number: usize,
     /// Who is to decide, or what.
     pub(crate) what: String,
-    pub(crate) command: String,
+    /// The commands of the decision: one for each answer.
+    pub(crate) commands: Vec<String>,
 }
 
 /// The step at which a run stopped.
@@ -269,14 +316,15 @@ impl From<&RunResult> for RunReport {
             session: session.clone(),
             status: ReportStatus::Completed,
             folder: folder.clone(),
-            progress: Progress { done: *done, total: *total },
-            tolerated: *tolerated,
+            progress: Progress { done: *done, total: *total, tolerated: *tolerated },
+            skipped: result.skipped(),
             up_to_date: result.up_to_date,
             failed_items: *failed_items,
             claude: result.claude.clone(),
             steps: result.steps.clone(),
             resume: goes_on.then(|| result.resume.clone()),
             worktree: None,
+            not_merged: None,
             failed: None,
             waits_for: None,
             failed_stop: result.failed_stop.clone(),
@@ -284,7 +332,10 @@ impl From<&RunResult> for RunReport {
             would_run: None,
         };
         match &result.end {
-            RunEnd::Completed(left) => report.worktree = (*left != WorktreeOutcome::InPlace).then_some(*left),
+            RunEnd::Completed(WorkEnd { worktree, not_merged }) => {
+                report.worktree = (*worktree != WorktreeOutcome::InPlace).then_some(*worktree);
+                report.not_merged.clone_from(not_merged);
+            }
             RunEnd::Failed { step, number, error, retryable } => {
                 report.status = ReportStatus::Failed;
                 let (step, error) = (step.clone(), error.clone());
@@ -294,9 +345,9 @@ impl From<&RunResult> for RunReport {
             RunEnd::Stepped { .. } => report.status = ReportStatus::Stepped,
             RunEnd::Waiting { step, number, what, decide } => {
                 report.status = ReportStatus::Waiting;
-                let command = decide.command(step, session);
+                let commands = decide.commands(step, session);
                 report.waits_for =
-                    Some(WaitingStep { step: step.clone(), number: *number, what: what.clone(), command });
+                    Some(WaitingStep { step: step.clone(), number: *number, what: what.clone(), commands });
             }
             RunEnd::Interrupted(stop) => {
                 report.status = ReportStatus::Interrupted;

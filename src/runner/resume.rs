@@ -432,7 +432,7 @@ impl StepSelection<'_> {
         let steps = plural(done, "completed step");
         let question = format!("Force restart will lose {steps}. Continue? [y/N]");
         let (id, resume) = (&self.header.session, self.header.resume());
-        self.console.tell(&Event::Resuming { id });
+        self.console.tell(&Event::Resuming { id, project: self.header.root.as_str() });
         if self.options.yes {
             self.console.tell(&Event::Note { text: &format!("Force restart loses {steps}") });
         } else if done > 0 && !says_yes(self.console.ask(&question, None)) {
@@ -451,7 +451,7 @@ impl StepSelection<'_> {
         let skipped = self.skipped()?;
         let is_over = |at: usize| !due.iter().any(|due| due.at == at);
         let done = (0..run.steps.len()).filter(|at| is_over(*at) && !skipped.contains(at)).count();
-        self.console.tell(&Event::Resuming { id });
+        self.console.tell(&Event::Resuming { id, project: self.header.root.as_str() });
         self.console.tell(&Event::Loaded { done, total: run.steps.len() });
         let steps = due.first().map(|due| run.steps[due.at].id.clone()).into_iter().collect();
         let interruption = interruption(run, due);

@@ -275,7 +275,8 @@ impl<'a> StepExecutor<'a> {
     /// Runs the handler of a failed step, then tries the step again.
     pub(super) fn run_handler(&mut self, step: &Step, mut failure: Failure) -> Result<StepOutcome, RunError> {
         let Some(handler) = &step.on_failure else { return Ok(StepOutcome::Failed(failure)) };
-        for attempt in 0..handler.max_attempts.max(1) {
+        let rounds = if handler.steps.is_empty() { 0 } else { handler.max_attempts.max(1) };
+        for attempt in 0..rounds {
             self.context.console.tell(&Event::Handling { source: self.source(step), error: &failure.message });
             // Handlers nest: when this one ends, the error of the outer one is back.
             let outer = self.locals.insert("error".to_owned(), Value::String(failure.message.clone()));

@@ -31,7 +31,7 @@ pub(super) fn of_branch(header: &Header, folder: &Utf8Path) -> Option<String> {
     (found.as_ref() != Some(branch)).then(|| {
         let found = found.unwrap_or_else(|| "a detached HEAD".to_owned());
         format!(
-            "{folder} is on {found}, but {branch} will be merged when every step is done, without commits made elsewhere"
+            "The worktree is on {found}, but {branch} will be merged when every step is done, without commits made elsewhere"
         )
     })
 }

@@ -389,6 +389,13 @@ pub(crate) struct OnFailure {
     pub(crate) fail_workflow: bool,
 }
 
+impl OnFailure {
+    /// Returns a handler that only says what the failure means for the workflow.
+    pub(super) const fn without_steps() -> Self {
+        Self { steps: Vec::new(), max_attempts: 0, fail_workflow: true }
+    }
+}
+
 /// The retry policy of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Retry {

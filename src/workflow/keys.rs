@@ -35,7 +35,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 18] = [
 
 /// The keys that say what a step does.
 pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 39] = [
+pub(super) const STEP_KEYS: [&str; 40] = [
     "id",
     "title",
     "agent",
@@ -72,6 +72,7 @@ pub(super) const STEP_KEYS: [&str; 39] = [
     "working_dir",
     "on_failure",
     "on_success",
+    "continue_on_error",
     "commit_required",
     "idempotent",
     "probe",

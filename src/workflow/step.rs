@@ -230,6 +230,10 @@ fn common(
     let env = map.take("env").map(|node| env(node, problems)).unwrap_or_default();
     let secrets = map.take("secrets").map(|node| secrets(node, problems)).unwrap_or_default();
     let on_failure = map.take("on_failure").and_then(|node| handler(node, id, problems));
+    let on_failure = match map.flag("continue_on_error", problems) {
+        Some(true) => Some(OnFailure { fail_workflow: false, ..on_failure.unwrap_or_else(OnFailure::without_steps) }),
+        Some(false) | None => on_failure,
+    };
     let is_measured = matches!(command, Some(Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)));
     let measure = map.take("validate").filter(|_| is_measured);
     let measured = measure.and_then(|node| measured(node, id, problems));
@@ -444,6 +448,10 @@ fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailu
         }
         Kind::Map(_) => {
             let mut map = Fields::of(node, "`on_failure`", &HANDLER_KEYS, problems)?;
+            let is_tolerance = node.get("fail_workflow").is_some() && map.members.len() == 1;
+            if is_tolerance && map.flag("fail_workflow", problems) == Some(false) {
+                return Some(OnFailure { fail_workflow: false, ..OnFailure::without_steps() });
+            }
             let mut steps = body(node, &mut map, &prefix, problems);
             let attempts = map.take("max_attempts");
             let attempts = attempts.and_then(|node| policy::count(node, "`max_attempts`", (0, 100), problems));

@@ -95,7 +95,7 @@ impl Shown for ops::ListReport {
             let position = if is_over { run.lifecycle.describe() } else { run.position.clone() };
             let age = run.age_seconds.map_or_else(|| "unknown".to_owned(), |age| format!("{} ago", human_age(age)));
             let verdict = if is_over { "-" } else { run.verdict.as_str() };
-            let Progress { done, total } = run.progress;
+            let Progress { done, total, .. } = run.progress;
             let cells = [run.number.to_string(), run.id.as_str().to_owned(), position, age, verdict.to_owned()];
             let cells: Vec<String> = cells.iter().map(|cell| celled(cell)).collect();
             text.line(format!("| {} | {done}/{total} |", cells.join(" | ")));
@@ -125,7 +125,7 @@ fn listed(page: &mut Page, run: &ops::ListedRun) {
     if let Some(cause) = run.cause.as_ref().filter(|_| !stage.is_over()) {
         page.text.put(Tone::Warn, cause.kind.as_str()).plain("  ");
     }
-    let Progress { done, total } = run.progress;
+    let Progress { done, total, .. } = run.progress;
     // An archived run is not loaded for the list.
     let progress = if total == 0 && stage.is_over() { String::new() } else { format!(" {done}/{total}") };
     page.text.dim(format!("{}{progress}  {}", run.workflow, run.state)).end();

@@ -16,9 +16,9 @@ use crate::runner::RunEnd;
   piton merge session-20260131t1200 --squash   as one commit
   piton merge session-20260131t1200 --branch add-login   a branch to push, for a pull request")]
 pub(in crate::cli) struct Merge {
-    /// Session id, or an unambiguous part of it
+    /// Session id, or an unambiguous part of it (default: the only run that can be merged)
     #[arg(value_name = "RUN")]
-    id: String,
+    id: Option<String>,
     /// Put the work on the base branch as one commit
     #[arg(long, conflicts_with = "branch")]
     squash: bool,
@@ -32,9 +32,9 @@ pub(in crate::cli) struct Merge {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Drop {
-    /// Session id, or an unambiguous part of it
+    /// Session id, or an unambiguous part of it (default: the only run that can be dropped)
     #[arg(value_name = "RUN")]
-    id: String,
+    id: Option<String>,
     /// Lose what is not committed and commits that are not merged
     #[arg(long)]
     discard: bool,
@@ -48,15 +48,17 @@ pub(in crate::cli) struct Drop {
 
 impl Command for Merge {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let location = ops::session_location(&call.project(Some(&self.id))?, &self.id)?;
-        location.check_writable()?;
-        let Some((home, session)) = location.own_run() else {
-            return Err(CommandError::usage(format!("{} is no run of a workflow file", self.id)));
-        };
         let style = match (&self.branch, self.squash) {
             (Some(name), _) => MergeStyle::Branch(name.clone()),
             (None, true) => MergeStyle::Squash,
             (None, false) => MergeStyle::Merge,
+        };
+        let ctx = call.project(self.id.as_ref())?;
+        let flags = format!("{}{}", style.flags(), if self.yes { " --yes" } else { "" });
+        let location = located(&ctx, self.id.as_deref(), (ops::Ending::Merge, &flags))?;
+        location.check_writable()?;
+        let Some((home, session)) = location.own_run() else {
+            return Err(CommandError::usage(format!("{} is no run of a workflow file", location.candidate.name)));
         };
         let screen = Screen::of(call.global, false);
         let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
@@ -68,8 +70,10 @@ impl Command for Merge {
 impl Command for Drop {
     /// Shows what would be lost and asks for consent. End of input is never consent.
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let ctx = call.project(Some(&self.id))?;
-        let request = ops::DropRequest { id: self.id.clone(), discard: self.discard, dry_run: true };
+        let ctx = call.project(self.id.as_ref())?;
+        let discard = if self.discard { " --discard" } else { "" };
+        let location = located(&ctx, self.id.as_deref(), (ops::Ending::Drop, discard))?;
+        let request = ops::DropRequest { id: location.candidate.name.clone(), discard: self.discard, dry_run: true };
         let planned = ops::drop_session(&ctx, &request)?;
         if self.dry_run {
             return call.answer(Ok(planned));
@@ -80,13 +84,12 @@ impl Command for Drop {
         let question = format!("Drop {id} ({}){}{first}? [y/N]", would.progress, lost(would));
         if self.yes || (call.can_ask() && output::agrees(&question)?) {
             if !would.finally.is_empty()
-                && let Some(exit) = self.run_finally(&ctx, call)?
+                && let Some(exit) = self.run_finally(&location, call)?
             {
                 return Ok(exit);
             }
             return call.answer(ops::drop_session(&ctx, &ops::DropRequest { dry_run: false, ..request }));
         }
-        let discard = if self.discard { " --discard" } else { "" };
         let name = quoted(id.as_str());
         let hints = vec![format!("to agree: piton drop {name}{discard} --yes")];
         let message = format!("not confirmed to drop {id}; nothing was done");
@@ -96,14 +99,25 @@ impl Command for Drop {
 
 impl Drop {
     /// Runs the steps of its `finally`; returns how that ended, unless all are done.
-    fn run_finally(&self, ctx: &ops::ProjectContext, call: &Call<'_>) -> Result<Option<Exit>, CommandError> {
-        let location = ops::session_location(ctx, &self.id)?;
+    fn run_finally(&self, location: &ops::RunLocation, call: &Call<'_>) -> Result<Option<Exit>, CommandError> {
         let Some(run) = location.own_run() else { return Ok(None) };
         let screen = Screen::of(call.global, false);
         let asked = ResumeOptions { gives_up: true, yes: self.yes, ..ResumeOptions::default() };
         let ended = runner::resume(&ResumeRequest::new(call.global.now.as_ref(), run, asked), &screen);
         let is_done = ended.as_ref().is_ok_and(|result| matches!(result.end, RunEnd::Stepped { .. }));
         Ok((!is_done).then(|| screen.end(ended)))
+    }
+}
+
+/// Finds the run that is named, else the only one that can end this way; with the flags of the call.
+fn located(
+    ctx: &ops::ProjectContext,
+    id: Option<&str>,
+    (ending, flags): (ops::Ending, &str),
+) -> Result<ops::RunLocation, ops::OpError> {
+    match id {
+        Some(id) => ops::session_location(ctx, id),
+        None => ops::only_session_to(ctx, ending, flags),
     }
 }
 

@@ -33,7 +33,7 @@ pub(in crate::cli) struct Run {
     /// More values of `${ARG}`
     #[arg(value_name = "VALUES", last = true)]
     rest: Vec<String>,
-    /// Run the steps in a worktree of their own (the default)
+    /// Run the steps in a worktree of their own (the default); it has what is committed, not uncommitted changes
     #[arg(long, overrides_with = "no_worktree", help_heading = NEW)]
     worktree: bool,
     /// Run the steps in the project itself instead of a worktree

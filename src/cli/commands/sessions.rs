@@ -6,6 +6,7 @@ use super::prelude::*;
 use crate::cli::output;
 use crate::cli::render;
 use crate::model::ClaudeWork;
+use crate::model::ReportedStatus;
 use crate::model::Status;
 use crate::model::human_age;
 use crate::model::plural;
@@ -171,8 +172,8 @@ impl Shown for ops::SessionDetail {
             page.text.end().bold("Steps").end();
         }
         for step in &self.steps {
-            let mark = render::mark(step.status, step.is_tolerated);
-            let never = if step.is_tolerated { " (never passed)" } else { "" };
+            let mark = render::mark(step.status);
+            let never = if step.status == ReportedStatus::Tolerated { " (never passed)" } else { "" };
             let tries = if step.attempts > 1 { format!(" ({} attempts)", step.attempts) } else { String::new() };
             let time = step.seconds.map(render::seconds).unwrap_or_default();
             page.text.plain(format!("  {mark} {} {}{never}{tries} ", step.id, step.title)).dim(time).end();
@@ -202,14 +203,18 @@ fn items(page: &mut Page, items: &[ops::SessionItem]) {
         |item: &&ops::SessionItem| items.len() <= ITEMS || item.status != Status::Completed || item.worktree.is_some();
     for item in items.iter().filter(is_listed) {
         let error = item.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
-        page.text.line(format!("      {} {}{error}", render::mark(item.status, false), item.id));
+        page.text.line(format!("      {} {}{error}", render::mark(ReportedStatus::Recorded(item.status)), item.id));
         if let Some(worktree) = &item.worktree {
             page.text.dim(format!("         its worktree: {worktree}")).end();
         }
     }
     let more = items.iter().filter(|item| !is_listed(item)).count();
     if more > 0 {
-        page.text.line(format!("      {} {} more are done", render::mark(Status::Completed, false), more));
+        page.text.line(format!(
+            "      {} {} more are done",
+            render::mark(ReportedStatus::Recorded(Status::Completed)),
+            more
+        ));
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::output::Text;
 use crate::model::Context;
 use crate::model::Finding;
+use crate::model::ReportedStatus;
 use crate::model::Status;
 use crate::model::human_duration;
 use crate::ops::Body;
@@ -45,9 +46,9 @@ pub(super) trait Shown: Body {
 }
 
 /// Returns the mark of a step of a session.
-pub(super) const fn mark(status: Status, is_tolerated: bool) -> &'static str {
+pub(super) const fn mark(status: ReportedStatus) -> &'static str {
+    let ReportedStatus::Recorded(status) = status else { return "⚠️ " };
     match status {
-        Status::Completed if is_tolerated => "⚠️ ",
         Status::Completed => "✅",
         Status::Failed => "❌",
         Status::InProgress => "⏳",

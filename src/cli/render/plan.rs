@@ -124,7 +124,8 @@ fn head(page: &mut Page, plan: &Plan, planned: &Run, notices: &[Notice]) {
     }
     page.text.plain("  ");
     verdict(page, plan);
-    page.text.line(format!("  Progress     {} of {} steps", plan.progress.done, plan.progress.total));
+    let progress = plan.progress;
+    page.text.line(format!("  Progress     {} of {} steps{}", progress.done, progress.total, progress.never_passed()));
     for line in plan.native.get("current_state").map(position_lines).unwrap_or_default() {
         let (name, value) = line.split_once(": ").unwrap_or(("", &line));
         page.text.line(format!("  {name:<12} {value}"));
@@ -157,6 +158,9 @@ fn head(page: &mut Page, plan: &Plan, planned: &Run, notices: &[Notice]) {
             let detail = if cause.detail == interruption.reason { "" } else { &format!(": {}", cause.detail) };
             page.text.line(format!("  Cut off by   {}{detail}", cause.kind.as_str()));
         }
+    }
+    if let Some(wait) = &plan.limit_wait {
+        page.text.line(format!("  Waits        {} waits for a usage limit until {}", wait.step, wait.in_words));
     }
     if plan.degraded {
         page.text.put(Tone::Warn, "  Part of the state cannot be read; the rest is planned").end();

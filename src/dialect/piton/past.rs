@@ -38,27 +38,19 @@ pub(super) fn journal_checkpoints(files: &FileSet) -> Option<Vec<PastCheckpoint>
             at,
             change: change.to_owned(),
             step,
-            what: Some(what(record)).filter(|what| !what.is_empty()),
+            what: what(record),
             file: files.state.clone(),
         }
     });
     Some(checkpoints.collect())
 }
 
-/// Returns what a record says besides its step: attempt, result, duration, reason.
+/// Returns what a record says besides its step: attempt, result, duration, reason. It is never empty.
 fn what(record: &Record) -> String {
     let change = match &record.event {
         Event::Change(change) => change,
         Event::Base(_) => return "the state at a checkpoint".to_owned(),
-        Event::Runner(act) => {
-            return match &act.act {
-                Act::ItemStep { item, passed, .. } => {
-                    let item = clean_line(&mask_secrets(item), WHAT_CHARS);
-                    format!("part {item}, {} passed", plural(*passed, "step"))
-                }
-                Act::WorktreeSetUp { .. } | Act::OnStopBegins | Act::OnStopEnds => String::new(),
-            };
-        }
+        Event::Runner(act) => return of_act(&act.act),
         Event::Merge(merge) => return if merge.done.is_some() { "completed" } else { "begun" }.to_owned(),
     };
     let facts = &record.facts;
@@ -71,20 +63,60 @@ fn what(record: &Record) -> String {
             parts.push(verdict.unwrap_or_else(|| outcome.status.to_string()));
             parts.extend(outcome.error.as_ref().or(facts.tolerated.as_ref()).or(outcome.summary.as_ref()).map(line));
         }
-        ChangeKind::Approve { note, .. } | ChangeKind::Complete { note } => parts.extend(note.as_ref().map(line)),
+        ChangeKind::Approve { choice, note, .. } => parts.extend(choice.iter().chain(note).map(line)),
+        ChangeKind::Skip { reason, .. } => parts.push(line(reason)),
+        ChangeKind::Complete { note } => parts.extend(note.as_ref().map(line)),
         ChangeKind::Pause { reason } | ChangeKind::Abort { reason, .. } => parts.extend(reason.as_ref().map(line)),
-        ChangeKind::Skip { .. }
-        | ChangeKind::Resume { .. }
-        | ChangeKind::RollBack(_)
-        | ChangeKind::Repair(_)
-        | ChangeKind::Start(_) => {}
+        ChangeKind::Resume { steps, interruption, .. } => {
+            parts.extend(steps.first().map(|step| format!("at {step}")));
+            parts.extend(interruption.as_ref().map(|interruption| line(&interruption.reason)));
+            parts.extend(facts.definition.as_ref().map(|_| "the workflow file was edited".to_owned()));
+            parts.extend(facts.over_limits.then(|| "over its limits".to_owned()));
+        }
+        ChangeKind::RollBack(back) => parts.push(format!("to {}", line(&back.to))),
+        ChangeKind::Repair(_) => parts.push("rebuilt from evidence".to_owned()),
+        ChangeKind::Start(_) => parts.push("from the first step".to_owned()),
     }
     parts.extend(facts.duration_ms.map(|spent| match spent {
         ..10_000 => format!("{spent} ms"),
         _ => human_duration(Duration::from_millis(spent)),
     }));
     parts.extend(facts.worktree.as_ref().map(|end| format!("worktree {}", line(end))));
+    if parts.is_empty() {
+        parts.push(without_words(&change.kind).to_owned());
+    }
     parts.join(", ")
+}
+
+/// Returns what a change says that was recorded without a reason or a note.
+const fn without_words(kind: &ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Complete { .. } => "every step is over",
+        ChangeKind::Resume { .. } => "every step was over",
+        ChangeKind::Approve { .. } => "without a note",
+        ChangeKind::Begin { .. }
+        | ChangeKind::Finish(_)
+        | ChangeKind::Skip { .. }
+        | ChangeKind::Pause { .. }
+        | ChangeKind::Abort { .. }
+        | ChangeKind::RollBack(_)
+        | ChangeKind::Repair(_)
+        | ChangeKind::Start(_) => "without a reason",
+    }
+}
+
+fn of_act(act: &Act) -> String {
+    match act {
+        Act::WorktreeSetUp { copied, linked } => {
+            format!("{} copied, {} linked", plural(copied.len(), "file"), linked.len())
+        }
+        Act::OnStopBegins => "its steps begin".to_owned(),
+        Act::OnStopEnds => "its steps are over".to_owned(),
+        Act::ItemStep { item, passed, .. } => {
+            let item = clean_line(&mask_secrets(item), WHAT_CHARS);
+            format!("part {item}, {} passed", plural(*passed, "step"))
+        }
+    }
 }
 
 /// Records the state before a record as the current state.

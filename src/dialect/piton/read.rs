@@ -352,8 +352,7 @@ impl Reader<'_> {
             }
             if self.is_handed_over() {
                 step.proof = Proof { is_elsewhere: true, ..Proof::default() };
-            } else if is_command && !self.session.header.is_attended {
-                // The runner checked its outputs when it ended; later steps may move them.
+            } else if is_command && !self.is_proved_by_outputs(step.status) {
                 step.proof = Proof::default();
             }
             steps.push(step);
@@ -368,6 +367,13 @@ impl Reader<'_> {
             open.detail.variables = variables;
         }
         (steps, wanted)
+    }
+
+    /// Tells whether the outputs of a command say whether it is done. The end of a run is recorded: nothing is opened again then. What a
+    /// command left that the runner did not see end proves nothing.
+    fn is_proved_by_outputs(&self, status: Status) -> bool {
+        let is_seen = self.session.header.is_attended || status == Status::Completed;
+        is_seen && self.session.state.run.status != Phase::Completed
     }
 
     fn variables(&self, steps: &[Step]) -> Map<String, Value> {
@@ -499,6 +505,9 @@ pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
     step.attempts = state.attempts;
     step.error = state.tolerated.as_ref().or_else(|| state.errors.last()).cloned();
     step.past_errors.clone_from(&state.errors);
+    let limit = state.retry.filter(|retry| retry.is_usage_limit && state.status == Status::Failed);
+    step.limit_ends = limit.map(|retry| retry.next_at);
+    step.is_tolerated = state.tolerated.is_some() && state.status == Status::Completed;
     step.started_at = state.started_at;
     step.finished_at = state.finished_at;
     step.commit.clone_from(&state.commit);

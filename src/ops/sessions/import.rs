@@ -59,7 +59,7 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
         from: id.to_owned(),
         resume: format!("piton resume {}", quoted(&header.session)),
         session: RunId::new(header.session),
-        progress: Progress { done: taken.done, total: taken.total },
+        progress: Progress { done: taken.done, total: taken.total, tolerated: 0 },
         folder,
     };
     let findings = findings.into_iter().chain(opened.loaded.findings).collect();

@@ -48,9 +48,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::Owner;
-use crate::model::Progress;
 use crate::model::Run;
-use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
@@ -62,13 +60,20 @@ use crate::model::quoted;
 use crate::store;
 use crate::store::Environment;
 use crate::store::RunIndex;
+use crate::store::Scope;
 
 /// Lists the sessions of the repository, and of Prodigy if requested.
 pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError> {
     let (found, mut findings) = ctx.sessions();
     let mut sessions: Vec<SessionRow> = Vec::new();
     for location in &found {
-        let InspectedSession { opened, row, .. } = inspect(ctx, location)?;
+        let InspectedSession { opened, row, .. } = match inspect(ctx, location) {
+            Ok(inspected) => inspected,
+            Err(error) => {
+                sessions.push(SessionRow::unreadable(&location.candidate.name, error.to_string()));
+                continue;
+            }
+        };
         // Damage of its records. The rest is for `plan`.
         let damage = [FindingCode::JournalMissing, FindingCode::StateCorrupt, FindingCode::StateUnreadable];
         findings.extend(opened.loaded.findings.into_iter().filter(|finding| damage.contains(&finding.code)));
@@ -85,19 +90,29 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError>
 pub(crate) fn list_all(request: &Request) -> Result<Report<SessionList>, OpError> {
     let mut sessions: Vec<SessionRow> = Vec::new();
     for place in RunIndex::of(&Environment::read()).places() {
-        let request = Request { project: None, run: Some(place.into_string()), ..request.clone() };
-        // One that cannot be opened is named where it is: in its project.
-        let Ok(ctx) = ProjectContext::open(&request) else { continue };
-        let Ok(location) = select::location(&ctx) else { continue };
-        let mut row = inspect(&ctx, &location)?.row;
-        let project = &ctx.project.root;
-        for command in [&mut row.resume, &mut row.next].into_iter().flatten() {
-            *command = format!("{command} --project {}", quoted(project.as_str()));
-        }
-        row.project = Some(project.as_str().to_owned());
+        let request = Request { project: None, run: Some(place.as_str().to_owned()), ..request.clone() };
+        let row = row_elsewhere(&request);
+        let name = || place.file_name().unwrap_or_default();
+        let row = row.unwrap_or_else(|error| SessionRow {
+            folder: Some(place.as_str().to_owned()),
+            ..SessionRow::unreadable(name(), error.to_string())
+        });
         sessions.push(row);
     }
     Ok(Report::ok(SessionList::newest_first(sessions)))
+}
+
+/// Returns the row of a run that is named by its place, in any project.
+fn row_elsewhere(request: &Request) -> Result<SessionRow, OpError> {
+    let ctx = ProjectContext::open(request)?;
+    let location = select::location(&ctx)?;
+    let mut row = inspect(&ctx, &location)?.row;
+    let project = &ctx.project.root;
+    for command in [&mut row.resume, &mut row.next].into_iter().flatten() {
+        *command = format!("{command} --project {}", quoted(project.as_str()));
+    }
+    row.project = Some(project.as_str().to_owned());
+    Ok(row)
 }
 
 /// Shows one session with its steps.
@@ -125,12 +140,11 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<Sess
             .map(|step| SessionStep {
                 id: step.id.clone(),
                 title: clean_line(&mask_secrets(&step.title), 200),
-                status: step.status,
+                status: step.reported_status(),
                 attempts: step.attempts,
                 started_at: step.started_at,
                 finished_at: step.finished_at,
                 seconds: step.seconds(),
-                is_tolerated: step.is_tolerated(),
                 claude: of_step(&step.id),
                 error: step.error.as_ref().map(|error| clean_line(&mask_secrets(error), 400)),
                 items: items_of(session.as_ref(), &step.id),
@@ -166,7 +180,7 @@ fn items_of(session: Option<&Session>, id: &StepId) -> Vec<SessionItem> {
 impl ProjectContext {
     /// Returns the sessions of this repository with findings about their home.
     fn sessions(&self) -> (Vec<RunLocation>, Vec<Finding>) {
-        let (mut locations, mut findings) = self.locations();
+        let (mut locations, mut findings) = self.locations_in(Scope::Sessions);
         locations.retain(|location| by_id(location.candidate.dialect).state_home() == StateHome::Home);
         let about_sessions = [FindingCode::SessionForeign, FindingCode::SessionEarlier, FindingCode::JobNotResumed];
         // A closed folder of the project is at its path; it has no sessions.
@@ -206,6 +220,61 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
     }
 }
 
+/// What can become of a run that is over or not wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Merge,
+    Drop,
+}
+
+impl Ending {
+    const fn verb(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Drop => "drop",
+        }
+    }
+
+    fn fits(self, row: &SessionRow) -> bool {
+        match (self, row.status) {
+            (_, SessionStatus::Running | SessionStatus::Unreadable) => false,
+            (Self::Drop, _) | (Self::Merge, SessionStatus::Merging) => true,
+            (Self::Merge, SessionStatus::Completed) => row.next.is_some(),
+            (Self::Merge, _) => false,
+        }
+    }
+}
+
+/// Finds the only run that can end this way. `flags` are those of the call, for the commands that name one of several.
+pub(crate) fn only_session_to(ctx: &ProjectContext, ending: Ending, flags: &str) -> Result<RunLocation, OpError> {
+    let (found, findings) = ctx.sessions();
+    if found.is_empty() {
+        let searched = ctx.home.root().to_string();
+        return Err(OpError::NoSession { searched, in_git: ctx.project.git.is_some(), findings });
+    }
+    // What cannot be read or belongs to another program is neither merged nor dropped.
+    let ours = found.into_iter().filter(|location| location.guest().is_none());
+    let inspected = ours.filter_map(|location| inspect(ctx, &location).ok().map(|session| (location, session.row)));
+    let fitting: Vec<_> = inspected.filter(|(_, row)| ending.fits(row)).collect();
+    let verb = ending.verb();
+    match fitting.as_slice() {
+        [(one, _)] => Ok(one.clone()),
+        [] => {
+            let message = format!("there is no run to {verb}");
+            Err(OpError::InTheWay { message, hints: vec!["piton sessions".to_owned()] })
+        }
+        several => {
+            let message = format!("there are {} runs to {verb}; name one", several.len());
+            let command = |(_, row): &(RunLocation, SessionRow)| match &row.next {
+                // It has the flag that a run without a base branch needs.
+                Some(merge) if ending == Ending::Merge && flags.is_empty() => merge.clone(),
+                Some(_) | None => format!("piton {verb} {}{flags}", quoted(row.id.as_str())),
+            };
+            Err(OpError::TargetAmbiguous { message, hints: several.iter().map(command).collect() })
+        }
+    }
+}
+
 /// A loaded session with its row.
 struct InspectedSession {
     opened: OpenedRun,
@@ -220,27 +289,12 @@ fn inspect(ctx: &ProjectContext, location: &RunLocation) -> Result<InspectedSess
 }
 
 fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidence: &Evidence) -> SessionRow {
-    let mut row = SessionRow {
-        id: RunId::new(&location.candidate.name),
-        status: SessionStatus::Unreadable,
-        workflow: String::new(),
-        progress: Progress::default(),
-        position: String::new(),
-        started_at: None,
-        changed_at: None,
-        age_seconds: None,
-        project: None,
-        folder: None,
-        branch: None,
-        base_branch: None,
-        resume: None,
-        next: None,
-    };
     let Some(run) = &opened.loaded.run else {
         let worst = opened.loaded.findings.iter().min_by_key(|finding| finding.severity);
-        row.position = worst.map_or_else(|| "unreadable".to_owned(), |finding| finding.message.clone());
-        return row;
+        let why = worst.map_or_else(|| "unreadable".to_owned(), |finding| finding.message.clone());
+        return SessionRow::unreadable(&location.candidate.name, why);
     };
+    let mut row = SessionRow::unreadable(&location.candidate.name, String::new());
     let options = Options { age: ctx.project.config.age.clone(), ..Options::at(ctx.clock.now) };
     let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, evidence, opened.loaded.findings.clone(), &options);
@@ -305,7 +359,7 @@ fn running(ctx: &ProjectContext, run: &Run) -> Option<String> {
 
 fn position(planned: &Planned) -> String {
     match planned.plan.next.first() {
-        Some(next) if next.action != Action::Merge => {
+        Some(next) if !matches!(next.action, Action::Merge | Action::Archive) => {
             format!("{} {} ({})", next.action.as_str(), next.step, clean_line(&next.title, 80))
         }
         Some(_) | None if planned.plan.verdict == Verdict::Complete => "every step is done".to_owned(),

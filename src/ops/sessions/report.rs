@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::model::ClaudeWork;
 use crate::model::Progress;
+use crate::model::ReportedStatus;
 use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepId;
@@ -58,6 +59,28 @@ pub(crate) struct SessionRow {
     /// be decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
+}
+
+impl SessionRow {
+    /// Returns the row of a session that cannot be read.
+    pub(super) fn unreadable(id: &str, why: String) -> Self {
+        Self {
+            id: RunId::new(id),
+            status: SessionStatus::Unreadable,
+            workflow: String::new(),
+            progress: Progress::default(),
+            position: why,
+            started_at: None,
+            changed_at: None,
+            age_seconds: None,
+            project: None,
+            folder: None,
+            branch: None,
+            base_branch: None,
+            resume: None,
+            next: None,
+        }
+    }
 }
 
 /// The status of a session.
@@ -129,16 +152,13 @@ impl Body for SessionDetail {
 pub(crate) struct SessionStep {
     pub(crate) id: StepId,
     pub(crate) title: String,
-    pub(crate) status: Status,
+    pub(crate) status: ReportedStatus,
     pub(crate) attempts: u32,
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) finished_at: Option<Timestamp>,
     /// How long its last attempt took. Left out if it did not end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds: Option<i64>,
-    /// Whether it never passed: it failed, and the workflow file lets the run go on. Left out if not.
-    #[serde(rename = "tolerated", skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_tolerated: bool,
     /// Message of the last failure.
     pub(crate) error: Option<String>,
     /// What its calls of `claude` did and cost, over all attempts. Left out if there was none.

@@ -16,7 +16,7 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 
 /// Bytes at the end of a log that are read.
-const TAIL: u64 = 8 << 10;
+const TAIL: u64 = 64 << 10;
 
 /// Size and time of a file; `None` if it is not there.
 pub(crate) type Stamp = Option<(u64, Option<Timestamp>)>;

@@ -80,13 +80,15 @@ pub(crate) enum Scope<'a> {
     Around(&'a Utf8Path),
     /// The direct content of a folder and of its parent folders.
     Above(&'a Utf8Path),
+    /// Only the sessions of workflow files, which are kept outside of the project's files.
+    Sessions,
 }
 
 impl<'a> Scope<'a> {
     /// Tells whether the sessions of a home are in scope.
     pub(crate) fn includes(self, home: &SessionHome) -> bool {
         match self {
-            Self::Whole | Self::Quick => true,
+            Self::Whole | Self::Quick | Self::Sessions => true,
             Self::Around(path) | Self::Above(path) => path.starts_with(home.root()),
         }
     }
@@ -95,14 +97,14 @@ impl<'a> Scope<'a> {
     const fn named(self) -> Option<&'a Utf8Path> {
         match self {
             Self::Around(path) => Some(path),
-            Self::Whole | Self::Quick | Self::Above(_) => None,
+            Self::Whole | Self::Quick | Self::Above(_) | Self::Sessions => None,
         }
     }
 
     const fn limits(self) -> Limits {
         match self {
             Self::Quick => Limits { depth: QUICK_DEPTH_LIMIT, entries: QUICK_ENTRY_LIMIT, names: QUICK_NAMES_LIMIT },
-            Self::Whole | Self::Around(_) | Self::Above(_) => {
+            Self::Whole | Self::Around(_) | Self::Above(_) | Self::Sessions => {
                 Limits { depth: DEPTH_LIMIT, entries: ENTRY_LIMIT, names: NAMES_LIMIT }
             }
         }
@@ -113,6 +115,7 @@ impl<'a> Scope<'a> {
             Self::Whole | Self::Quick => true,
             Self::Around(path) => path.as_std_path().starts_with(folder) || folder.starts_with(path),
             Self::Above(path) => path.as_std_path().starts_with(folder),
+            Self::Sessions => false,
         }
     }
 }

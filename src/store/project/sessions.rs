@@ -262,6 +262,20 @@ pub(crate) fn new_id(now: Timestamp) -> String {
     format!("{GENERATED}{}-{:012x}", now.compact().to_lowercase(), random() >> 16)
 }
 
+/// Tells whether a word is a whole id that [`new_id`] can return.
+pub(crate) fn is_new_id(word: &str) -> bool {
+    let Some((at, random)) = word.strip_prefix(GENERATED).and_then(|rest| rest.split_once('-')) else { return false };
+    let is_digit = |(at, byte): (usize, u8)| match at {
+        8 => byte == b't',
+        15 => byte == b'z',
+        _ => byte.is_ascii_digit(),
+    };
+    at.len() == 16
+        && at.bytes().enumerate().all(is_digit)
+        && random.len() == 12
+        && random.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Returns an unpredictable number.
 pub(crate) fn random() -> u64 {
     let mut bytes = [0; 8];

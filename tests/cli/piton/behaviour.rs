@@ -360,3 +360,25 @@ fn an_agent_that_is_driven_has_to_commit_where_the_file_says_so() {
         piton(minute + 4, &["finish", step, "--run", "x"]).expect_code(0);
     }
 }
+
+#[test]
+fn a_step_can_fail_without_ending_the_workflow() {
+    for tolerant in [
+        "continue_on_error: true",
+        "on_failure: {fail_workflow: false}",
+        "continue_on_error: true, on_failure: echo handled >> LOG",
+    ] {
+        let stage = Stage::new(&format!(
+            "name: f\nsteps:\n- {{id: a, shell: exit 3, {tolerant}}}\n- {{id: b, shell: echo after >> LOG}}\n"
+        ));
+        let (output, _) = stage.run(&["--no-worktree"]);
+        let output = output.expect_code(0);
+        assert!(output.stderr.contains("1 of them never passed"), "{output}");
+        assert_eq!(stage.count("after"), 1);
+        assert_eq!(stage.count("handled") > 0, tolerant.contains("handled"));
+        assert_eq!(output.stderr.contains("takes over"), tolerant.contains("handled"), "{output}");
+    }
+    let stage =
+        Stage::new("name: f\nsteps:\n- {id: a, shell: exit 3, continue_on_error: false}\n- {id: b, shell: 'true'}\n");
+    stage.run(&["--no-worktree"]).0.expect_code(7);
+}

@@ -185,3 +185,24 @@ fn items_that_call_claude_are_summed_in_their_step() {
     assert_eq!(shown.at("/data/steps/0/claude/calls"), json!(2));
     assert_eq!(shown.at("/data/steps/0/claude/cost_usd"), json!(0.5));
 }
+
+#[test]
+fn the_last_lines_of_a_failed_call_are_what_was_said_and_no_messages_of_the_stream() {
+    let failing = concat!(
+        "{\"type\":\"system\",\"subtype\":\"init\"}\n",
+        "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"I look.\\nThen I act.\"}]}}\n",
+        "{\"type\":\"user\",\"message\":{\"content\":[]}}\n{\"type\":\"future\",\"x\":1}\n",
+        "{\"type\":\"user\"}\n{\"type\":\"user\"}\n{\"type\":\"user\"}\n",
+        "{\"type\":\"result\",\"is_error\":true,\"subtype\":\"error_max_turns\"}\n{\"type\":\"user\",\"mess",
+    );
+    for workflow in [
+        "- claude: /go\n",
+        "steps:\n- id: each\n  foreach: {items: [a]}\n  claude: /go\n",
+        "steps:\n- id: x\n  instructions: Do it.\n",
+    ] {
+        let stage = stage(workflow, failing);
+        let output = stage.piton(["--format", "json", "run", "w.yml"]).run().expect_code(7);
+        let lines = output.at("/data/failed/log/lines");
+        assert_eq!(lines, json!(["I look.", "Then I act.", "error_max_turns"]), "{workflow}: {output}");
+    }
+}

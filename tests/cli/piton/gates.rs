@@ -43,7 +43,12 @@ fn an_answer_continues_stops_or_goes_back() {
     assert_eq!(options, ["publish", "hold", "rework", "pause"], "{plan}");
     let waits = stage.piton(["run", "x"]).run().expect_code(9);
     assert!(waits.stderr.contains("the release manager: publish, hold, rework"), "{waits}");
-    assert!(waits.stderr.contains("piton approve approval --run x --choose OPTION --by NAME"), "{waits}");
+    for word in ["publish", "hold", "rework"] {
+        let command = format!("→ piton approve approval --run x --choose {word} --by NAME --note WHY\n");
+        assert!(waits.stderr.contains(&command), "{waits}");
+    }
+    let json = stage.piton(["--format", "json", "run", "x"]).run().expect_code(9);
+    assert_eq!(json.at("/data/waits_for/commands").as_array().map(Vec::len), Some(3), "{json}");
 
     choose(&stage, "hold", "not on a Friday").expect_code(0);
     assert_eq!(next(&stage), "approve approval", "a stop leaves the gate closed");

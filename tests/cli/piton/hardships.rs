@@ -91,9 +91,13 @@ fn a_step_that_never_passed_does_not_look_done() {
     assert!(output.stderr.contains("2/2 steps, 1 of them never passed"), "{output}");
     let shown = stage.piton(["sessions", "show", &id, "--format", "text"]).run();
     assert!(shown.stdout.contains("\u{26a0}\u{fe0f}  1 exit 3 (never passed)"), "{shown}");
-    assert_eq!(stage.piton(["sessions", "show", &id]).run().at("/data/steps/0/tolerated"), true);
+    assert_eq!(stage.piton(["sessions", "show", &id]).run().at("/data/steps/0/status"), "tolerated");
+    let status = stage.piton(["status", &id]).run().expect_code(0).at("/data/where_you_are");
+    assert!(status.to_string().contains("2 of 2 steps done, 1 of them never passed"), "{status}");
+    assert_eq!(stage.piton(["plan", &id]).run().at("/data/progress/tolerated"), 1);
     let events = stage.piton(["run", "w.yml", "--events"]).run().expect_code(0);
     assert!(events.stdout.contains(r#""event":"tolerated","number":1"#), "{events}");
+    assert!(events.stdout.contains(r#""status":"tolerated","attempts""#), "{events}");
     assert!(events.stdout.contains(r#""tolerated":1"#), "{events}");
 }
 

@@ -202,6 +202,14 @@ fn a_usage_limit_is_waited_for_and_survives_a_kill() {
     let limit = std::time::Duration::from_millis(1500);
     assert!(stage.piton(["resume"]).run_within(limit).is_none(), "the limit holds until it ends");
     assert_eq!(stage.executions(), ["claude"]);
+    for verb in ["plan", "status"] {
+        let said = stage.piton(["--format", "text", verb]).run();
+        let waits = "waits for a usage limit until 00:0";
+        assert!(said.stdout.contains(waits), "{verb}: {said}");
+        let said = stage.piton(["--format", "json", verb]).run();
+        let until = said.at("/data/limit_wait/until");
+        assert!(until.as_str().is_some_and(|until| until.starts_with("2100-01-01T00:0")), "{verb}: {said}");
+    }
     // R-9: the wait is no try, and a resume knows what it waits for.
     assert!(journal().is_some_and(|text| text.contains(r#""retry":{"attempts":0,"next_at":"2100-01-01"#)));
 }

@@ -1,6 +1,9 @@
 //! The language of workflow files, as `piton run` carries it out: inputs, order, groups, conditions, loops, and the files of Prodigy.
 
+use serde_json::json;
+
 use super::support::Stage;
+use super::support::session_of;
 
 #[track_caller]
 fn runs(workflow: &str, arguments: &[&str], code: i32, executions: &[&str]) -> String {
@@ -250,6 +253,35 @@ fn changes_that_the_worktree_does_not_have_and_a_detached_head_are_named() {
     let (output, id) = stage.run(&["--yes"]);
     assert!(output.code == 0 && output.stderr.contains("HEAD is detached: the work will be on piton/"), "{output}");
     assert!(output.stderr.contains(&format!("Not merged: HEAD was detached; the work is on piton/{id}")), "{output}");
+}
+
+/// the answer says of every work that was not merged why, and with what it is merged.
+#[test]
+fn the_json_of_a_run_says_why_nothing_was_merged() {
+    for (is_detached, step, flags, why, command) in [
+        (
+            true,
+            "git commit -qm a",
+            &["--yes"][..],
+            "HEAD was detached when the run began",
+            "piton merge ID --branch NAME",
+        ),
+        (false, "git commit -qm a", &[], "it was not confirmed", "piton merge ID"),
+        (false, "true", &["--yes"], "files in the worktree are not committed", "git -C FOLDER status"),
+    ] {
+        let stage = Stage::new(&format!("- shell: echo a > a.txt; git add a.txt; {step}\n"));
+        stage.sandbox.commit("seed");
+        if is_detached {
+            stage.sandbox.git(["checkout", "-q", "--detach"]);
+        }
+        let arguments = ["run", "w.yml", "--format", "json"].into_iter().chain(flags.iter().copied());
+        let output = stage.piton(arguments).run().expect_code(0);
+        let (id, folder) = (session_of(&output.stdout), output.at("/data/folder"));
+        let command = command.replace("ID", &id).replace("FOLDER", folder.as_str().unwrap_or_default());
+        assert_eq!(output.at("/data/not_merged"), json!({"why": why, "command": command}), "{output}");
+        assert_eq!(output.at("/data/worktree"), json!("kept"));
+        assert_eq!(output.stderr.matches(stage.worktree(&id).as_str()).count(), 0, "{output}");
+    }
 }
 
 #[test]

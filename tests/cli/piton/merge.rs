@@ -4,6 +4,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::support::Stage;
+use super::support::session_of;
 use crate::support::Output;
 
 const WORK: &str = "
@@ -205,4 +206,25 @@ fn a_merge_that_takes_nothing_says_so_and_leaves_the_run_as_it_was() {
     stage.sandbox.git(["-C", worktree.as_str(), "commit", "--quiet", "--message=left"]);
     stage.piton(["merge", &id, "--yes"]).run().expect_code(0);
     assert!(stage.sandbox.exists("left"));
+}
+
+#[test]
+fn without_a_name_the_only_run_is_merged_or_dropped_and_of_several_each_is_named() {
+    let stage = Stage::new(WORK);
+    json_of(&stage, &["merge", "--yes"]).expect_code(3);
+    let run = || session_of(&stage.run(&[]).0.expect_code(0).stderr);
+    let (first, second) = (run(), run());
+    let several = json_of(&stage, &["merge", "--squash"]).expect_code(8);
+    let mut commands = [&first, &second].map(|id| format!("piton merge {id} --squash"));
+    commands.sort();
+    let mut hints = several.at("/error/hints").as_array().unwrap().clone();
+    hints.sort_by_key(ToString::to_string);
+    assert_eq!(json!(hints), json!(commands), "{several}");
+    json_of(&stage, &["drop"]).expect_code(8);
+    json_of(&stage, &["drop", &first, "--discard", "--yes"]).expect_code(0);
+    assert_eq!(json_of(&stage, &["merge", "--yes"]).expect_code(0).at("/data/session"), json!(second));
+    json_of(&stage, &["merge", "--yes"]).expect_code(1);
+    let asked = json_of(&stage, &["drop"]).expect_code(9);
+    assert_eq!(asked.at("/error/hints/0"), json!(format!("to agree: piton drop {second} --yes")));
+    assert_eq!(json_of(&stage, &["drop", "--yes"]).expect_code(0).at("/data/id"), json!(second));
 }

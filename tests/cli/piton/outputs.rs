@@ -201,3 +201,30 @@ esac"#,
     let refused = stage.piton(["run", "w.yml"]).run().expect_code(7);
     assert!(refused.stderr.contains("out-x.md is unchanged since the attempt that was sent back"), "{refused}");
 }
+
+#[test]
+fn a_finished_command_whose_outputs_are_gone_is_redone_until_the_run_is_complete() {
+    for verb in ["run", "start"] {
+        let stage = Stage::in_place(
+            "steps:\n- {id: a, shell: 'echo a >> LOG; echo a > a.txt', outputs: a.txt}\n\
+             - {id: b, shell: 'echo b >> LOG; test -e LOG.go'}\n",
+        );
+        let id = match verb {
+            "run" => stage.run(&[]).1,
+            _ => {
+                stage.piton(["start", "w.yml", "--feature", "f"]).run().expect_code(0);
+                stage.piton(["run", "f"]).run().expect_code(7);
+                "f".to_owned()
+            }
+        };
+        std::fs::remove_file(stage.sandbox.root().join("a.txt")).unwrap();
+        let plan = stage.piton(["--format", "json", "plan", &id]).run();
+        assert_eq!(plan.at("/data/next/0/step"), json!("a"), "{verb}: {plan}");
+        std::fs::write(format!("{}.go", stage.log()), "").unwrap();
+        stage.piton(["run", &id, "--yes"]).run().expect_code(0);
+        assert_eq!(stage.executions(), ["a", "b", "a", "b"], "{verb}");
+        std::fs::remove_file(stage.sandbox.root().join("a.txt")).unwrap();
+        let plan = stage.piton(["--format", "json", "plan", &id]).run().expect_code(0);
+        assert_eq!(plan.at("/data/verdict"), json!("complete"), "{verb}: {plan}");
+    }
+}

@@ -165,6 +165,19 @@ fn the_history_of_a_session_says_what_each_record_says() {
     assert!(!text.stdout.contains("1 file, "), "{text}");
 }
 
+///
+#[test]
+fn the_history_of_a_session_says_why_it_went_on_and_how_it_ended() {
+    let (stage, id) = failed();
+    stage.piton(["resume", &id, "--skip", "2"]).run().expect_code(0);
+    let text = text_of(&stage, &["history", &id]).expect_code(0);
+    for (record, what) in [("before resume,", "at 3"), ("before skip 2,", "skipped on resume")] {
+        let line = text.stdout.lines().find(|line| line.contains(record)).unwrap_or_else(|| panic!("{record}: {text}"));
+        assert!(line.ends_with(what), "{line}");
+    }
+    assert!(!text.stdout.contains(" bytes"), "{text}");
+}
+
 ///
 #[test]
 fn giving_up_takes_the_flag_of_consent() {
@@ -223,9 +236,17 @@ fn the_worktree_is_named_once_and_by_a_short_path() {
     assert!(!output.stderr.contains(home.as_str()), "{output}");
     let resumed = run(&["resume", &id]);
     assert_eq!(resumed.stderr.matches("Its work is kept in ~/state/").count(), 1, "{resumed}");
-    stage.workflow("steps: [{shell: echo a > a; git add a; git commit -qm a}]\n");
-    let kept = stage.sandbox.piton(["run", "w.yml"]).real_clock().env("PITON_HOME", home.as_str()).run();
-    assert!(kept.stderr.contains("The worktree is kept: ~/state/") && !kept.stderr.contains(home.as_str()), "{kept}");
+    let piton = |words: &[&str]| {
+        let piton = stage.sandbox.piton(words.iter().copied()).real_clock();
+        piton.env("PITON_HOME", home.as_str()).run().expect_code(0)
+    };
+    stage.workflow("steps: [{shell: echo a > a; git add a; git commit -qm a; echo b > b}]\n");
+    let kept = piton(&["run", "w.yml"]);
+    let merged = piton(&["merge", &session_of(&kept.stderr), "--yes"]);
+    for output in [kept, merged] {
+        assert_eq!(output.stderr.matches("/worktrees/").count(), 1, "{output}");
+        assert!(output.stderr.contains(" in ~/state/") && !output.stderr.contains(home.as_str()), "{output}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::support::Stage;
+use super::support::session_of;
 use crate::support::Output;
 
 /// Commits in its first step, and fails in its second until `LOG.repaired` is there.
@@ -370,4 +371,62 @@ fn the_runs_of_all_projects_are_listed_with_commands_that_work_from_anywhere() {
     std::fs::remove_dir_all(&other).unwrap();
     let left = piton(&["--format", "json", "sessions", "--all"]).expect_code(0);
     assert_eq!(left.at("/data/sessions").as_array().unwrap().len(), 1, "{left}");
+}
+
+#[test]
+fn a_run_that_cannot_be_read_is_named_and_the_others_are_listed() {
+    let stage = Stage::new(FLOW);
+    let other = stage.sandbox.top().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("w.yml"), "steps: [{id: a, agent: x}]").unwrap();
+    let piton = |arguments: &[&str]| {
+        let piton = stage.sandbox.piton(arguments.iter().copied()).real_clock();
+        piton.env("PITON_LOCK_TIMEOUT_MS", "20").run()
+    };
+    piton(&["run", "w.yml", "--no-worktree"]).expect_code(7);
+    piton(&["--project", other.as_str(), "start", "w.yml", "--feature", "spring"]).expect_code(0);
+    let lock = std::fs::File::open(other.join(".piton/runs/spring/lock")).unwrap();
+    lock.lock().unwrap();
+    let rows = |arguments: &[&str]| {
+        let listed = piton(&[&["--format", "json", "sessions"], arguments].concat()).expect_code(0);
+        let shown = |row: &Value| format!("{} {}", row["id"].as_str().unwrap_or_default(), row["status"]);
+        listed.at("/data/sessions").as_array().unwrap().iter().map(shown).collect::<Vec<_>>()
+    };
+    let all = rows(&["--all"]);
+    assert!(all.len() == 2 && all[0].ends_with(" \"failed\""), "{all:?}");
+    assert_eq!(all[1], "spring \"unreadable\"");
+    assert_eq!(rows(&["--project", other.as_str()]), ["spring \"unreadable\""]);
+}
+
+#[test]
+fn of_a_finished_run_of_agents_nothing_is_left_to_do() {
+    let stage = Stage::in_place("steps: [{id: a, shell: 'true'}]\n");
+    json(&stage, &["start", "w.yml", "--feature", "f"]).expect_code(0);
+    stage.piton(["run", "f"]).run().expect_code(0);
+    let listed = json(&stage, &["sessions"]).expect_code(0);
+    assert_eq!(listed.at("/data/sessions/0/position"), "every step is done", "{listed}");
+}
+
+///
+#[test]
+fn a_run_of_another_folder_is_named_with_its_repository_and_an_unknown_id_is_answered_at_once() {
+    let stage = Stage::new("steps: [{id: a, shell: 'echo a; exit 1'}]\n");
+    let piton = |folder: &str, arguments: &[&str]| {
+        stage.sandbox.piton(arguments.iter().copied()).real_clock().folder(folder.into()).run()
+    };
+    let id = session_of(&piton("", &["run", "w.yml"]).expect_code(7).stderr);
+    let from_root = piton("/", &["resume", &id]).expect_code(7);
+    assert!(from_root.stderr.contains(&format!("Resuming session {id} in $ROOT\n")), "{from_root}");
+    assert!(from_root.stderr.contains("   Its log: $ROOT/.git/"), "{from_root}");
+    let here = piton("", &["resume", &id]).expect_code(7);
+    assert!(here.stderr.contains(&format!("Resuming session {id}\n")), "{here}");
+    // The whole file system is not walked: that takes many seconds.
+    let unknown = "session-20200101t000000z-aaaaaaaaaaaa";
+    let started = std::time::Instant::now();
+    for verb in ["resume", "status", "plan", "history", "merge", "drop", "logs"] {
+        let answer = piton("/", &[verb, unknown]).expect_code(3);
+        assert!(answer.to_string().contains(unknown), "{verb}: {answer}");
+    }
+    piton("/", &["sessions", "show", unknown]).expect_code(3);
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }

@@ -32,8 +32,8 @@ fn the_end_of_a_run_has_each_step_with_its_time_and_attempts() {
     let steps = ended.at("/data/steps");
     let of = |key: &str| steps.as_array().into_iter().flatten().map(|step| step[key].clone()).collect::<Vec<_>>();
     assert_eq!(of("step"), ["build", "lint", "test"]);
-    assert_eq!(of("status"), ["completed", "completed", "failed"]);
-    assert_eq!((&steps[1]["tolerated"], &steps[0]["tolerated"]), (&json!(true), &json!(null)));
+    assert_eq!(of("status"), ["completed", "tolerated", "failed"]);
+    assert_eq!(ended.at("/data/progress/tolerated"), json!(1), "{ended}");
 }
 
 #[test]
@@ -90,4 +90,21 @@ fn is_well_formed(xml: &str) -> bool {
         }
     }
     open.is_empty()
+}
+
+#[test]
+fn the_end_of_a_run_counts_and_names_skipped_steps() {
+    let stage = Stage::in_place(
+        "steps:\n- {id: a, shell: 'true'}\n- {id: b, shell: 'false', when: 'false'}\n- {id: c, shell: 'false'}\n\
+         - {id: d, shell: 'true', if_skipped: run}\n",
+    );
+    let ended = stage.run(&[]).0.expect_code(0);
+    let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("   ")).collect();
+    assert_eq!(lines[1..3], ["   – b false skipped", "   – c false skipped"], "{ended}");
+    assert!(ended.stderr.contains("is complete: 4/4 steps, 2 of them skipped"), "{ended}");
+    let ended = stage.piton(["--format", "json", "run", "w.yml"]).run().expect_code(0);
+    let steps = ended.at("/data/steps");
+    let statuses: Vec<_> = steps.as_array().into_iter().flatten().map(|step| step["status"].clone()).collect();
+    assert_eq!(statuses, ["completed", "skipped", "skipped", "completed"], "{ended}");
+    assert_eq!(ended.at("/data/skipped"), json!(2), "{ended}");
 }
