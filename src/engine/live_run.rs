@@ -60,6 +60,11 @@ impl LiveRun {
         self.reconciled.effective_statuses.get(at).copied()
     }
 
+    /// Tells whether a person wants a step done again, by position.
+    pub(crate) fn is_redone(&self, at: usize) -> bool {
+        self.reconciled.decisions.redo(at).is_some()
+    }
+
     /// Admits or refuses a change; the same answer as [`super::admit`] gives with this evidence.
     pub(crate) fn admit(&self, change: Change, limits: ChangeLimits) -> Result<Admitted, Refusal> {
         admit_reconciled(self.reconciled(), &self.evidence, change, limits)

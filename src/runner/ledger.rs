@@ -151,6 +151,11 @@ impl Ledger {
         self.run.effective_status(at)
     }
 
+    /// Tells whether a person wants a step done again, by position.
+    pub(super) fn is_redone(&self, at: usize) -> bool {
+        self.run.is_redone(at)
+    }
+
     /// Returns the steps that are due, in the order of the plan.
     pub(super) fn order(&self, options: &Options) -> Vec<StepDue> {
         self.run.order(options)

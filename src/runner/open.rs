@@ -318,6 +318,7 @@ fn drive_claimed(
         false => without_workflow(header, error),
     })?;
     check_included(header, &workflow_files)?;
+    let header = &header.with_defaults(&workflow.inputs);
     let Some(mut run) = loaded.run else {
         let message = loaded.findings.first().map_or_else(String::new, |finding| finding.message.clone());
         return Err(RunError::new(ProblemKind::Unreadable, message, []).with(loaded.findings));

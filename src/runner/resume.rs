@@ -239,7 +239,8 @@ impl StepSelection<'_> {
         let run = self.ledger.run();
         let id = &self.header.session;
         let resume = self.header.resume();
-        if run.status == RunStatus::Completed && self.options.from.is_none() && !self.options.failed {
+        let is_reopened = self.due.iter().any(|due| self.ledger.is_redone(due.at));
+        if run.status == RunStatus::Completed && !is_reopened && self.options.from.is_none() && !self.options.failed {
             let message = format!("session {id} is complete already; there is nothing to resume");
             let waits = self.header.keeps_work(self.ledger.state().run.worktree.as_deref());
             let again = format!("to run it again from its first step: `{resume} --force`");
@@ -378,38 +379,19 @@ impl StepSelection<'_> {
         texts.map(|text| self.find(text.trim())).collect()
     }
 
-    /// Returns the finished steps that would be repeated because the file has a new step that they build on.
-    fn behind_added(&self) -> Vec<&StepId> {
-        let (known, steps) = (&self.ledger.state().workflow.steps, &self.ledger.run().steps);
-        let mut behind: BTreeSet<&StepId> = BTreeSet::new();
-        let mut repeated = Vec::new();
-        for step in steps {
-            let is_added = known.iter().all(|known| known.id != step.id);
-            let is_behind = step.depends_on.iter().any(|on| behind.contains(on));
-            if is_behind && !is_added && step.status == Status::Completed {
-                repeated.push(&step.id);
-            }
-            if is_added || is_behind {
-                behind.insert(&step.id);
-            }
-        }
-        repeated
-    }
-
     /// Refuses when finished steps were edited, unless a person accepted the edits.
     fn check_edited_steps(&self, planned: &Planned) -> Result<(), RunError> {
         let edited = planned.findings.iter().filter(|finding| finding.code == FindingCode::DefinitionChanged);
-        let mut edited: Vec<&StepId> = edited.filter_map(|finding| finding.step.as_ref()).collect();
-        let what =
-            if edited.is_empty() { "has new steps before finished ones" } else { "was changed in finished steps" };
-        let behind: Vec<&StepId> = self.behind_added().into_iter().filter(|step| !edited.contains(step)).collect();
-        edited.extend(behind);
+        let edited: Vec<&StepId> = edited.filter_map(|finding| finding.step.as_ref()).collect();
         let Some(first) = edited.first().filter(|_| !self.options.accept_edits) else { return Ok(()) };
         let again = self.due.iter().filter(|due| due.is_repeated && due.action != Action::Verify).count();
         let names: Vec<&str> = edited.iter().map(|step| step.as_str()).collect();
         let (file, resume) = (&self.header.workflow.file, self.header.resume());
-        let message =
-            format!("{file} {what} ({}); resuming would repeat {}", names.join(", "), plural(again, "finished step"));
+        let message = format!(
+            "{file} was changed in finished steps ({}); resuming would repeat {}",
+            names.join(", "),
+            plural(again, "finished step")
+        );
         let hints = [
             format!("undo the change to step {first}, then: `{resume}`"),
             format!("or repeat them: `{resume} --accept-edits`"),

@@ -73,7 +73,9 @@ pub(crate) fn load_to_run(files: &FileSet) -> Loaded {
 
 fn load_as(files: &FileSet, is_run_again: bool) -> Loaded {
     match Session::read(files) {
-        Ok(session) => Reader { files, session, is_run_again, findings: Vec::new() }.load(),
+        Ok(session) => {
+            Reader { files, session, is_run_again, behind_added: BTreeSet::new(), findings: Vec::new() }.load()
+        }
         Err(finding) => {
             let fix = format!("restore the last checkpoint: `piton restore {}`", files.name);
             Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() }
@@ -115,6 +117,8 @@ struct Reader<'a> {
     files: &'a FileSet,
     session: Session,
     is_run_again: bool,
+    /// The steps that build on one that was added to the file.
+    behind_added: BTreeSet<StepId>,
     findings: Vec<Finding>,
 }
 
@@ -123,6 +127,9 @@ impl Reader<'_> {
         self.damage();
         let outline = self.outline();
         let (steps, outputs) = self.steps(outline.steps);
+        let is_changed =
+            |step: &Step| step.done_definition.is_some() && step.done_definition != step.definition_digest();
+        let is_edited = steps.iter().any(is_changed);
         let session = &self.session;
         let (header, state) = (&session.header, &session.state);
         let status = match state.run.status {
@@ -159,7 +166,12 @@ impl Reader<'_> {
             follow_up: self.follow_up(),
             records: Records { rejections: true, ..Records::ALL },
             stops_unrecorded: false,
-            resume_option: self.limit().map_or("", |_| " --over-limits"),
+            resume_option: match (self.limit().is_some(), !header.is_attended && is_edited) {
+                (true, true) => " --over-limits --accept-edits",
+                (true, false) => " --over-limits",
+                (false, true) => " --accept-edits",
+                (false, false) => "",
+            },
             interruption: self.interruption(),
             mode: None,
             interrupted_at: None,
@@ -301,15 +313,15 @@ impl Reader<'_> {
         let missing = |of: &Outline, from: &Outline| {
             let known: BTreeSet<&str> = from.steps.iter().map(|step| step.id.as_str()).collect();
             let gone = of.steps.iter().filter(|step| !known.contains(step.id.as_str()));
-            gone.map(|step| step.id.as_str().to_owned()).collect::<Vec<_>>().join(", ")
+            gone.map(|step| step.id.clone()).collect::<Vec<_>>()
         };
         let (removed, added) = (missing(kept, now), missing(now, kept));
+        self.behind_added = added.iter().flat_map(|step| now.behind(step)).cloned().collect();
         let mut changes = Vec::new();
-        if !removed.is_empty() {
-            changes.push(format!("removed: {}", clean_line(&removed, 200)));
-        }
-        if !added.is_empty() {
-            changes.push(format!("added: {}", clean_line(&added, 200)));
+        for (what, steps) in [("removed", removed), ("added", added)].into_iter().filter(|(_, steps)| !steps.is_empty())
+        {
+            let steps: Vec<&str> = steps.iter().map(StepId::as_str).collect();
+            changes.push(format!("{what}: {}", clean_line(&steps.join(", "), 200)));
         }
         let is_open = |id: &StepId| {
             self.session.state.steps.get(id.as_str()).is_none_or(|state| state.status != Status::Completed)
@@ -349,6 +361,10 @@ impl Reader<'_> {
             let mut step = Step { depends_on, plan_order: Some(steps.len()), ..self::step(step, outputs, state) };
             if self.session.header.is_attended {
                 step.is_command = is_command;
+            }
+            if self.behind_added.contains(&step.id) {
+                // What it depends on is a part of its definition.
+                step.done_definition = step.done_definition.map(|_| String::new());
             }
             if self.is_handed_over() {
                 step.proof = Proof { is_elsewhere: true, ..Proof::default() };

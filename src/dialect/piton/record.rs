@@ -22,6 +22,7 @@ use crate::model::Timestamp;
 use crate::model::quoted;
 use crate::model::sha256_hex;
 use crate::model::sha256_hex_of;
+use crate::workflow::Input;
 
 pub(crate) const HEADER: &str = "run.json";
 pub(crate) const JOURNAL: &str = "journal.jsonl";
@@ -135,6 +136,17 @@ impl Header {
     fn below(home: &Utf8Path, root: &Utf8Path) -> Option<RelPath> {
         let below = root.strip_prefix(top_of(home)?).ok()?;
         RelPath::parse(below.as_str()).ok()
+    }
+
+    /// Returns the header with the defaults of inputs that the file has now and had not when the run began.
+    pub(crate) fn with_defaults(&self, inputs: &[Input]) -> Self {
+        let mut header = self.clone();
+        for input in inputs {
+            if let (Some(default), false) = (&input.default, header.inputs.contains_key(&input.name)) {
+                header.inputs.insert(input.name.clone(), default.clone());
+            }
+        }
+        header
     }
 
     /// Returns the value of an input or of a variable of [`BUILT_IN`]. `folder` is where the steps work.

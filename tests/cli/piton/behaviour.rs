@@ -382,3 +382,27 @@ fn a_step_can_fail_without_ending_the_workflow() {
         Stage::new("name: f\nsteps:\n- {id: a, shell: exit 3, continue_on_error: false}\n- {id: b, shell: 'true'}\n");
     stage.run(&["--no-worktree"]).0.expect_code(7);
 }
+
+#[test]
+fn an_input_that_the_file_has_now_has_its_default_after_a_resume() {
+    let steps = "steps:\n- {id: a, shell: 'test -e LOG.repaired'}\n- {id: b, shell: 'echo TEXT >> LOG'}\n";
+    let stage = Stage::new(&format!("name: f\n{}", steps.replace("TEXT", "old")));
+    let (_, id) = stage.run(&["--no-worktree"]);
+    repair(&stage);
+    stage.workflow(&format!("name: f\ninputs:\n  word: {{default: new}}\n{}", steps.replace("TEXT", "${word}")));
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["new"]);
+}
+
+#[test]
+fn a_finished_run_goes_on_with_a_step_that_a_person_wants_done_again() {
+    let stage = Stage::new("name: f\nsteps:\n- {id: a, shell: echo a >> LOG}\n- {id: b, shell: echo b >> LOG}\n");
+    let (output, id) = stage.run(&["--no-worktree"]);
+    output.expect_code(0);
+    let redo =
+        stage.piton(["--format", "text", "redo", "b", "--run", &id, "--by", "Ann", "--note", "x"]).run().expect_code(0);
+    assert!(redo.to_string().contains(&format!("piton resume {id}")), "{redo}");
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["a", "b", "b"]);
+    stage.resume(&id).expect_code(1);
+}

@@ -206,10 +206,13 @@ fn a_new_step_before_finished_ones_repeats_them_only_after_a_word() {
     stage.workflow(&steps("aa"));
     let refused = stage.resume(&id).expect_code(9);
     assert!(
-        refused.stderr.contains("w.yml has new steps before finished ones (b); resuming would repeat 1 finished step"),
+        refused.stderr.contains("w.yml was changed in finished steps (b); resuming would repeat 1 finished step"),
         "{refused}"
     );
     assert_eq!(stage.executions(), ["a", "b", "c"]);
+    let plan = stage.piton(["--format", "json", "plan", &id]).run();
+    let command = format!("piton resume {id} --accept-edits");
+    assert_eq!(plan.at("/data/commands/resume"), serde_json::json!(command), "{plan}");
     stage.piton(["resume", &id, "--accept-edits"]).run().expect_code(0);
     assert_eq!(stage.executions()[3..], ["aa", "b", "c"]);
 }
