@@ -191,7 +191,10 @@ fn reading(run: &Run, step: Option<&Step>, first: Vec<ReadingItem>) -> Vec<Readi
         item.path = item.path.as_deref().map(safe_text);
     }
     if let Some(step) = step {
-        for on in run.built_on(step) {
+        // A review may stand further behind the work that it is about.
+        let reviewed = step.returns_to.as_ref().filter(|_| step.kind == StepKind::Review);
+        let reviewed = reviewed.and_then(|reviewed| run.step(reviewed));
+        for on in reviewed.into_iter().chain(run.built_on(step)) {
             let what = safe_line(&format!("summary of {}", on.id), TITLE_CHARS);
             reading.extend(on.proof.summaries.iter().map(|path| path.reading_item(what.clone())));
         }

@@ -191,6 +191,7 @@ pub(super) fn begun(run: &Run, seconds: i64, id: &str) -> Statement {
         agent: None,
         action: Action::Run,
         reason: String::new(),
+        head: None,
         driver,
     });
     Statement { run: run.id.to_string(), dialect: run.dialect, kind }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::locked_run::LockedRun;
 use super::locked_run::unwritten;
+use super::workflow_file;
 use crate::model::Action;
 use crate::model::Attempt;
 use crate::model::Candidate;
@@ -85,7 +86,9 @@ impl LockedRun<'_> {
         };
         let driver = store::reports::driver(&self.caller());
         let (step, part, agent, at) = (step.clone(), part.clone(), agent.clone(), self.clock().now);
-        let attempt = Attempt { step, part, at, attempt: *attempt, agent, action, reason, driver };
+        let has_to_commit = run.step(&step).is_some_and(workflow_file::has_to_commit);
+        let head = if has_to_commit { store::git::head(self.opened.base()).and_then(|head| head.sha) } else { None };
+        let attempt = Attempt { step, part, at, attempt: *attempt, agent, action, reason, head, driver };
         let kind = StatementKind::Begun(attempt);
         let statement = Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind };
         let (root, data_dir) = self.opened.reports_dir();

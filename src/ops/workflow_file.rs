@@ -26,6 +26,7 @@ use crate::model::RESULT_LIMIT;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::StatementKind;
 use crate::model::Status;
 use crate::model::clean_line;
 use crate::model::nearest;
@@ -381,19 +382,41 @@ pub(super) fn check_result(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> 
     }
 }
 
+/// Tells whether a step counts as done only with a commit.
+pub(super) fn has_to_commit(step: &crate::model::Step) -> bool {
+    step.definition.get("commit_required").is_some()
+}
+
 /// Checks that a step which has to make a commit made one.
 ///
 /// # Errors
 ///
-/// If HEAD has no commit since what the step depends on was done.
+/// If HEAD is where it was when the step began.
 pub(super) fn check_commit(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> Result<(), OpError> {
     let is_done = outcome.part.is_none() && outcome.status == Status::Completed && !outcome.amends;
     let step = run.step(&outcome.step).filter(|_| is_done && run.dialect == DialectId::Piton);
-    let Some(step) = step.filter(|step| step.definition.get("commit_required").is_some()) else { return Ok(()) };
-    let ends = step.depends_on.iter().filter_map(|need| run.step(need)?.finished_at);
-    let since = ends.max().or(run.started_at);
-    let last = store::git::head_committed_at(opened.base());
-    if last.zip(since).is_some_and(|(last, since)| last.unix_seconds() >= since.unix_seconds()) {
+    let Some(step) = step.filter(|step| has_to_commit(step)) else { return Ok(()) };
+    let mut heads = Vec::new();
+    for statement in opened.statements(run) {
+        match statement.kind {
+            StatementKind::Begun(attempt) if attempt.step == step.id => heads.push(attempt.head),
+            // What was begun before was recorded as done.
+            StatementKind::Report(report) if report.step == step.id => heads.clear(),
+            StatementKind::Begun(_) | StatementKind::Report(_) | StatementKind::Decision(_) => {}
+        }
+    }
+    let now = store::git::head(opened.base()).and_then(|head| head.sha);
+    let has_commit = match heads.is_empty() {
+        // It was not begun: the commit is of the time since the steps before it.
+        true => {
+            let ends = step.depends_on.iter().filter_map(|need| run.step(need)?.finished_at);
+            let since = ends.max().or(run.started_at);
+            let last = store::git::head_committed_at(opened.base());
+            last.zip(since).is_some_and(|(last, since)| last.unix_seconds() >= since.unix_seconds())
+        }
+        false => now.is_some() && heads.iter().any(|head| *head != now),
+    };
+    if has_commit {
         return Ok(());
     }
     let id = &step.id;

@@ -362,6 +362,18 @@ fn an_agent_that_is_driven_has_to_commit_where_the_file_says_so() {
 }
 
 #[test]
+fn a_commit_from_before_the_step_is_none_of_it() {
+    let stage = Stage::new("steps: [{id: a, agent: x, commit_required: true}]");
+    stage.sandbox.commit("in the second of the start");
+    stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
+    stage.piton(["begin", "a"]).run().expect_code(0);
+    let refused = stage.piton(["finish", "a"]).run().expect_code(1);
+    assert!(refused.to_string().contains("no commit was made"), "{refused}");
+    stage.sandbox.file("new.txt", "x").commit("work");
+    stage.piton(["finish", "a"]).run().expect_code(0);
+}
+
+#[test]
 fn a_step_can_fail_without_ending_the_workflow() {
     for tolerant in [
         "continue_on_error: true",

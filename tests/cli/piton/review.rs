@@ -307,3 +307,20 @@ case "$prompt" in "Do step d"*) report d "" ;; *) report review "\nVERDICT: NEED
     stage.resume(&id).expect_code(9);
     assert!(stage.executions().len() > 6);
 }
+
+#[test]
+fn a_review_that_stands_further_behind_reads_what_the_work_left() {
+    let stage = Stage::new(
+        "steps:\n- {id: a, agent: w, instructions: do, outputs: o.txt}\n- {id: t, agent: w}\n- {id: r, agent: v, reviews: a}\n",
+    );
+    let piton = |arguments: &[&str]| stage.piton(arguments.iter().copied()).run().expect_code(0);
+    piton(&["start", "w.yml", "--feature", "x"]);
+    piton(&["begin", "a"]);
+    stage.sandbox.file("o.txt", "x");
+    piton(&["finish", "a"]);
+    piton(&["begin", "t"]);
+    piton(&["finish", "t"]);
+    let context = piton(&["--format", "json", "context", "--step", "r"]);
+    let reading = context.at("/data/required_reading").to_string();
+    assert!(reading.contains("\"o.txt\""), "{context}");
+}
