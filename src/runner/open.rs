@@ -90,6 +90,8 @@ pub(crate) struct StartRequest {
     pub(crate) inputs: Vec<String>,
     /// Run the steps in the project itself.
     pub(crate) in_place: bool,
+    /// Uncommitted changes of the project are taken along into the worktree.
+    pub(crate) carries_changes: bool,
     /// How many steps run at the same time.
     pub(crate) jobs: usize,
     /// Stop when this step is done.
@@ -246,6 +248,7 @@ fn begin(
         branch: in_worktree.then(|| format!("piton/{id}")),
         base_branch: head.branch.filter(|_| in_worktree),
         base_commit: head.sha.clone().filter(|_| in_worktree),
+        carried: if start.carries_changes { warnings::carried(&project.root)? } else { None },
         args: start.args.clone(),
         inputs: inputs::values(&workflow.inputs, &start.inputs)?,
         included: files.included,

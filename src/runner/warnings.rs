@@ -2,6 +2,8 @@
 
 use camino::Utf8Path;
 
+use super::error::ProblemKind;
+use super::error::RunError;
 use crate::dialect::piton::record::Header;
 use crate::model::plural;
 use crate::store;
@@ -12,16 +14,27 @@ pub(super) fn at_start(header: &Header) -> Vec<String> {
     let Some(branch) = header.worktree.as_ref().and(header.branch.as_ref()) else { return Vec::new() };
     let mut warnings = Vec::new();
     let changed = worktree::changed_tracked(&header.root).unwrap_or(0);
-    if changed > 0 {
+    if changed > 0 && header.carried.is_none() {
         let commit = header.base_commit.as_deref().unwrap_or("HEAD");
         let commit: String = commit.chars().take(8).collect();
         let (changes, are) = (plural(changed, "uncommitted change"), if changed == 1 { "is" } else { "are" });
-        warnings.push(format!("{changes} {are} not in the worktree: the steps see commit {commit}"));
+        warnings.push(format!(
+            "{changes} {are} not in the worktree: the steps see commit {commit} (`--carry-changes` takes them along)"
+        ));
     }
     if header.base_branch.is_none() {
         warnings.push(format!("HEAD is detached: the work will be on {branch}, and is not merged at the end"));
     }
     warnings
+}
+
+/// Returns a commit with the uncommitted changes of tracked files; `None` without any. Nothing in the project changes.
+pub(super) fn carried(root: &Utf8Path) -> Result<Option<String>, RunError> {
+    let made = worktree::git(root, "stash", &["create"]).map_err(|refusal| {
+        let message = format!("the uncommitted changes cannot be taken along: {refusal}");
+        RunError::new(ProblemKind::No, message, ["commit them, or leave `--carry-changes` out".to_owned()])
+    })?;
+    Ok(Some(made.trim().to_owned()).filter(|commit| !commit.is_empty()))
 }
 
 /// Warns when the worktree is on another branch than the one that is merged at the end. A step may have switched it.

@@ -11,6 +11,7 @@ use super::ledger::Ledger;
 use crate::dialect::piton::facts::Act;
 use crate::dialect::piton::record::Header;
 use crate::model::RelPath;
+use crate::model::plural;
 use crate::store;
 use crate::store::Project;
 use crate::store::worktree::git;
@@ -26,7 +27,7 @@ pub(super) fn set_up(
     let is_untouched = ledger.run().steps.iter().all(|step| step.attempts == 0);
     let is_due = is_new || (is_untouched && !ledger.state().run.is_set_up);
     let WorktreeFiles { copied, linked } = wanted;
-    if header.worktree.is_none() || !is_due || (copied.is_empty() && linked.is_empty()) {
+    if header.worktree.is_none() || !is_due || (copied.is_empty() && linked.is_empty() && header.carried.is_none()) {
         return Ok(());
     }
     let root = &header.root;
@@ -38,6 +39,9 @@ pub(super) fn set_up(
     };
     for path in copied.iter().chain(linked) {
         check(root, path).map_err(refused)?;
+    }
+    if let Some(carried) = &header.carried {
+        carry(folder, carried, console).map_err(refused)?;
     }
     for path in copied {
         files::copy_into(root, folder, path).map_err(refused)?;
@@ -51,6 +55,18 @@ pub(super) fn set_up(
     for (what, paths) in [("copied", copied), ("linked", linked)].into_iter().filter(|(_, paths)| !paths.is_empty()) {
         console.tell(&Event::Note { text: &format!("In the worktree, {what} from the project: {}", names(paths)) });
     }
+    Ok(())
+}
+
+/// Puts uncommitted changes of the project into a worktree in which nothing was done yet. It begins from HEAD, whatever a killed call left.
+fn carry(folder: &Utf8Path, commit: &str, console: &dyn Console) -> Result<(), String> {
+    let git = |verb, arguments: &[&str]| git(folder, verb, arguments).map_err(|refusal| refusal.to_string());
+    git("reset", &["--quiet", "--hard", "HEAD"])?;
+    git("read-tree", &["-m", "-u", "HEAD", commit])?;
+    git("reset", &["--quiet"])?;
+    let files = git("diff", &["--name-only", "--no-renames", "HEAD", commit, "--"])?.lines().count();
+    let text = format!("In the worktree, as uncommitted changes of the project: {}", plural(files, "file"));
+    console.tell(&Event::Note { text: &text });
     Ok(())
 }
 

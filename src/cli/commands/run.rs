@@ -39,6 +39,9 @@ pub(in crate::cli) struct Run {
     /// Run the steps in the project itself instead of a worktree
     #[arg(long, overrides_with = "worktree", help_heading = NEW)]
     no_worktree: bool,
+    /// Take the uncommitted changes of the project along into the worktree, as uncommitted ones; untracked files are left out
+    #[arg(long, conflicts_with = "no_worktree", help_heading = NEW)]
+    carry_changes: bool,
     /// Run up to N steps at the same time, those that do not depend on each other
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: u8,
@@ -95,6 +98,7 @@ impl Command for Run {
             args: self.args.iter().chain(&self.rest).cloned().collect(),
             inputs: self.inputs.clone(),
             in_place: self.no_worktree,
+            carries_changes: self.carry_changes,
             jobs: usize::from(self.jobs),
             until: self.until.clone(),
             only: self.only.clone(),
@@ -141,6 +145,7 @@ impl Run {
         if !(self.args.is_empty() && self.inputs.is_empty() && self.rest.is_empty())
             || self.no_worktree
             || self.worktree
+            || self.carry_changes
         {
             let message = format!("{session} is a run: its arguments, inputs and worktree stay as it was begun");
             return Err(CommandError::usage(message));

@@ -57,6 +57,9 @@ pub(crate) struct Header {
     pub(crate) base_branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) base_commit: Option<String>,
+    /// The commit with the uncommitted changes that the project had, which its worktree begins with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) carried: Option<String>,
     /// What `--args` gave, for `${ARG}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) args: Vec<String>,
@@ -102,6 +105,7 @@ impl Header {
             branch: None,
             base_branch: None,
             base_commit: None,
+            carried: None,
             args: Vec::new(),
             inputs: BTreeMap::new(),
             is_attended: false,

@@ -218,3 +218,31 @@ fn nothing_is_kept_in_a_repository_that_does_not_name_the_folder() {
     assert!(project.join(".piton/runs/v/run.json").is_file(), "it is in the project");
     sandbox.piton(["begin", "a"]).folder(&project).run().expect_code(0);
 }
+
+#[test]
+fn uncommitted_changes_are_named_and_taken_along_where_that_is_asked_for() {
+    let stage = Stage::new(
+        "steps: [{id: a, shell: 'read line < seed.txt; echo $line >> LOG; echo * >> LOG; git status --short >> LOG'}]",
+    );
+    stage.sandbox.file("seed.txt", "old\n").file("gone.txt", "x").commit("seed");
+    stage.sandbox.file("seed.txt", "new\n").file("added.txt", "x").file("untracked.txt", "x");
+    std::fs::remove_file(stage.sandbox.root().join("gone.txt")).expect("it was made");
+    stage.sandbox.git(["add", "added.txt"]);
+    let before = stage.sandbox.git(["status", "--short"]);
+    let plain = stage.run(&[]).0.expect_code(0);
+    assert!(plain.stderr.contains("3 uncommitted changes are not in the worktree: the steps see commit "), "{plain}");
+    assert!(plain.stderr.contains("`--carry-changes` takes them along"), "{plain}");
+    assert_eq!(stage.executions()[0], "old");
+    std::fs::write(stage.log(), "").expect("the sandbox is ours");
+    let (carried, id) = stage.run(&["--carry-changes"]);
+    let carried = carried.expect_code(0);
+    assert!(
+        !carried.stderr.contains("not in the worktree") && carried.stderr.contains("changes of the project: 3 files"),
+        "{carried}"
+    );
+    let log = stage.executions();
+    assert_eq!(log, ["new", "added.txt seed.txt w.yml", " D gone.txt", " M seed.txt", "?? added.txt"]);
+    assert_eq!(stage.sandbox.git(["status", "--short"]), before, "the project is as it was");
+    stage.piton(["run", &id, "--carry-changes"]).run().expect_code(2);
+    stage.piton(["run", "w.yml", "--carry-changes", "--no-worktree"]).run().expect_code(2);
+}
