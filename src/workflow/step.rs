@@ -229,11 +229,7 @@ fn common(
     working_folder(working_dir.as_ref(), problems);
     let env = map.take("env").map(|node| env(node, problems)).unwrap_or_default();
     let secrets = map.take("secrets").map(|node| secrets(node, problems)).unwrap_or_default();
-    let on_failure = map.take("on_failure").and_then(|node| handler(node, id, problems));
-    let on_failure = match map.flag("continue_on_error", problems) {
-        Some(true) => Some(OnFailure { fail_workflow: false, ..on_failure.unwrap_or_else(OnFailure::without_steps) }),
-        Some(false) | None => on_failure,
-    };
+    let on_failure = on_failure(&mut map, id, problems);
     let is_measured = matches!(command, Some(Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)));
     let measure = map.take("validate").filter(|_| is_measured);
     let measured = measure.and_then(|node| measured(node, id, problems));
@@ -433,6 +429,15 @@ fn on_incomplete(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<O
         fail_workflow: map.flag("fail_workflow", problems).unwrap_or(true),
         commit_required: map.flag("commit_required", problems).unwrap_or(false),
     })
+}
+
+/// Reads what follows a failure: `on_failure`, and `continue_on_error`.
+fn on_failure(map: &mut Fields<'_>, id: &str, problems: &mut Problems<'_>) -> Option<OnFailure> {
+    let on_failure = map.take("on_failure").and_then(|node| handler(node, id, problems));
+    match map.flag("continue_on_error", problems) {
+        Some(true) => Some(OnFailure { fail_workflow: false, ..on_failure.unwrap_or_else(OnFailure::without_steps) }),
+        Some(false) | None => on_failure,
+    }
 }
 
 /// Reads `on_failure`: a shell command, a list of steps, or a mapping.
