@@ -329,9 +329,6 @@ fn single_open(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<
         [one] => Ok(beside_others(one, &all, Severity::Info)),
         [] => match listed.as_slice() {
             [one] => Ok(one.location.clone()),
-            _ if listed.iter().all(|entry| entry.row.verdict == Verdict::Complete) && !listed.is_empty() => {
-                Err(ambiguous(ctx, &listed, &listed.iter().collect::<Vec<_>>()))
-            }
             all => Err(OpError::NoRun { searched: entries::searched(ctx, all.len()), findings: Vec::new() }),
         },
         // A person who has to choose sees the implied ones too.

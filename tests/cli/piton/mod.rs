@@ -25,6 +25,7 @@ mod parallel;
 mod probe;
 mod prodigy;
 mod prodigy_files;
+mod readers;
 mod results;
 mod review;
 mod sessions;
