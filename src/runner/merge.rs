@@ -12,14 +12,15 @@ use super::error::RunError;
 use super::finish;
 use super::finish::MergeStyle;
 use super::ledger::Ledger;
+use super::mend;
 use super::open;
-use super::open::RunEnvironment;
 use super::origin;
 use super::pools::Pools;
 use super::report::RunEnd;
 use super::report::RunResult;
 use super::report::WorktreeOutcome;
 use super::resume::ResumeOptions;
+use super::run_environment::RunEnvironment;
 use super::secrets;
 use super::secrets::Masks;
 use super::step_executor::StepExecutor;
@@ -58,7 +59,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
     open::claim(&paths, &environment, &asked)?;
     let done = (|| {
         let candidate = open::candidate(&header.session, Some(&header))?;
-        let (_, session, loaded) = open::load_repaired(&environment, &paths, &candidate, &asked, console)?;
+        let (_, session, loaded) = mend::load_repaired(&environment, &paths, &candidate, &asked, console)?;
         let Some(run) = loaded.run.filter(|run| run.writable) else {
             let message = format!("session {} cannot be read as it is", header.session);
             return Err(RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]));

@@ -11,6 +11,7 @@
 
 mod adopt;
 mod brief;
+mod damage;
 pub(crate) mod facts;
 mod items;
 mod native;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Map;
 use serde_json::Value;
 
+use super::damage;
 use super::facts::Captured;
 use super::facts::Outline;
 use super::facts::OutlineStep;
@@ -167,7 +168,7 @@ impl Reader<'_> {
             writable: header.is_writable() && !matches!(session.remainder, Remainder::Newer { .. }),
             degraded: matches!(
                 session.remainder,
-                Remainder::Broken { .. } | Remainder::Newer { .. } | Remainder::Lost { .. }
+                Remainder::Broken { .. } | Remainder::Newer { .. } | Remainder::Lost { .. } | Remainder::Absent
             ),
         };
         let wanted = self.wanted(&run, outputs);
@@ -211,49 +212,7 @@ impl Reader<'_> {
             );
             self.findings.push(Finding::new(FindingCode::LimitReached, message).fix(fix));
         }
-        let session = &self.session;
-        let file = &session.journal_file;
-        let resume = format!("piton resume {}", session.header.session);
-        let seen = session.state.seq > session.journal_end.seq;
-        let goes_on = if seen { "the newer snapshot counts" } else { "the records before it count" };
-        let finding = |code, message: String| Finding::new(code, message).at(file);
-        match &session.remainder {
-            Remainder::Nothing => {}
-            Remainder::Truncated { bytes } => {
-                let message = format!("the last record is incomplete ({bytes} bytes); everything before it is intact");
-                self.findings
-                    .push(finding(FindingCode::InterruptedWrite, message).fix("nothing: the next write sets it aside"));
-            }
-            Remainder::Broken { line, reason } => {
-                let message = format!("line {line} and everything after it is damaged ({reason}); {goes_on}");
-                let fix = format!("check what would be repeated, then `{resume} --yes`");
-                self.findings.push(finding(FindingCode::StateCorrupt, message).line(*line, None).fix(fix));
-            }
-            Remainder::Newer { line } => {
-                let message = format!("line {line} was written by a newer version; {goes_on}");
-                self.findings.push(finding(FindingCode::FormatNewer, message).line(*line, None).fix("update piton"));
-            }
-            Remainder::Lost { records } => {
-                let message = format!("{records} records of the journal are gone; the checkpoint counts");
-                let fix = format!("check what is done, then `{resume} --yes`");
-                self.findings.push(finding(FindingCode::JournalMissing, message).fix(fix));
-            }
-        }
-        if session.header.format > super::record::FORMAT {
-            let message = format!("the session has format {}; it can be read but not written", session.header.format);
-            self.findings.push(finding(FindingCode::FormatNewer, message).fix("update piton"));
-        }
-        if let Some(problem) = &session.snapshot_problem {
-            let message = format!("checkpoint.json cannot be used: {}; the journal counts", clean_line(problem, 200));
-            let mut finding =
-                finding(FindingCode::StateLeftover, message).fix("nothing: the next checkpoint replaces it");
-            // A sound journal needs no snapshot.
-            if session.remainder == Remainder::Nothing {
-                finding.code = FindingCode::FieldIgnored;
-                finding.severity = FindingCode::FieldIgnored.severity();
-            }
-            self.findings.push(finding);
-        }
+        self.findings.extend(damage::findings(&self.session));
     }
 
     /// Takes the recorded workflow out of the session; returns the current one where it can be read, else the recorded one.
@@ -290,7 +249,10 @@ impl Reader<'_> {
             }
             Some(workflow) => {
                 let now = Outline::of(&workflow, parsed.sha256);
-                self.drift(&kept, &now);
+                // Without a record it is unknown what the file was.
+                if self.session.remainder != Remainder::Absent {
+                    self.drift(&kept, &now);
+                }
                 now
             }
         }

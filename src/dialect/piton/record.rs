@@ -171,6 +171,15 @@ impl Header {
         let verb = if self.is_attended { "run" } else { "resume" };
         format!("piton {verb} {}", quoted(&self.session))
     }
+
+    /// Returns how a run starts anew of which no record is left. One for agents has no restart.
+    pub(super) fn anew(&self) -> String {
+        let id = quoted(&self.session);
+        match self.is_attended {
+            true => format!("archive it and start anew: `piton archive {id} --yes`"),
+            false => format!("start anew: `piton resume {id} --force --yes`"),
+        }
+    }
 }
 
 /// Returns the folder that moves with its records: the top of the repository or project that they are in.
@@ -308,6 +317,8 @@ pub(crate) enum Remainder {
     Lost {
         records: u64,
     },
+    /// There is not one record, and no snapshot.
+    Absent,
 }
 
 impl JournalEnd {
