@@ -282,6 +282,8 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     row.verdict = match planned.plan.verdict {
         // The plan asks git, and may find that a person should look first.
         Verdict::Resume if is_unknown => Verdict::Confirm,
+        // Its merge did not finish.
+        Verdict::Complete if run.ended.is_some() && row.lifecycle.stage == Stage::Open && !run.waits => Verdict::Resume,
         verdict => verdict,
     };
     row.cause = planned.plan.interruption.and_then(|interruption| interruption.cause);

@@ -25,6 +25,8 @@ use super::state::StepState;
 use super::unmet::unmet;
 use crate::dialect::Loaded;
 use crate::model::Action;
+use crate::model::Cause;
+use crate::model::CauseKind;
 use crate::model::DialectId;
 use crate::model::EvidenceRequest;
 use crate::model::FileSet;
@@ -128,6 +130,8 @@ impl Reader<'_> {
         let (header, state) = (&session.header, &session.state);
         let status = match state.run.status {
             Phase::Active => RunStatus::Active,
+            // A signal during its merge leaves what a kill leaves.
+            Phase::Paused if state.run.merge.is_some() => RunStatus::Active,
             Phase::Paused => RunStatus::Paused,
             Phase::Completed => RunStatus::Completed,
             Phase::Aborted => RunStatus::Aborted,
@@ -135,7 +139,7 @@ impl Reader<'_> {
         let is_named_after_run = header.is_attended || outline.name.is_empty();
         let title = if is_named_after_run { header.session.clone() } else { outline.name.clone() };
         let run = Run {
-            ended: None,
+            ended: self.cut_off_merge(),
             own_choice: None,
             waits: false,
             id: RunId::new(&header.session),
@@ -396,6 +400,18 @@ impl Reader<'_> {
         let run = &self.session.state.run;
         let is_stopped = run.status == Phase::Paused && !self.session.header.is_attended;
         run.reason.as_deref().and_then(|reason| reason.strip_prefix(AT_LIMIT)).filter(|_| is_stopped)
+    }
+
+    /// Returns what ended the merge, where it began and did not finish: a signal, a kill or a failure.
+    fn cut_off_merge(&self) -> Option<Cause> {
+        let run = &self.session.state.run;
+        let is_open = matches!(run.status, Phase::Active | Phase::Paused) && run.merge.is_some();
+        let by = run.reason.as_deref().map(|reason| format!(": {}", clean_line(reason, 100))).unwrap_or_default();
+        is_open.then(|| Cause {
+            kind: CauseKind::SessionEnded,
+            at: run.changed_at,
+            detail: format!("its merge did not finish{by}"),
+        })
     }
 
     fn interruption(&self) -> Option<Interruption> {

@@ -1,10 +1,17 @@
 //! What the verbs that read say of runs that ended, run now, or were cut off.
 
+use serde_json::json;
+
 use super::support::Stage;
+use super::support::until;
 use crate::support::Output;
 
 fn json_of(stage: &Stage, arguments: &[&str]) -> Output {
     stage.piton(["--format", "json"].into_iter().chain(arguments.iter().copied())).run()
+}
+
+fn text_of(stage: &Stage, arguments: &[&str]) -> Output {
+    stage.piton(["--format", "text"].into_iter().chain(arguments.iter().copied())).run()
 }
 
 #[test]
@@ -17,5 +24,37 @@ fn runs_that_ended_are_no_interrupted_ones() {
         let output = json_of(&stage, verb).expect_code(3);
         assert_eq!(output.at("/error/message"), "No interrupted workflow found.", "{verb:?}: {output}");
         assert!(output.stdout.contains("piton list --all"), "{verb:?}: {output}");
+    }
+}
+
+#[test]
+fn a_merge_that_a_signal_stopped_is_as_after_a_kill() {
+    for signal in ["TERM", "INT"] {
+        let stage = Stage::new(
+            "
+name: merges
+steps: [{shell: echo a > a.txt; git add -A; git commit -qm a}]
+merge:
+- shell: echo m1 >> LOG
+- shell: echo m2 >> LOG; [ -e LOG.fixed ] || sleep 30
+- shell: git -C ${PROJECT_ROOT} merge -q ${merge.source_branch}
+",
+        );
+        let mut child = stage.piton(["run", "w.yml", "--yes"]).spawn();
+        until("the merge runs", || stage.count("m2") == 1);
+        crate::support::run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -{signal} {}", child.id())], &[]);
+        child.wait().unwrap();
+        let row = json_of(&stage, &["sessions"]).at("/data/sessions/0");
+        let resume = format!("piton resume {}", row["id"].as_str().unwrap());
+        assert_eq!((&row["status"], &row["resume"]), (&json!("merging"), &json!(resume)), "{row}");
+        let list = text_of(&stage, &["list"]).expect_code(0);
+        assert!(list.stdout.starts_with("Found interrupted workflows:"), "{list}");
+        assert!(!list.stdout.contains("complete"), "{list}");
+        let cause = json_of(&stage, &["status"]).at("/data/cause/detail");
+        assert_eq!(cause, format!("its merge did not finish: SIG{signal}"));
+        std::fs::write(format!("{}.fixed", stage.log()), "").expect("the sandbox is ours");
+        stage.piton(["resume"]).run().expect_code(0);
+        assert_eq!(stage.executions(), ["m1", "m2", "m2"], "no finished step of the merge is repeated");
+        assert_eq!(json_of(&stage, &["sessions"]).at("/data/sessions/0/status"), "merged");
     }
 }
