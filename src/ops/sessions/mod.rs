@@ -24,10 +24,9 @@ pub(crate) use report::SessionRow;
 pub(crate) use report::SessionStatus;
 use report::SessionStep;
 
-use std::time::Duration;
-
 use super::OpError;
 use super::error::hides_runs;
+use super::lifecycle::running;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
@@ -56,7 +55,6 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::clean_line;
-use crate::model::human_duration;
 use crate::model::mask_secrets;
 use crate::model::quoted;
 use crate::store;
@@ -254,8 +252,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     if row.status == SessionStatus::Completed && merges && run.status == RunStatus::Active {
         row.status = SessionStatus::Merging;
     }
-    let runs = if row.status == SessionStatus::Running { running(ctx, run) } else { None };
-    row.position = runs.unwrap_or_else(|| position(&planned));
+    row.position = running(run, &planned, ctx.clock.now).unwrap_or_else(|| position(&planned));
     row.started_at = run.started_at;
     row.changed_at = run.stamp;
     row.age_seconds = run.stamp.map(|stamp| ctx.clock.now.seconds_since(stamp));
@@ -293,14 +290,6 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
         | SessionStatus::Unreadable => (None, None),
     };
     row
-}
-
-/// Returns the step that a living process runs, and for how long.
-fn running(ctx: &ProjectContext, run: &Run) -> Option<String> {
-    let step = run.steps.iter().find(|step| step.status == Status::InProgress)?;
-    let since = step.started_at.map(|at| ctx.clock.now.seconds_since(at).max(0).unsigned_abs());
-    let took = since.map(|since| format!(", {}", human_duration(Duration::from_secs(since)))).unwrap_or_default();
-    Some(format!("running {} ({}){took}", step.id, clean_line(&step.title, 80)))
 }
 
 fn position(planned: &Planned) -> String {

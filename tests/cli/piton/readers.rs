@@ -28,6 +28,23 @@ fn runs_that_ended_are_no_interrupted_ones() {
 }
 
 #[test]
+fn a_first_try_that_runs_now_is_no_retry_and_not_interrupted() {
+    let stage = Stage::in_place("steps: [{id: a, shell: 'echo a >> LOG; sleep 30', title: wait}]\n");
+    let mut child = stage.piton(["run", "w.yml"]).spawn();
+    until("the step runs", || stage.count("a") == 1);
+    let status = json_of(&stage, &["status"]);
+    let row = json_of(&stage, &["list"]).at("/data/runs/0/position");
+    let list = text_of(&stage, &["list"]);
+    crate::support::run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -TERM {}", child.id())], &[]);
+    child.wait().unwrap();
+    assert!(status.at("/data/where_you_are").as_str().unwrap().contains("done, running a (wait), "), "{status}");
+    assert!(row.as_str().unwrap().starts_with("running a (wait), "), "{row}");
+    assert!(list.stdout.starts_with("Runs:") && !list.stdout.contains("blocked"), "{list}");
+    let after = text_of(&stage, &["list"]).expect_code(0);
+    assert!(!after.stdout.contains("running a"), "{after}");
+}
+
+#[test]
 fn a_merge_that_a_signal_stopped_is_as_after_a_kill() {
     for signal in ["TERM", "INT"] {
         let stage = Stage::new(
@@ -42,6 +59,8 @@ merge:
         );
         let mut child = stage.piton(["run", "w.yml", "--yes"]).spawn();
         until("the merge runs", || stage.count("m2") == 1);
+        let running = text_of(&stage, &["list"]);
+        assert!(running.stdout.starts_with("Runs:"), "{running}");
         crate::support::run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -{signal} {}", child.id())], &[]);
         child.wait().unwrap();
         let row = json_of(&stage, &["sessions"]).at("/data/sessions/0");
