@@ -187,7 +187,9 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
     };
     let searched = ctx.home.root().to_string();
     let Some(id) = id else {
-        found.sort_by(|a, b| a.candidate.name.cmp(&b.candidate.name));
+        // An id tells the second only.
+        let changed_at = |location: &RunLocation| Some(ctx.read(location).ok()?.loaded.run?.stamp);
+        found.sort_by_cached_key(|location| (changed_at(location), location.candidate.name.clone()));
         return found.pop().ok_or(OpError::NoSession { searched, in_git: ctx.project.git.is_some(), findings });
     };
     if let Some(exact) = found.iter().position(|location| location.candidate.name == id) {

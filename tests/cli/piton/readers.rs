@@ -28,6 +28,20 @@ fn runs_that_ended_are_no_interrupted_ones() {
 }
 
 #[test]
+fn the_newest_run_is_the_one_that_changed_last_also_within_a_second() {
+    let stage = Stage::in_place("steps: [{shell: echo one}]\n");
+    for number in 0..5 {
+        stage.workflow(&format!("steps: [{{shell: echo said-{number}}}]\n"));
+        let (_, id) = stage.run(&[]);
+        let newest = json_of(&stage, &["sessions"]).at("/data/sessions/0/id");
+        assert_eq!(newest, id.as_str());
+        assert_eq!(json_of(&stage, &["sessions", "show"]).at("/data/id"), id.as_str());
+        let logs = text_of(&stage, &["logs"]).expect_code(0);
+        assert!(logs.stdout.contains(&format!("said-{number}")), "{logs}");
+    }
+}
+
+#[test]
 fn a_first_try_that_runs_now_is_no_retry_and_not_interrupted() {
     let stage = Stage::in_place("steps: [{id: a, shell: 'echo a >> LOG; sleep 30', title: wait}]\n");
     let mut child = stage.piton(["run", "w.yml"]).spawn();
