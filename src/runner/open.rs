@@ -1,5 +1,6 @@
 //! Starts or resumes a session: the checks before its first step.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use camino::Utf8Path;
@@ -10,6 +11,7 @@ use super::console::Console;
 use super::console::Event;
 use super::context::RunContext;
 use super::context::UsedVariables;
+use super::context::check_environment;
 use super::context::environment;
 use super::drive::drive;
 use super::error::ProblemKind;
@@ -142,7 +144,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     }
     inputs::values(&workflow.inputs, &start.inputs)?;
     // Before a session and a worktree are made, which would stay.
-    secrets::fetch(&workflow.all_secrets(), &run_environment.project.root)?;
+    let declared = secrets::fetch(&workflow.all_secrets(), &run_environment.project.root)?;
     if !start.in_place {
         let given: String = start.inputs.iter().map(|input| format!(" --input {}", quoted(input))).collect();
         let in_place = format!("piton run {} --no-worktree{given}", quoted(&start.file));
@@ -161,7 +163,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         let (shown, total) = (new.preview(&workflow), workflow.steps.len());
         return Ok(RunResult::planned(shown, root.as_str().to_owned(), total));
     }
-    let (home, header) = begin(&run_environment, start, source, &workflow, workflow_files)?;
+    let (home, header) = begin(&run_environment, start, source, (&workflow, &declared), workflow_files)?;
     let id = header.session.clone();
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
@@ -195,7 +197,7 @@ fn begin(
     run_environment: &RunEnvironment,
     start: &StartRequest,
     source: Source,
-    workflow: &Workflow,
+    (workflow, declared): (&Workflow, &BTreeMap<String, String>),
     files: WorkflowFiles,
 ) -> Result<(SessionHome, Header), RunError> {
     let project = &run_environment.project;
@@ -214,6 +216,8 @@ fn begin(
         included: files.included,
         ..Header::new(home.places(), &id, &project.root, source, now)
     };
+    worktree_files::check_wanted(&header, &workflow.worktree)?;
+    check_environment(workflow, declared, &header)?;
     concurrency::check_free(workflow, &header, home.root())?;
     let spec = StartSpec {
         branch: header.branch.clone(),

@@ -9,6 +9,7 @@ mod conformance;
 mod dialect;
 mod drivers;
 mod dry_run;
+mod early;
 mod ends;
 mod gates;
 mod hardships;

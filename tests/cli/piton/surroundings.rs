@@ -75,7 +75,7 @@ fn a_path_that_is_missing_tracked_shown_or_elsewhere_is_refused_before_the_first
             &["-c", &format!("cd {} && PATH=/usr/bin:/bin && {change}", stage.sandbox.root())],
             &[],
         );
-        let output = stage.run(&[]).0.expect_code(1);
+        let output = stage.piton(["run", "w.yml"]).run().expect_code(1);
         assert!(output.stderr.contains("the worktree cannot be set up"), "{change}: {output}");
         assert!(output.stderr.contains(expected), "{change}: {output}");
         assert_eq!(stage.executions(), [""; 0], "{change}");
