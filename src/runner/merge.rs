@@ -52,7 +52,7 @@ pub(crate) struct MergeRequest {
 /// Merges a finished session, once a person agreed.
 pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let header = open::header(&request.home, &request.session)?;
-    let environment = RunEnvironment::open(&header.root, request.now.as_deref())?;
+    let environment = RunEnvironment::of_session(&header, request.now.as_deref())?;
     let paths = open::session_paths(&request.home, &request.session, &environment.project)?;
     let asked = ResumeOptions { yes: request.yes, ..ResumeOptions::default() };
     origin::check(&environment.index(), &request.home, &header, false, console)?;
@@ -104,7 +104,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
 pub(crate) fn waits_for_merge(home: &Utf8Path, session: &str) -> bool {
     let read = || {
         let header = open::header(home, session)?;
-        let environment = RunEnvironment::open(&header.root, None)?;
+        let environment = RunEnvironment::of_session(&header, None)?;
         let paths = open::session_paths(home, session, &environment.project)?;
         let candidate = open::candidate(session, Some(&header))?;
         let lock = paths.lock()?;

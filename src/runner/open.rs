@@ -188,7 +188,7 @@ fn asked_for<'a>(workflow: &'a Workflow, start: &StartRequest) -> Vec<&'a Step> 
 /// Resumes a session.
 pub(crate) fn resume(resume: &ResumeRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let header = header(&resume.home, &resume.session)?;
-    let run_environment = RunEnvironment::open(&header.root, resume.now.as_deref())?;
+    let run_environment = RunEnvironment::of_session(&header, resume.now.as_deref())?;
     drive_session(&run_environment, &resume.home, &resume.session, &resume.asked, console)
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn prepare(
     if header.worktree.is_none() || !header.is_attended {
         return Ok(());
     }
-    let environment = RunEnvironment::open(&header.root, now)?;
+    let environment = RunEnvironment::of_session(&header, now)?;
     let paths = open::session_paths(home, session, &environment.project)?;
     let asked = ResumeOptions::default();
     let candidate = open::candidate(session, Some(&header))?;

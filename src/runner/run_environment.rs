@@ -4,6 +4,8 @@ use camino::Utf8Path;
 
 use super::error::ProblemKind;
 use super::error::RunError;
+use crate::dialect::piton::record::Header;
+use crate::store;
 use crate::store::Caller;
 use crate::store::Environment;
 use crate::store::Project;
@@ -24,6 +26,17 @@ impl RunEnvironment {
         let ticker = Ticker::new(now.or(environment.now.as_deref()))
             .map_err(|error| RunError::new(ProblemKind::Usage, format!("--now: {error}"), []))?;
         Ok(Self { environment, project, ticker })
+    }
+
+    /// Opens the project of a session.
+    pub(super) fn of_session(header: &Header, now: Option<&str>) -> Result<Self, RunError> {
+        if !store::is_folder(&header.root) {
+            let message =
+                format!("session {} was made in {}, which is not there any more", header.session, header.root);
+            let hint = format!("move the project back to {}, then run the command again", header.root);
+            return Err(RunError::new(ProblemKind::NotFound, message, [hint]));
+        }
+        Self::open(&header.root, now)
     }
 
     pub(super) fn caller(&self) -> Caller {

@@ -122,7 +122,7 @@ impl Header {
         if header.adopted_from.is_some() {
             home.clone_into(&mut header.workflow.root);
         }
-        if let Some(top) = top_of(home) {
+        if let Some(top) = project_of(home) {
             let root = header.below.as_ref().map_or_else(|| top.to_owned(), |below| below.under(top));
             if header.workflow.root == header.root {
                 header.workflow.root.clone_from(&root);
@@ -133,7 +133,7 @@ impl Header {
     }
 
     fn below(home: &Utf8Path, root: &Utf8Path) -> Option<RelPath> {
-        let below = root.strip_prefix(top_of(home)?).ok()?;
+        let below = root.strip_prefix(project_of(home)?).ok()?;
         RelPath::parse(below.as_str()).ok()
     }
 
@@ -183,7 +183,7 @@ impl Header {
 }
 
 /// Returns the folder that moves with its records: the top of the repository or project that they are in.
-fn top_of(home: &Utf8Path) -> Option<&Utf8Path> {
+pub(crate) fn project_of(home: &Utf8Path) -> Option<&Utf8Path> {
     // `.piton`, `.git/piton` or `.git/piton/projects/KEY`.
     let is_in_git = |home: &&Utf8Path| home.ends_with(".git/piton");
     if home.file_name() == Some(".piton") {

@@ -202,7 +202,12 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
         0 if findings.iter().any(hides_runs) => {
             Err(OpError::NoSession { searched, in_git: ctx.project.git.is_some(), findings })
         }
-        _ => Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known, near: Vec::new() }),
+        _ => Err(select::lost_with_its_repository(ctx, id).unwrap_or_else(|| OpError::UnknownRun {
+            wanted: id.to_owned(),
+            searched,
+            known,
+            near: Vec::new(),
+        })),
     }
 }
 

@@ -218,3 +218,34 @@ fn nothing_is_kept_in_a_repository_that_does_not_name_the_folder() {
     assert!(project.join(".piton/runs/v/run.json").is_file(), "it is in the project");
     sandbox.piton(["begin", "a"]).folder(&project).run().expect_code(0);
 }
+
+///
+#[test]
+fn a_run_names_the_place_that_its_repository_was_moved_from() {
+    for has_own_home in [false, true] {
+        let sandbox = crate::support::Sandbox::with_git();
+        let home = sandbox.top().join("own");
+        let call = |words: &[&str], folder: &camino::Utf8Path| {
+            let program = sandbox.piton(words.iter().copied()).folder(folder);
+            if has_own_home { program.env("PITON_HOME", home.as_str()).run() } else { program.run() }
+        };
+        sandbox.file("w.yml", "steps: [{id: a, shell: exit 1}]\n");
+        let id = super::support::session_of(&call(&["run", "w.yml", "--no-worktree"], &sandbox.root()).stderr);
+        let (old, new) = (sandbox.root(), sandbox.top().join("moved"));
+        std::fs::rename(&old, &new).unwrap();
+        let refused = call(&["resume", &id], sandbox.top()).expect_code(3);
+        assert!(refused.to_string().contains("$ROOT, which is not there any more"), "{refused}");
+        if has_own_home {
+            continue;
+        }
+        for words in [&["status", &id][..], &["logs", &id], &["sessions", "show", &id]] {
+            let refused = call(words, sandbox.top()).expect_code(3);
+            assert!(refused.to_string().contains("call piton in the folder that it was moved to"), "{refused}");
+        }
+        let said = format!("Session {id} was made in $ROOT, which is now $TOP/moved");
+        let resumed = call(&["resume", &id], &new).expect_code(7);
+        assert!(resumed.stderr.contains(&said), "{resumed}");
+        let again = call(&["resume", &id], &new).expect_code(7);
+        assert!(!again.stderr.contains("was made in"), "it is said once\n{again}");
+    }
+}
