@@ -153,10 +153,14 @@ fn remove_written(folder: &Utf8Path, branch: &str, before: &BTreeSet<String>) {
     }
 }
 
-/// Counts the files with uncommitted changes, with all filters of the repository: a person started the run that works here.
+/// Lists the files with uncommitted changes, with all filters of the repository: a person started the run that works here.
+pub(crate) fn uncommitted(folder: &Utf8Path) -> Option<Vec<String>> {
+    Some(changed(git(folder, "status", &STATUS).ok()?.as_bytes()))
+}
+
+/// Counts the files with uncommitted changes.
 pub(crate) fn dirty(folder: &Utf8Path) -> Option<usize> {
-    let listed = git(folder, "status", &STATUS).ok()?;
-    Some(changed(listed.as_bytes()).len())
+    uncommitted(folder).map(|files| files.len())
 }
 
 /// Counts the tracked files with uncommitted changes.
@@ -169,6 +173,12 @@ pub(crate) fn changed_tracked(folder: &Utf8Path) -> Option<usize> {
 pub(crate) fn commits_ahead(folder: &Utf8Path, base: &str, branch: &str) -> Option<usize> {
     let counted = git(folder, "rev-list", &["--count", &format!("{base}..{branch}"), "--"]).ok()?;
     counted.trim().parse().ok()
+}
+
+/// Lists the commits of `branch` that `base` does not have, newest first; `None` if git fails.
+pub(crate) fn commits_of(folder: &Utf8Path, base: &str, branch: &str) -> Option<Vec<String>> {
+    let listed = git(folder, "log", &["--format=%h %s", &format!("{base}..{branch}"), "--"]).ok()?;
+    Some(listed.lines().map(str::to_owned).collect())
 }
 
 /// Returns the worktree that has a branch checked out.
