@@ -21,6 +21,7 @@ use crate::model::InterruptionKind;
 use crate::model::InterruptionReport;
 use crate::model::Next;
 use crate::model::Options;
+use crate::model::Owner;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::PartRef;
@@ -299,7 +300,7 @@ impl<'a> Planner<'a> {
         findings: &[Finding],
     ) -> Option<InterruptionReport> {
         if all_over {
-            let ended = self.reconciled.run.ended.clone()?;
+            let ended = self.reconciled.run.ended.clone().filter(|_| !matches!(evidence.owner, Owner::Live { .. }))?;
             let (at, reason) = (ended.at, ended.detail.clone());
             return Some(InterruptionReport {
                 at,

@@ -95,16 +95,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveR
             hints: vec![merge.to_owned(), format!("piton archive {id} --yes")],
         });
     }
-    if opened.loaded.run.as_ref().is_some_and(lifecycle::needs_drop) && !yes {
-        let id = engine::quoted(&location.candidate.name);
-        return Err(OpError::NotConfirmed {
-            message: format!(
-                "{} would leave its worktree, or steps of `finally` that did not run",
-                location.candidate.name
-            ),
-            hints: vec![format!("piton drop {id}"), format!("piton archive {id} --yes")],
-        });
-    }
+    check_dropped(&opened)?;
     if opened.loaded.run.is_none() && !yes {
         let path = run_word(&location.candidate);
         return Err(OpError::NotConfirmed {
@@ -125,6 +116,21 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveR
     let archived = archived::find(ctx);
     let restore = archived.iter().find(|archived| archived.folder == to).map(ArchivedRun::restore_command);
     Ok(Report::ok(ArchiveReport { run: RunId::new(&location.candidate.name), to, next, restore, start, patch }))
+}
+
+/// Refuses an aborted run of which more is left than its records: nothing offers that once they are archived.
+pub(super) fn check_dropped(opened: &OpenedRun) -> Result<(), OpError> {
+    if !opened.loaded.run.as_ref().is_some_and(lifecycle::needs_drop) {
+        return Ok(());
+    }
+    let name = &opened.candidate.name;
+    let drop = format!("piton drop {}", engine::quoted(name));
+    Err(OpError::NotConfirmed {
+        message: format!(
+            "{name} has a worktree, or steps of `finally` that did not run; `{drop}` ends those and archives it"
+        ),
+        hints: vec![drop],
+    })
 }
 
 /// Returns what sets back the files of other people that still call the run's work open; `None` if there are none.

@@ -221,7 +221,10 @@ fn new_candidate(
 /// Archives or removes a candidate; returns where it is now.
 fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<Option<RelPath>, OpError> {
     match subject {
-        CleanupSubject::Run(location) => archive::archive_run(ctx, location).map(Some),
+        CleanupSubject::Run(location) => {
+            archive::check_dropped(&ctx.read(location)?)?;
+            archive::archive_run(ctx, location).map(Some)
+        }
         CleanupSubject::Archive { root, folder } => {
             let data_dir = folder
                 .parent()

@@ -9,6 +9,7 @@ use camino::Utf8PathBuf;
 
 use super::OpError;
 use super::archived;
+use super::lifecycle::running;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::add_log;
@@ -52,8 +53,6 @@ pub(crate) struct Entry {
     pub(crate) is_not_begun: bool,
     /// A finished plan of another system, which is still to be archived there.
     pub(crate) is_unarchived: bool,
-    /// Another living process drives it.
-    pub(crate) is_driven: bool,
     /// The plan that it works from.
     pub(crate) plan_reference: Option<String>,
     /// The files of its steps, of a plan of another system.
@@ -72,7 +71,6 @@ impl Entry {
             is_in_review: false,
             is_not_begun: false,
             is_unarchived: false,
-            is_driven: false,
             plan_reference: None,
             step_files: BTreeSet::new(),
             aliases: Vec::new(),
@@ -215,6 +213,7 @@ fn unplanned(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -
         path,
         native_row: None,
         is_cut_off: true,
+        is_driven: false,
         is_guest: location.candidate.claim.is_guest(),
     }
 }
@@ -264,7 +263,8 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     }
     let planned = engine::plan(run, header, &evidence, findings, &options);
     row.lifecycle = Lifecycle::of(opened, run, &planned.plan);
-    row.is_cut_off = row.lifecycle.stage == Stage::Open && planned.plan.is_cut_off();
+    row.is_driven = planned.live_owner;
+    row.is_cut_off = row.lifecycle.stage == Stage::Open && planned.plan.is_cut_off() && !row.is_driven;
     row.id = run.id.clone();
     row.title.clone_from(&run.title);
     row.workflow.clone_from(&run.workflow);
@@ -273,6 +273,8 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     let worded = opened.dialect.wording().position(run, &planned.plan);
     if planned.plan.verdict == Verdict::Nothing {
         row.position = "nothing to do".to_owned();
+    } else if let Some(running) = running(run, &planned, ctx.clock.now) {
+        row.position = running;
     } else if let Some(position) = worded {
         row.position = position;
     } else if planned.plan.next.is_empty() && row.lifecycle.stage != Stage::Finished {
@@ -282,6 +284,8 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     row.verdict = match planned.plan.verdict {
         // The plan asks git, and may find that a person should look first.
         Verdict::Resume if is_unknown => Verdict::Confirm,
+        // Its merge did not finish.
+        Verdict::Complete if run.ended.is_some() && row.lifecycle.stage == Stage::Open && !run.waits => Verdict::Resume,
         verdict => verdict,
     };
     row.cause = planned.plan.interruption.and_then(|interruption| interruption.cause);
@@ -303,7 +307,6 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
         is_in_review,
         is_not_begun,
         is_unarchived,
-        is_driven: planned.live_owner,
         plan_reference: run.workspace.plan_reference.clone(),
         step_files: step_files(location, run),
         aliases,

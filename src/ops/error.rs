@@ -46,7 +46,7 @@ pub(crate) enum OpError {
     #[error("no run `{wanted}` in {searched}{}", did_you_mean(near))]
     UnknownRun { wanted: String, searched: String, known: Vec<String>, near: Vec<RunChoice> },
     /// Several runs match, and none was chosen.
-    #[error("Found interrupted workflows: {}. Choose one", runs.len())]
+    #[error("Found {} workflows: {}. Choose one", if runs.iter().any(|run| run.is_driven) { "open" } else { "interrupted" }, runs.len())]
     Ambiguous { runs: Vec<ListedRun>, choices: Vec<RunChoice> },
     /// Several runs are open, and none of them has the step.
     #[error("no open run has a step `{step}`")]

@@ -1,5 +1,7 @@
 //! Where a run is in its life: open, paused, aborted, finished or archived, in the same words for every verb.
 
+use std::time::Duration;
+
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Lifecycle;
@@ -7,6 +9,7 @@ use super::report::Stage;
 use super::run_location::RunLocation;
 use crate::dialect::StateHome;
 use crate::engine;
+use crate::engine::Planned;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::model::Action;
@@ -18,9 +21,12 @@ use crate::model::InterruptionKind;
 use crate::model::Plan;
 use crate::model::Run;
 use crate::model::RunStatus;
+use crate::model::Status;
 use crate::model::Step;
 use crate::model::Timestamp;
 use crate::model::Verdict;
+use crate::model::clean_line;
+use crate::model::human_duration;
 use crate::model::safe_line;
 
 const REASON_CHARS: usize = 120;
@@ -91,6 +97,14 @@ pub(super) fn needs_drop(run: &Run) -> bool {
     let is_final = |step: &Step| step.definition.get("finally").is_some() && !step.status.is_over();
     let has_more = run.workspace.outside.is_some() || run.steps.iter().any(is_final);
     run.dialect == DialectId::Piton && run.status == RunStatus::Aborted && has_more
+}
+
+/// Returns the step that a living process runs, and for how long.
+pub(super) fn running(run: &Run, planned: &Planned, now: Timestamp) -> Option<String> {
+    let step = run.steps.iter().find(|step| step.status == Status::InProgress).filter(|_| planned.live_owner)?;
+    let since = step.started_at.map(|at| now.seconds_since(at).max(0).unsigned_abs());
+    let took = since.map(|since| format!(", {}", human_duration(Duration::from_secs(since)))).unwrap_or_default();
+    Some(format!("running {}{took}", step.id.with_title(&clean_line(&step.title, 80))))
 }
 
 fn reason_of_pause(run: &Run) -> Option<String> {

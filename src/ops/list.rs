@@ -151,6 +151,7 @@ fn add_archived(ctx: &ProjectContext, runs: &mut Vec<ListedRun>) {
             path,
             native_row: None,
             is_cut_off: false,
+            is_driven: false,
             is_guest: false,
         });
     }
@@ -177,7 +178,7 @@ pub(crate) fn summary(ctx: &ProjectContext) -> Result<RunSummary, OpError> {
 pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), OpError> {
     let (mut locations, _) = ctx.locations_in(Scope::Quick);
     let is_own = |entry: &Entry| !entry.location.candidate.claim.is_implied() && !entry.row.is_guest;
-    let waits = |entry: &Entry| entry.shown && !entry.is_driven && is_own(entry);
+    let waits = |entry: &Entry| entry.shown && !entry.row.is_driven && is_own(entry);
     let entries = entries(ctx, &mut locations, Dating::Files)?;
     Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), locations.len()))
 }

@@ -55,6 +55,7 @@ mod plan;
 mod plan_document;
 mod project_context;
 mod record;
+mod relative_workflow;
 mod repair;
 mod report;
 mod resolve;

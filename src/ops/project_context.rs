@@ -13,6 +13,7 @@ use super::OpError;
 use super::copied_run;
 use super::error::permission_fix;
 use super::opened_run::OpenedRun;
+use super::relative_workflow;
 use super::run_location::RunLocation;
 use super::run_location::session_header;
 use super::unfinished;
@@ -297,6 +298,12 @@ impl ProjectContext {
         }
         let files = store::file_set(&self.project, &location.root, &location.candidate, self.clock)?;
         let mut opened = OpenedRun::new(location.candidate.clone(), files);
+        if let Some(workflow) = relative_workflow::found(&self.project, &opened) {
+            let mut candidate = location.candidate.clone();
+            candidate.reads.push(workflow);
+            let files = store::file_set(&self.project, &location.root, &candidate, self.clock)?;
+            opened = OpenedRun::new(candidate, files);
+        }
         let ignored = self.project.ignored_settings.iter();
         opened.loaded.findings.extend(ignored.map(|what| Finding::new(FindingCode::SettingIgnored, what.as_str())));
         opened.loaded.findings.extend(unfinished::change(&opened));

@@ -122,6 +122,10 @@ pub(crate) struct ListedRun {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) is_cut_off: bool,
+    /// Another living process drives it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) is_driven: bool,
     /// A plan of another system that Piton only reads.
     #[serde(skip)]
     #[schemars(skip)]

@@ -18,6 +18,9 @@ use super::run_location::RunLocation;
 use super::workflow_file;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
+use crate::dialect::piton;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::Content;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -92,6 +95,10 @@ fn selected_among(ctx: &ProjectContext, with_sessions: bool) -> Result<Selected,
 
 /// Adds what a file that was named as a run says about itself.
 fn described(ctx: &ProjectContext, error: OpError) -> OpError {
+    let error = match error {
+        OpError::UnknownRun { ref wanted, .. } => lost_with_its_repository(ctx, wanted).unwrap_or(error),
+        error => error,
+    };
     let OpError::NoRun { searched, findings } = error else { return error };
     let root = &ctx.project.root;
     let path = ctx.run_path.as_ref().and_then(|path| RelPath::parse(path.strip_prefix(root).ok()?.as_str()).ok());
@@ -104,6 +111,15 @@ fn described(ctx: &ProjectContext, error: OpError) -> OpError {
         }
     }
     OpError::NoRun { searched, findings }
+}
+
+/// Returns the error for a run that this user began in a repository that is not there any more.
+pub(super) fn lost_with_its_repository(ctx: &ProjectContext, id: &str) -> Option<OpError> {
+    let home = ctx.index.lost_home_of(id)?;
+    let old = piton::project_of(&home).unwrap_or(&home);
+    let message = format!("the run {id} was in {old}, which is not there any more");
+    let hint = format!("call piton in the folder that it was moved to: `piton --project DIR status {id}`");
+    Some(OpError::Refused(Refusal { kind: RefusalKind::NotFound, message, hints: vec![hint] }))
 }
 
 /// Finds a finished run that is named by its id or its state file.
@@ -329,9 +345,6 @@ fn single_open(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<
         [one] => Ok(beside_others(one, &all, Severity::Info)),
         [] => match listed.as_slice() {
             [one] => Ok(one.location.clone()),
-            _ if listed.iter().all(|entry| entry.row.verdict == Verdict::Complete) && !listed.is_empty() => {
-                Err(ambiguous(ctx, &listed, &listed.iter().collect::<Vec<_>>()))
-            }
             all => Err(OpError::NoRun { searched: entries::searched(ctx, all.len()), findings: Vec::new() }),
         },
         // A person who has to choose sees the implied ones too.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::OpError;
+use super::lifecycle::running;
 use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
@@ -60,8 +61,8 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report<StatusReport>, OpErr
     let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
     let exit = plan::exit_of(&planned);
     let plan = &planned.plan;
-    let next =
-        plan.next.first().map_or_else(|| "nothing is next".to_owned(), |next| format!("next: {}", next.in_words()));
+    let next = plan.next.first().map(|next| format!("next: {}", next.in_words()));
+    let next = running(run, &planned, ctx.clock.now).or(next).unwrap_or_else(|| "nothing is next".to_owned());
     let lifecycle = Lifecycle::of(&opened, run, plan);
     let stage = match lifecycle.stage {
         Stage::Open => String::new(),

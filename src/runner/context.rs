@@ -24,12 +24,15 @@ use crate::dialect::piton::facts::Facts;
 use crate::dialect::piton::record::BUILT_IN;
 use crate::dialect::piton::record::Header;
 use crate::model::ChangeKind;
+use crate::model::RelPath;
 use crate::model::StepId;
 use crate::store;
 use crate::store::Ticker;
+use crate::store::worktree::git;
 use crate::workflow::Secret;
 use crate::workflow::Step;
 use crate::workflow::Workflow;
+use crate::workflow::WorktreeFiles;
 use crate::workflow::template::Template;
 use crate::workflow::variables;
 
@@ -126,12 +129,45 @@ pub(super) fn environment(
     header: &Header,
     folder: &Utf8Path,
 ) -> Result<Vec<(String, String)>, RunError> {
+    environment_of(workflow, declared, (header, folder), &|path| files::read(&folder.join(path)))
+}
+
+/// Checks the environment of a run whose worktree is not made yet: it will have the files of a commit, and those that are put into it.
+pub(super) fn check_environment(
+    workflow: &Workflow,
+    declared: &BTreeMap<String, String>,
+    header: &Header,
+) -> Result<(), RunError> {
+    let folder = header.worktree.as_ref().unwrap_or(&header.root);
+    let WorktreeFiles { copied, linked } = &workflow.worktree;
+    let read = |path: &str| {
+        let path = Utf8Path::new(path);
+        let path = path.strip_prefix(folder).unwrap_or(path);
+        let is_put = |file: &RelPath| copied.iter().chain(linked).any(|put| file.starts_with(put));
+        match (&header.worktree, &header.base_commit, RelPath::parse(path.as_str())) {
+            (Some(_), Some(commit), Ok(file)) if !is_put(&file) => {
+                git(&header.root, "show", &[&format!("{commit}:{file}")]).map_err(|_| {
+                    format!("{file} is not in the commit that the worktree begins with; commit it, or name it in `worktree: {{copy: …}}`")
+                })
+            }
+            (_, _, _) => files::read(&header.root.join(path)),
+        }
+    };
+    environment_of(workflow, declared, (header, folder), &read).map(drop)
+}
+
+fn environment_of(
+    workflow: &Workflow,
+    declared: &BTreeMap<String, String>,
+    (header, folder): (&Header, &Utf8Path),
+    read: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Vec<(String, String)>, RunError> {
     let given = InitialVariables { header, workflow, folder };
     let wrong = |message: String| RunError::new(ProblemKind::No, message, ["correct the workflow file".to_owned()]);
     let mut env = vec![("ARG".to_owned(), header.args.join(" "))];
     for file in &workflow.env_files {
         let path = variables::render(file, &given).map_err(|error| wrong(error.message))?;
-        let text = files::read(&folder.join(&path)).map_err(|why| wrong(format!("an entry of `env_files`: {why}")))?;
+        let text = read(&path).map_err(|why| wrong(format!("an entry of `env_files`: {why}")))?;
         env.extend(secrets::env_file(&text).map_err(|why| wrong(format!("{path}: {why}")))?);
     }
     for (name, value) in &workflow.env {

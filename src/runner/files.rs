@@ -46,6 +46,26 @@ pub(super) fn below(folder: &Utf8Path, path: &str) -> Result<Utf8PathBuf, String
     }
 }
 
+/// Returns the folder that a step works in.
+///
+/// # Errors
+///
+/// In one sentence: it is outside of the project, does not exist, or is no folder.
+pub(super) fn working_dir(folder: &Utf8Path, path: &str) -> Result<Utf8PathBuf, String> {
+    if path == "." {
+        return Ok(folder.to_owned());
+    }
+    if RelPath::parse(path).is_err() {
+        return Err(format!("working_dir must be a relative path inside the project; it is `{path}`"));
+    }
+    let there = below(folder, path).map_err(|why| format!("working_dir {path}: {why}"))?;
+    match (there.is_dir(), there.exists()) {
+        (true, _) => Ok(there),
+        (_, true) => Err(format!("working_dir {path} is no folder")),
+        (_, false) => Err(format!("working_dir {path} does not exist in {folder}")),
+    }
+}
+
 /// Reads a file that is named in a workflow.
 pub(super) fn read(path: &Utf8Path) -> Result<String, String> {
     let mut text = String::new();

@@ -23,6 +23,7 @@ use crate::dialect::piton;
 use crate::dialect::piton::facts::Facts;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
+use crate::model::clean_line;
 use crate::model::plural;
 use crate::store;
 use crate::store::RunLock;
@@ -292,15 +293,32 @@ fn squash_worktree(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) ->
     if finished.ahead > 0 {
         let title = format!("{} ({})", context.workflow.name, context.header.session);
         let commit = worktree::squashed(&finished.target, finished.base, finished.branch, &title);
-        let commit = commit.map_err(|refusal| {
-            let id = &context.header.session;
-            let message = format!("{} cannot be put on {}: {refusal}", finished.branch, finished.base);
-            RunError::new(ProblemKind::No, message, [format!("piton merge {id}")])
-        })?;
+        let commit = commit.map_err(|refusal| not_squashed(context, finished, &refusal))?;
         git_merge(context, &FinishedWorktree { branch: &commit, target: finished.target.clone(), ..*finished })?;
     }
     let is_removed = remove_worktree(context, finished, worktree::discard);
     Ok(if is_removed { WorktreeOutcome::Removed } else { WorktreeOutcome::Merged })
+}
+
+/// Returns the error for work that cannot be put on its base branch as one commit; nothing was changed.
+fn not_squashed(context: &RunContext<'_>, finished: &FinishedWorktree<'_>, refusal: &GitRefusal) -> RunError {
+    let FinishedWorktree { folder, branch, base, target, .. } = finished;
+    let message =
+        format!("{branch} cannot be put on {base}: {}; nothing was merged and the worktree is kept", refusal.message);
+    let conflicts = worktree::conflicts(target, base, branch);
+    let again = format!("piton merge {} --squash", context.header.session);
+    let hints = match conflicts.is_empty() {
+        true => vec![again],
+        false => {
+            let merge = format!("git -C {} merge {}", quoted(folder.as_str()), quoted(base));
+            let files = clean_line(&conflicts.join(", "), 300);
+            vec![
+                format!("`{merge}`, then resolve the conflicts in {files} and commit"),
+                format!("once that is done: `{again}`"),
+            ]
+        }
+    };
+    RunError::problem(ProblemKind::No, message, hints)
 }
 
 /// Names the work with a branch of its own.

@@ -106,21 +106,18 @@ impl StepExecutor<'_> {
         if let Err(failure) = self.set_results(step, &items, &names, &results.failures) {
             return Ok(StepOutcome::Failed(failure));
         }
-        let done = match (results.end, results.failures.first()) {
+        let count = results.failures.len();
+        let failed = results.failures.first().map(|(name, failure)| {
+            let message = format!("{count} of {} items failed, first {name}: {}", items.len(), failure.message);
+            Failure { message, ..failure.clone() }
+        });
+        let done = match (results.end, failed) {
             (Some(stopped @ StepOutcome::Stopped(_)), _) => stopped,
-            (_, Some((name, failure))) if results.failures.len() <= foreach.max_failures.unwrap_or(0) => {
-                let count = results.failures.len();
-                let tolerated = format!("{count} of {} items failed, first {name}: {}", items.len(), failure.message);
-                StepOutcome::Completed(Box::new(StepOutput { tolerated: Some(tolerated), ..StepOutput::default() }))
+            (_, Some(failure)) if count <= foreach.max_failures.unwrap_or(0) => {
+                let tolerated = Some(failure.message);
+                StepOutcome::Completed(Box::new(StepOutput { tolerated, ..StepOutput::default() }))
             }
-            (_, Some((name, failure))) => {
-                let more = match results.failures.len() {
-                    1 => String::new(),
-                    count => format!(" (and {} more)", count - 1),
-                };
-                let message = format!("item {name}: {}{more}", failure.message);
-                StepOutcome::Failed(Failure { message, ..failure.clone() })
-            }
+            (_, Some(failure)) => StepOutcome::Failed(failure),
             (Some(done), None) => done,
             (None, None) => {
                 let summary = self.said_of_items(step, &names);

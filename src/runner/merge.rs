@@ -12,14 +12,15 @@ use super::error::RunError;
 use super::finish;
 use super::finish::MergeStyle;
 use super::ledger::Ledger;
+use super::mend;
 use super::open;
-use super::open::RunEnvironment;
 use super::origin;
 use super::pools::Pools;
 use super::report::RunEnd;
 use super::report::RunResult;
 use super::report::WorktreeOutcome;
 use super::resume::ResumeOptions;
+use super::run_environment::RunEnvironment;
 use super::secrets;
 use super::secrets::Masks;
 use super::step_executor::StepExecutor;
@@ -51,14 +52,14 @@ pub(crate) struct MergeRequest {
 /// Merges a finished session, once a person agreed.
 pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let header = open::header(&request.home, &request.session)?;
-    let environment = RunEnvironment::open(&header.root, request.now.as_deref())?;
+    let environment = RunEnvironment::of_session(&header, request.now.as_deref())?;
     let paths = open::session_paths(&request.home, &request.session, &environment.project)?;
     let asked = ResumeOptions { yes: request.yes, ..ResumeOptions::default() };
     origin::check(&environment.index(), &request.home, &header, false, console)?;
     open::claim(&paths, &environment, &asked)?;
     let done = (|| {
         let candidate = open::candidate(&header.session, Some(&header))?;
-        let (_, session, loaded) = open::load_repaired(&environment, &paths, &candidate, &asked, console)?;
+        let (_, session, loaded) = mend::load_repaired(&environment, &paths, &candidate, &asked, console)?;
         let Some(run) = loaded.run.filter(|run| run.writable) else {
             let message = format!("session {} cannot be read as it is", header.session);
             return Err(RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]));
@@ -103,7 +104,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
 pub(crate) fn waits_for_merge(home: &Utf8Path, session: &str) -> bool {
     let read = || {
         let header = open::header(home, session)?;
-        let environment = RunEnvironment::open(&header.root, None)?;
+        let environment = RunEnvironment::of_session(&header, None)?;
         let paths = open::session_paths(home, session, &environment.project)?;
         let candidate = open::candidate(session, Some(&header))?;
         let lock = paths.lock()?;

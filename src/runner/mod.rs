@@ -5,7 +5,8 @@
 //!   be there before the first step, `worktree_files` puts files of the project into a new worktree, `prepare` does that before an
 //!   agent begins, `warnings` say what a person may not expect of it.
 //! - `resume` asks the planner which steps are due, and a person what only a person can know; `unknown_outcome` finds out
-//!   whether one that was cut off took effect, from its `probe` or a person; `orphan` ends children of an earlier runner.
+//!   whether one that was cut off took effect, from its `probe` or a person; `orphan` ends children of an earlier
+//!   runner; `mend` goes on over a damaged journal once a person agreed.
 //! - `drive` has the steps run and the run ended; `side_by_side` begins those that are due, one or several at a time within the `pools` of the file;
 //!   `recorded_step` runs one, with the retries that `retry` decides on (pure).
 //! - `on_stop` runs the steps that follow a stop, `on_end` the command that tells a person how a run ended or stopped.
@@ -20,7 +21,7 @@
 //!   output of `claude -p` (pure).
 //! - `inputs` has the values that a run is started with (pure); `files` writes files of steps; `ledger` admits and records every change.
 //!
-//! `result` has what a step ends with, `unchanged` what it last passed with.
+//! `result` has what a step ends with, `unchanged` what it last passed with, `run_environment` what a run knows of its surroundings.
 //!
 //! `console` has the events and questions, `report` the result with the log of a failed step (`failed_log`), `preview` what a dry run shows (pure),
 //! `error` the problems.
@@ -42,6 +43,7 @@ mod foreach;
 mod item_worktrees;
 mod ledger;
 mod limit;
+mod mend;
 mod merge;
 mod on_end;
 mod on_stop;
@@ -59,6 +61,7 @@ mod report;
 mod result;
 mod resume;
 mod retry;
+mod run_environment;
 mod scoped_variables;
 mod secrets;
 mod settle;

@@ -1,5 +1,6 @@
 //! Starts or resumes a session: the checks before its first step.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use camino::Utf8Path;
@@ -8,9 +9,9 @@ use camino::Utf8PathBuf;
 use super::concurrency;
 use super::console::Console;
 use super::console::Event;
-use super::console::says_yes;
 use super::context::RunContext;
 use super::context::UsedVariables;
+use super::context::check_environment;
 use super::context::environment;
 use super::drive::drive;
 use super::error::ProblemKind;
@@ -18,6 +19,7 @@ use super::error::RunError;
 use super::files;
 use super::ledger::Ledger;
 use super::ledger::SessionPaths;
+use super::mend::load_repaired;
 use super::origin;
 use super::orphan;
 use super::pools::Pools;
@@ -32,46 +34,35 @@ use super::resume::ResumeOptions;
 use super::resume::ScheduledStep;
 use super::resume::check_asked;
 use super::resume::scheduled_steps;
+use super::run_environment::RunEnvironment;
 use super::secrets;
 use super::secrets::Masks;
 use super::settle;
 use super::warnings;
 use super::worktree_files;
-use crate::dialect::Loaded;
 use crate::dialect::piton;
-use crate::dialect::piton::Session;
 use crate::dialect::piton::facts::Outline;
 use crate::dialect::piton::record::HEADER;
 use crate::dialect::piton::record::Header;
-use crate::dialect::piton::record::Remainder;
 use crate::dialect::piton::record::Source;
 use crate::engine::quoted;
 use crate::model::Candidate;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
 use crate::model::Evidence;
-use crate::model::FileSet;
 use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::StartSpec;
-use crate::model::Status;
 use crate::model::StepId;
 use crate::model::mistakes;
-use crate::model::plural;
 use crate::ops;
 use crate::schema;
 use crate::store;
-use crate::store::Caller;
 use crate::store::CheckpointMeta;
-use crate::store::Environment;
 use crate::store::Project;
-use crate::store::RunIndex;
 use crate::store::SessionHome;
-use crate::store::Ticker;
 use crate::workflow;
 use crate::workflow::Limits;
 use crate::workflow::Step;
@@ -122,32 +113,6 @@ impl ResumeRequest {
     }
 }
 
-/// The project, the environment and the clock of a run.
-pub(super) struct RunEnvironment {
-    pub(super) environment: Environment,
-    pub(super) project: Project,
-    pub(super) ticker: Ticker,
-}
-
-impl RunEnvironment {
-    pub(super) fn open(folder: &Utf8Path, now: Option<&str>) -> Result<Self, RunError> {
-        let environment = Environment::read();
-        let project = Project::open(folder, &environment)?;
-        let ticker = Ticker::new(now.or(environment.now.as_deref()))
-            .map_err(|error| RunError::new(ProblemKind::Usage, format!("--now: {error}"), []))?;
-        Ok(Self { environment, project, ticker })
-    }
-
-    pub(super) fn caller(&self) -> Caller {
-        Caller::this_process(&self.environment)
-    }
-
-    /// Returns the runs that this user began.
-    pub(super) fn index(&self) -> RunIndex {
-        RunIndex::of(&self.environment)
-    }
-}
-
 /// Runs a workflow file.
 pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let folder = match &start.project {
@@ -181,7 +146,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     }
     inputs::values(&workflow.inputs, &start.inputs)?;
     // Before a session and a worktree are made, which would stay.
-    secrets::fetch(&workflow.all_secrets(), &run_environment.project.root)?;
+    let declared = secrets::fetch(&workflow.all_secrets(), &run_environment.project.root)?;
     if !start.in_place {
         let given: String = start.inputs.iter().map(|input| format!(" --input {}", quoted(input))).collect();
         let in_place = format!("piton run {} --no-worktree{given}", quoted(&start.file));
@@ -200,7 +165,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         let (shown, total) = (new.preview(&workflow), workflow.steps.len());
         return Ok(RunResult::planned(shown, root.as_str().to_owned(), total));
     }
-    let (home, header) = begin(&run_environment, start, source, &workflow, workflow_files)?;
+    let (home, header) = begin(&run_environment, start, source, (&workflow, &declared), workflow_files)?;
     let id = header.session.clone();
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
@@ -225,7 +190,7 @@ fn asked_for<'a>(workflow: &'a Workflow, start: &StartRequest) -> Vec<&'a Step> 
 /// Resumes a session.
 pub(crate) fn resume(resume: &ResumeRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let header = header(&resume.home, &resume.session)?;
-    let run_environment = RunEnvironment::open(&header.root, resume.now.as_deref())?;
+    let run_environment = RunEnvironment::of_session(&header, resume.now.as_deref())?;
     drive_session(&run_environment, &resume.home, &resume.session, &resume.asked, console)
 }
 
@@ -234,7 +199,7 @@ fn begin(
     run_environment: &RunEnvironment,
     start: &StartRequest,
     source: Source,
-    workflow: &Workflow,
+    (workflow, declared): (&Workflow, &BTreeMap<String, String>),
     files: WorkflowFiles,
 ) -> Result<(SessionHome, Header), RunError> {
     let project = &run_environment.project;
@@ -254,6 +219,8 @@ fn begin(
         included: files.included,
         ..Header::new(home.places(), &id, &project.root, source, now)
     };
+    worktree_files::check_wanted(&header, &workflow.worktree)?;
+    check_environment(workflow, declared, &header)?;
     concurrency::check_free(workflow, &header, home.root())?;
     let spec = StartSpec {
         branch: header.branch.clone(),
@@ -415,88 +382,6 @@ fn keep_final(workflow: &mut Workflow, run: &mut Run) {
 fn newer(header: &Header) -> RunError {
     let message = format!("session {} was written by a newer version of piton", header.session);
     RunError::new(ProblemKind::Newer, message, ["update piton, then try again".to_owned()])
-}
-
-/// Loads a session and sets aside what follows the last sound record; asks first where finished work is lost.
-pub(super) fn load_repaired(
-    run_environment: &RunEnvironment,
-    paths: &SessionPaths,
-    candidate: &Candidate,
-    asked: &ResumeOptions,
-    console: &dyn Console,
-) -> Result<(FileSet, Session, Loaded), RunError> {
-    let read = || -> Result<(FileSet, Session), RunError> {
-        let lock = paths.lock()?;
-        let files = store::file_set_locked(
-            &run_environment.project,
-            &lock,
-            &paths.home,
-            candidate,
-            run_environment.ticker.now(),
-        );
-        let session = Session::read(&files).map_err(|finding| {
-            let message = finding.message.clone();
-            RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]).with(vec![*finding])
-        })?;
-        Ok((files, session))
-    };
-    let (files, session) = read()?;
-    let what = match &session.remainder {
-        Remainder::Nothing | Remainder::Newer { .. } => None,
-        Remainder::Truncated { bytes } => Some(format!("Its last record is incomplete ({bytes} bytes)")),
-        Remainder::Broken { line, reason } => {
-            let again = if session.state.seq > session.journal_end.seq {
-                "the last checkpoint is newer and counts"
-            } else {
-                "work recorded after it will be repeated"
-            };
-            let message = format!("line {line} of its journal is damaged ({reason}); {again}");
-            let question = format!("Session {}: {message}. Continue? [y/N]", session.header.session);
-            if !asked.yes && !says_yes(console.ask(&question, None)) {
-                let hint = format!("to continue anyway: `{} --yes`", session.header.resume());
-                return Err(RunError::new(ProblemKind::Person, message, [hint]));
-            }
-            Some(message)
-        }
-        Remainder::Lost { records } => {
-            let done = session.state.steps.iter().filter(|(_, step)| step.status == Status::Completed);
-            let done: Vec<&str> = done.map(|(id, _)| id.as_str()).collect();
-            let proved = if done.is_empty() { "no step".to_owned() } else { format!("done: {}", done.join(", ")) };
-            let message = format!(
-                "the last {} of its journal are gone; by its checkpoint {proved}",
-                plural(usize::try_from(*records).unwrap_or(usize::MAX), "record")
-            );
-            let question =
-                format!("Session {}: {message}. Continue from the checkpoint? [y/N]", session.header.session);
-            if !asked.yes && !says_yes(console.ask(&question, None)) {
-                let hint = format!("to continue from the checkpoint: `{} --yes`", session.header.resume());
-                return Err(RunError::new(ProblemKind::Person, message, [hint]));
-            }
-            if !asked.dry_run {
-                let lock = paths.lock()?;
-                if files.bytes(&session.journal_file).is_none() {
-                    let kind = EditKind::Create { after: Vec::new() };
-                    let meta = CheckpointMeta::new("resume", run_environment.ticker.now().now, 0);
-                    store::commit(&lock, &[Edit { path: session.journal_file.clone(), kind }], &meta)?;
-                }
-                drop(lock);
-                console.tell(&Event::Note { text: &format!("{message}; a new record begins with the checkpoint") });
-            }
-            None
-        }
-    };
-    let Some(what) = what.filter(|_| !asked.dry_run) else {
-        let loaded = piton::load_to_run(&files);
-        return Ok((files, session, loaded));
-    };
-    let lock = paths.lock()?;
-    let at = run_environment.ticker.now().now;
-    let kept = store::set_tail_aside(&lock, &session.journal_file, session.journal_end.length, at)?;
-    drop(lock);
-    console.tell(&Event::Note { text: &format!("{what}; the rest is kept as {kept}") });
-    let (files, session) = read()?;
-    let loaded = piton::load_to_run(&files);
-    Ok((files, session, loaded))
 }
 
 /// Takes the lease of the session; refuses when another process holds it.

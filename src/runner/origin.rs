@@ -3,9 +3,11 @@
 use camino::Utf8Path;
 
 use super::console::Console;
+use super::console::Event;
 use super::console::says_yes;
 use super::error::ProblemKind;
 use super::error::RunError;
+use crate::dialect::piton;
 use crate::dialect::piton::record::Header;
 use crate::model::quoted;
 use crate::ops;
@@ -24,7 +26,12 @@ pub(super) fn check(
     let Some(bytes) = ops::header_bytes(home, id) else { return Ok(()) };
     let original = index.original_of(id, &bytes, home);
     if original.is_none() && index.knows(id, &bytes, home) {
-        return Ok(index.follow(id, &bytes, home)?);
+        if let Some(old) = index.follow(id, &bytes, home)? {
+            let old = piton::project_of(&old).unwrap_or(&old);
+            let text = format!("Session {id} was made in {old}, which is now {}", header.root);
+            console.tell(&Event::Note { text: &text });
+        }
+        return Ok(());
     }
     let message = match &original {
         None => {

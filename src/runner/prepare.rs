@@ -5,12 +5,13 @@ use camino::Utf8Path;
 use super::console::Console;
 use super::error::RunError;
 use super::ledger::Ledger;
+use super::mend;
 use super::open;
-use super::open::RunEnvironment;
 use super::origin;
 use super::ready;
 use super::resume::ResumeOptions;
 use super::resume::ScheduledStep;
+use super::run_environment::RunEnvironment;
 use super::worktree_files;
 use crate::model::Evidence;
 use crate::store;
@@ -29,11 +30,11 @@ pub(crate) fn prepare(
     if header.worktree.is_none() || !header.is_attended {
         return Ok(());
     }
-    let environment = RunEnvironment::open(&header.root, now)?;
+    let environment = RunEnvironment::of_session(&header, now)?;
     let paths = open::session_paths(home, session, &environment.project)?;
     let asked = ResumeOptions::default();
     let candidate = open::candidate(session, Some(&header))?;
-    let (_, session, loaded) = open::load_repaired(&environment, &paths, &candidate, &asked, console)?;
+    let (_, session, loaded) = mend::load_repaired(&environment, &paths, &candidate, &asked, console)?;
     // What cannot be read or written is refused by the verb itself.
     let Some(run) = loaded.run.filter(|run| run.writable) else { return Ok(()) };
     if run.steps.iter().any(|step| step.attempts > 0) {

@@ -74,7 +74,7 @@ impl Probe<'_> {
             None => self.folder.to_owned(),
             Some(path) => {
                 let path = variables::render(path, self).map_err(|error| error.message)?;
-                super::files::below(self.folder, &path)?
+                super::files::working_dir(self.folder, &path)?
             }
         };
         let marks = orphan::marks(&self.header.session, Some(step.id.as_str()));

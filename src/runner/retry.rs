@@ -126,6 +126,7 @@ pub(crate) fn classify(failed: FailedCommand<'_>, now: Timestamp, offset: Offset
     let how = match (failed.timed_out, failed.signal, failed.exit_code) {
         (Some(after), _, _) => match after.as_millis() {
             millis @ ..1000 => format!("timed out after {millis} ms"),
+            ..60_000 => format!("timed out after {} s", after.as_secs_f64()),
             _ => format!("timed out after {}", human_duration(after)),
         },
         (None, Some(signal), _) => format!("signal {signal} ended it"),

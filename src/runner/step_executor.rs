@@ -529,14 +529,7 @@ impl<'a> StepExecutor<'a> {
     pub(super) fn folder(&self, step: &Step) -> Result<Utf8PathBuf, Failure> {
         match &step.working_dir {
             None => Ok(self.folder.clone()),
-            Some(path) => {
-                let shown = self.render(path)?;
-                let folder = files::below(&self.folder, &shown).map_err(refused)?;
-                if files::is_folder(&folder) {
-                    return Ok(folder);
-                }
-                Err(refused(format!("working_dir {shown} does not exist in {}", self.folder)))
-            }
+            Some(path) => files::working_dir(&self.folder, &self.render(path)?).map_err(refused),
         }
     }
 }

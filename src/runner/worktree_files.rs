@@ -70,6 +70,15 @@ fn carry(folder: &Utf8Path, commit: &str, console: &dyn Console) -> Result<(), S
     Ok(())
 }
 
+/// Checks the files that a new worktree gets, before it is made.
+pub(super) fn check_wanted(header: &Header, wanted: &WorktreeFiles) -> Result<(), RunError> {
+    let mut all = wanted.copied.iter().chain(&wanted.linked).filter(|_| header.worktree.is_some());
+    all.try_for_each(|path| check(&header.root, path)).map_err(|why| {
+        let hint = format!("correct `worktree` in {}", header.workflow.file);
+        RunError::new(ProblemKind::No, format!("the worktree cannot be set up: {why}"), [hint])
+    })
+}
+
 /// Checks that git ignores a path: what it has is in the worktree, and what it would show could be committed by a step.
 fn check(root: &Utf8Path, path: &RelPath) -> Result<(), String> {
     let list = |arguments: &[&str]| {

@@ -9,6 +9,7 @@ use crate::document::definition::Fields;
 use crate::document::definition::Problems;
 use crate::document::definition::Text;
 use crate::document::definition::text_of;
+use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::clean_line;
 
@@ -195,11 +196,16 @@ pub(super) fn if_skipped(text: &Text, problems: &mut Problems<'_>) -> bool {
     }
 }
 
-/// Refuses a folder that is outside of the project in any case.
+/// Refuses a folder that is outside of the project in any case; what a variable makes of it is known when the step begins.
 pub(super) fn working_folder(folder: Option<&Template>, problems: &mut Problems<'_>) {
     let Some(folder) = folder else { return };
     let text = folder.to_string();
-    if text.starts_with('/') {
-        problems.add(folder.place, "`working_dir` is absolute", "write a path relative to the project");
+    let is_outside = match folder.references().is_empty() {
+        true => text != "." && RelPath::parse(&text).is_err(),
+        false => text.starts_with('/') || text.split('/').any(|part| part == ".."),
+    };
+    if is_outside {
+        let message = "`working_dir` must be a relative path inside the project";
+        problems.add(folder.place, message, "write a path relative to the project, without `..`");
     }
 }

@@ -211,7 +211,7 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
             "steps:\n- {id: a, foreach: [1], steps: [{foreach: [2], shell: x}]}\n",
             "2:43 a `foreach` is inside of no other: its items would be run again with the item around them",
         ),
-        ("steps:\n- {shell: x, working_dir: /etc}\n", "2:27 `working_dir` is absolute"),
+        ("steps:\n- {shell: x, working_dir: /etc}\n", "2:27 `working_dir` must be a relative path inside the project"),
         (
             "steps:\n- {foreach: {items: {file: a, at: items}}, shell: x}\n",
             "2:35 `items` is not a path of keys, `[0]` and `[*]`",

@@ -94,7 +94,7 @@ impl Shown for ops::ListReport {
             let is_over = run.lifecycle.stage.is_over();
             let position = if is_over { run.lifecycle.describe() } else { run.position.clone() };
             let age = run.age_seconds.map_or_else(|| "unknown".to_owned(), |age| format!("{} ago", human_age(age)));
-            let verdict = if is_over { "-" } else { run.verdict.as_str() };
+            let verdict = if is_over || run.is_driven { "-" } else { run.verdict.as_str() };
             let Progress { done, total, .. } = run.progress;
             let cells = [run.number.to_string(), run.id.as_str().to_owned(), position, age, verdict.to_owned()];
             let cells: Vec<String> = cells.iter().map(|cell| celled(cell)).collect();
@@ -119,7 +119,8 @@ fn listed(page: &mut Page, run: &ops::ListedRun) {
         page.text.put(Tone::Warn, run.lifecycle.describe()).plain(", ");
     }
     page.text.plain(format!("{age}  "));
-    if !stage.is_over() {
+    // What runs now is blocked for others only.
+    if !stage.is_over() && !run.is_driven {
         page.text.put(tone_of(run.verdict), run.verdict.as_str()).plain("  ");
     }
     if let Some(cause) = run.cause.as_ref().filter(|_| !stage.is_over()) {

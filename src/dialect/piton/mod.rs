@@ -11,6 +11,7 @@
 
 mod adopt;
 mod brief;
+mod damage;
 pub(crate) mod facts;
 mod items;
 mod native;
@@ -51,6 +52,7 @@ pub(crate) use read::copy_record;
 pub(crate) use read::load_to_run;
 pub(crate) use read::unattended_key;
 pub(crate) use read::uses_of;
+pub(crate) use record::project_of;
 pub(crate) use session::Session;
 pub(crate) use session::start;
 pub(crate) use unmet::status_of;

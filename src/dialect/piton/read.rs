@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Map;
 use serde_json::Value;
 
+use super::damage;
 use super::facts::Captured;
 use super::facts::Outline;
 use super::facts::OutlineStep;
@@ -24,6 +25,8 @@ use super::state::StepState;
 use super::unmet::unmet;
 use crate::dialect::Loaded;
 use crate::model::Action;
+use crate::model::Cause;
+use crate::model::CauseKind;
 use crate::model::DialectId;
 use crate::model::EvidenceRequest;
 use crate::model::FileSet;
@@ -134,6 +137,8 @@ impl Reader<'_> {
         let (header, state) = (&session.header, &session.state);
         let status = match state.run.status {
             Phase::Active => RunStatus::Active,
+            // A signal during its merge leaves what a kill leaves.
+            Phase::Paused if state.run.merge.is_some() => RunStatus::Active,
             Phase::Paused => RunStatus::Paused,
             Phase::Completed => RunStatus::Completed,
             Phase::Aborted => RunStatus::Aborted,
@@ -141,7 +146,7 @@ impl Reader<'_> {
         let is_named_after_run = header.is_attended || outline.name.is_empty();
         let title = if is_named_after_run { header.session.clone() } else { outline.name.clone() };
         let run = Run {
-            ended: None,
+            ended: self.cut_off_merge(),
             own_choice: None,
             waits: false,
             id: RunId::new(&header.session),
@@ -179,7 +184,7 @@ impl Reader<'_> {
             writable: header.is_writable() && !matches!(session.remainder, Remainder::Newer { .. }),
             degraded: matches!(
                 session.remainder,
-                Remainder::Broken { .. } | Remainder::Newer { .. } | Remainder::Lost { .. }
+                Remainder::Broken { .. } | Remainder::Newer { .. } | Remainder::Lost { .. } | Remainder::Absent
             ),
         };
         let wanted = self.wanted(&run, outputs);
@@ -223,49 +228,7 @@ impl Reader<'_> {
             );
             self.findings.push(Finding::new(FindingCode::LimitReached, message).fix(fix));
         }
-        let session = &self.session;
-        let file = &session.journal_file;
-        let resume = format!("piton resume {}", session.header.session);
-        let seen = session.state.seq > session.journal_end.seq;
-        let goes_on = if seen { "the newer snapshot counts" } else { "the records before it count" };
-        let finding = |code, message: String| Finding::new(code, message).at(file);
-        match &session.remainder {
-            Remainder::Nothing => {}
-            Remainder::Truncated { bytes } => {
-                let message = format!("the last record is incomplete ({bytes} bytes); everything before it is intact");
-                self.findings
-                    .push(finding(FindingCode::InterruptedWrite, message).fix("nothing: the next write sets it aside"));
-            }
-            Remainder::Broken { line, reason } => {
-                let message = format!("line {line} and everything after it is damaged ({reason}); {goes_on}");
-                let fix = format!("check what would be repeated, then `{resume} --yes`");
-                self.findings.push(finding(FindingCode::StateCorrupt, message).line(*line, None).fix(fix));
-            }
-            Remainder::Newer { line } => {
-                let message = format!("line {line} was written by a newer version; {goes_on}");
-                self.findings.push(finding(FindingCode::FormatNewer, message).line(*line, None).fix("update piton"));
-            }
-            Remainder::Lost { records } => {
-                let message = format!("{records} records of the journal are gone; the checkpoint counts");
-                let fix = format!("check what is done, then `{resume} --yes`");
-                self.findings.push(finding(FindingCode::JournalMissing, message).fix(fix));
-            }
-        }
-        if session.header.format > super::record::FORMAT {
-            let message = format!("the session has format {}; it can be read but not written", session.header.format);
-            self.findings.push(finding(FindingCode::FormatNewer, message).fix("update piton"));
-        }
-        if let Some(problem) = &session.snapshot_problem {
-            let message = format!("checkpoint.json cannot be used: {}; the journal counts", clean_line(problem, 200));
-            let mut finding =
-                finding(FindingCode::StateLeftover, message).fix("nothing: the next checkpoint replaces it");
-            // A sound journal needs no snapshot.
-            if session.remainder == Remainder::Nothing {
-                finding.code = FindingCode::FieldIgnored;
-                finding.severity = FindingCode::FieldIgnored.severity();
-            }
-            self.findings.push(finding);
-        }
+        self.findings.extend(damage::findings(&self.session));
     }
 
     /// Takes the recorded workflow out of the session; returns the current one where it can be read, else the recorded one.
@@ -302,7 +265,10 @@ impl Reader<'_> {
             }
             Some(workflow) => {
                 let now = Outline::of(&workflow, parsed.sha256);
-                self.drift(&kept, &now);
+                // Without a record it is unknown what the file was.
+                if self.session.remainder != Remainder::Absent {
+                    self.drift(&kept, &now);
+                }
                 now
             }
         }
@@ -456,6 +422,18 @@ impl Reader<'_> {
         let run = &self.session.state.run;
         let is_stopped = run.status == Phase::Paused && !self.session.header.is_attended;
         run.reason.as_deref().and_then(|reason| reason.strip_prefix(AT_LIMIT)).filter(|_| is_stopped)
+    }
+
+    /// Returns what ended the merge, where it began and did not finish: a signal, a kill or a failure.
+    fn cut_off_merge(&self) -> Option<Cause> {
+        let run = &self.session.state.run;
+        let is_open = matches!(run.status, Phase::Active | Phase::Paused) && run.merge.is_some();
+        let by = run.reason.as_deref().map(|reason| format!(": {}", clean_line(reason, 100))).unwrap_or_default();
+        is_open.then(|| Cause {
+            kind: CauseKind::SessionEnded,
+            at: run.changed_at,
+            detail: format!("its merge did not finish{by}"),
+        })
     }
 
     fn interruption(&self) -> Option<Interruption> {

@@ -46,6 +46,7 @@ pub(crate) struct Header {
     pub(crate) workflow: Source,
     pub(crate) created_at: Timestamp,
     /// The folder of the worktrees of its items. Absolute: they stay where they are when the repository is moved.
+    #[serde(default)]
     pub(crate) worktrees: Utf8PathBuf,
     /// Absolute; `None` when the session works in `root`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,10 +125,13 @@ impl Header {
     /// When it is not the header of a run.
     pub(crate) fn parse(bytes: &[u8], home: &Utf8Path) -> Result<Self, serde_json::Error> {
         let mut header: Self = serde_json::from_slice(bytes)?;
+        if !header.worktrees.is_absolute() {
+            header.worktrees = home.join("worktrees");
+        }
         if header.adopted_from.is_some() {
             home.clone_into(&mut header.workflow.root);
         }
-        if let Some(top) = top_of(home) {
+        if let Some(top) = project_of(home) {
             let root = header.below.as_ref().map_or_else(|| top.to_owned(), |below| below.under(top));
             if header.workflow.root == header.root {
                 header.workflow.root.clone_from(&root);
@@ -138,7 +142,7 @@ impl Header {
     }
 
     fn below(home: &Utf8Path, root: &Utf8Path) -> Option<RelPath> {
-        let below = root.strip_prefix(top_of(home)?).ok()?;
+        let below = root.strip_prefix(project_of(home)?).ok()?;
         RelPath::parse(below.as_str()).ok()
     }
 
@@ -187,10 +191,19 @@ impl Header {
         let verb = if self.is_attended { "run" } else { "resume" };
         format!("piton {verb} {}", quoted(&self.session))
     }
+
+    /// Returns how a run starts anew of which no record is left. One for agents has no restart.
+    pub(super) fn anew(&self) -> String {
+        let id = quoted(&self.session);
+        match self.is_attended {
+            true => format!("archive it and start anew: `piton archive {id} --yes`"),
+            false => format!("start anew: `piton resume {id} --force --yes`"),
+        }
+    }
 }
 
 /// Returns the folder that moves with its records: the top of the repository or project that they are in.
-fn top_of(home: &Utf8Path) -> Option<&Utf8Path> {
+pub(crate) fn project_of(home: &Utf8Path) -> Option<&Utf8Path> {
     // `.piton`, `.git/piton` or `.git/piton/projects/KEY`.
     let is_in_git = |home: &&Utf8Path| home.ends_with(".git/piton");
     if home.file_name() == Some(".piton") {
@@ -324,6 +337,8 @@ pub(crate) enum Remainder {
     Lost {
         records: u64,
     },
+    /// There is not one record, and no snapshot.
+    Absent,
 }
 
 impl JournalEnd {

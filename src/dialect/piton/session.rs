@@ -64,6 +64,7 @@ impl Session {
         // A snapshot is written after the records that it covers.
         let remainder = match (remainder, state.seq.saturating_sub(journal_end.seq)) {
             (Remainder::Nothing, records) if records > 0 => Remainder::Lost { records },
+            (Remainder::Nothing, _) if state.seq == 0 => Remainder::Absent,
             (remainder, _) => remainder,
         };
         Ok(Self { journal_file: files.state.clone(), header, journal_end, remainder, state, snapshot_problem })
@@ -107,6 +108,7 @@ impl Session {
                 "its last {records} records are gone; `piton resume {} --yes` goes on",
                 self.header.session
             )),
+            Remainder::Absent => Some(format!("it is gone; {}", self.header.anew())),
         };
         if let Some(problem) = problem {
             return Err(EditError::Unreadable { file: self.journal_file.as_str().to_owned(), problem });

@@ -10,7 +10,7 @@ use super::named;
 use super::report::CleanReport;
 use super::report::Cleaned;
 use super::report::KeptSession;
-use super::report::lost;
+use super::report::OwnWork;
 use crate::dialect::piton;
 use crate::dialect::piton::ItemWorktree;
 use crate::dialect::piton::Session;
@@ -97,8 +97,7 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
     };
     for item in item_worktrees(header) {
         let base = header.base_branch.as_deref().unwrap_or("HEAD");
-        let (uncommitted, commits) = work_in(header, &item, base);
-        if let Some(lost) = lost(uncommitted, commits) {
+        if let Some(lost) = work_in(header, &item, base).in_words() {
             let reason = format!("{lost} of an item would be lost: {}", item.folder);
             return kept(reason, Some(format!("to lose it: piton drop {} --discard", quoted(row.id.as_str()))));
         }
@@ -154,14 +153,27 @@ pub(super) fn item_worktrees(header: &Header) -> Vec<ItemWorktree> {
     listed.lines().map(|branch| ItemWorktree::at(header, branch.to_owned())).collect()
 }
 
-/// Counts the uncommitted files of an item, and its commits that neither the run nor the base branch has. When git cannot tell, it assumes
-/// that there are some.
-pub(super) fn work_in(header: &Header, item: &ItemWorktree, base: &str) -> (usize, usize) {
-    let uncommitted = if store::is_folder(&item.folder) { worktree::dirty(&item.folder).unwrap_or(1) } else { 0 };
+/// What stands for the names of work that git cannot tell.
+const UNTOLD: &str = "git does not tell which";
+
+/// Returns the uncommitted files of a worktree. When git cannot tell, it assumes that there are some.
+pub(super) fn uncommitted(folder: &Utf8Path) -> Vec<String> {
+    match store::is_folder(folder) {
+        true => worktree::uncommitted(folder).unwrap_or_else(|| vec![UNTOLD.to_owned()]),
+        false => Vec::new(),
+    }
+}
+
+/// Returns the commits of a branch that another one does not have. When git cannot tell, it assumes that there are some.
+pub(super) fn unmerged(header: &Header, base: &str, branch: &str) -> Vec<String> {
+    worktree::commits_of(&header.root, base, branch).unwrap_or_else(|| vec![UNTOLD.to_owned()])
+}
+
+/// Returns the uncommitted files of an item, and its commits that neither the run nor the base branch has.
+pub(super) fn work_in(header: &Header, item: &ItemWorktree, base: &str) -> OwnWork {
     let run = header.branch.as_deref().filter(|branch| store::git::branch_exists(&header.root, branch) == Some(true));
-    let ahead = [Some(base), run].into_iter().flatten();
-    let ahead = ahead.map(|base| worktree::commits_ahead(&header.root, base, &item.branch).unwrap_or(1));
-    (uncommitted, ahead.min().unwrap_or(1))
+    let ahead = [Some(base), run].into_iter().flatten().map(|base| unmerged(header, base, &item.branch));
+    OwnWork { files: uncommitted(&item.folder), commits: ahead.min_by_key(Vec::len).unwrap_or_default() }
 }
 
 fn archive_session(

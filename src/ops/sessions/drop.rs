@@ -7,7 +7,7 @@ use super::inspect;
 use super::named;
 use super::report::Cleaned;
 use super::report::DropReport;
-use super::report::lost;
+use super::report::OwnWork;
 use crate::dialect::piton::Session;
 use crate::dialect::piton::facts::OutlineStep;
 use crate::dialect::piton::state::Phase;
@@ -47,13 +47,18 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
     let base = header.base_branch.as_deref().or(header.base_commit.as_deref()).unwrap_or("HEAD");
     let folder = header.worktree.as_ref().filter(|folder| store::is_folder(folder));
     let branch = header.branch.as_ref().filter(|branch| store::git::branch_exists(&header.root, branch) != Some(false));
-    // When git cannot tell, assume that there is work.
-    let uncommitted = folder.map_or(0, |folder| worktree::dirty(folder).unwrap_or(1));
-    let commits = branch.map_or(0, |branch| worktree::commits_ahead(&header.root, base, branch).unwrap_or(1));
     let items = clean::item_worktrees(header);
-    let in_items = items.iter().map(|item| clean::work_in(header, item, base));
-    let (uncommitted, commits) = in_items.fold((uncommitted, commits), |sum, work| (sum.0 + work.0, sum.1 + work.1));
-    if let Some(lost) = lost(uncommitted, commits).filter(|_| !request.discard) {
+    let mut work = OwnWork {
+        files: folder.map(|folder| clean::uncommitted(folder)).unwrap_or_default(),
+        commits: branch.map(|branch| clean::unmerged(header, base, branch)).unwrap_or_default(),
+    };
+    for item in &items {
+        let of_item = clean::work_in(header, item, base);
+        work.files.extend(of_item.files);
+        work.commits.extend(of_item.commits);
+    }
+    let (uncommitted, commits) = (work.files.len(), work.commits.len());
+    if let Some(lost) = work.in_words().filter(|_| !request.discard) {
         let message = format!("{lost} of session {id} would be lost; nothing was done");
         let name = quoted(id.as_str());
         let look =
@@ -83,7 +88,16 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
     }
     let finally = if header.worktree.is_none() || folder.is_some() { open_final(&session.state) } else { Vec::new() };
     let progress = format!("{}, {} of {} steps done", row.status.as_str(), row.progress.done, row.progress.total);
-    Ok(Report::ok(DropReport { dry_run: request.dry_run, dropped: over, progress, uncommitted, commits, finally }))
+    Ok(Report::ok(DropReport {
+        dry_run: request.dry_run,
+        dropped: over,
+        progress,
+        uncommitted,
+        uncommitted_files: OwnWork::shown(&work.files),
+        commits,
+        unmerged_commits: OwnWork::shown(&work.commits),
+        finally,
+    }))
 }
 
 /// Returns the steps that run when the run ends, and did not yet.

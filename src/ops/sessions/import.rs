@@ -10,7 +10,6 @@ use crate::dialect::piton::record::Header;
 use crate::dialect::piton::record::Source;
 use crate::model::Change;
 use crate::model::ChangeKind;
-use crate::model::Content;
 use crate::model::Edit;
 use crate::model::Progress;
 use crate::model::ReadSpec;
@@ -23,6 +22,7 @@ use crate::model::quoted;
 use crate::ops::OpError;
 use crate::ops::opened_run::OpenedRun;
 use crate::ops::project_context::ProjectContext;
+use crate::ops::relative_workflow;
 use crate::ops::report::Report;
 use crate::store;
 use crate::store::Project;
@@ -39,8 +39,8 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
         return Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known, near: Vec::new() });
     };
     refuse_twice(ctx, &locations, id)?;
-    let location = &with_workflow(ctx, location)?;
     let opened = ctx.read(location)?;
+    check_workflow(ctx, &opened)?;
     let run = opened.run()?;
     if run.status == RunStatus::Completed {
         let message = format!("{id} is complete: there is nothing to resume");
@@ -83,7 +83,9 @@ fn refuse_twice(ctx: &ProjectContext, locations: &[super::RunLocation], id: &str
 /// Returns the worktree of the session, which has to belong to this repository.
 fn worktree(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, id: &str) -> Result<Utf8PathBuf, OpError> {
     let folder = run.workspace.worktree.as_ref().map(|path| path.under(&opened.files.root));
-    let folder = folder.filter(|folder| store::is_folder(folder)).or_else(|| listed_worktree(ctx, id));
+    let folder = folder
+        .filter(|folder| store::is_folder(folder))
+        .or_else(|| relative_workflow::listed_worktree(&ctx.project, id));
     let Some(folder) = folder.filter(|folder| store::is_folder(folder)) else {
         let message = format!("the worktree of {id} is gone, and with it the results of its steps");
         let again = format!("{} --no-worktree, when that is in the repository itself", take_over(opened));
@@ -99,30 +101,16 @@ fn worktree(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, id: &str) -> Re
     Ok(folder)
 }
 
-/// Returns the worktree that git lists under the name of a session, which its own metadata may not name.
-fn listed_worktree(ctx: &ProjectContext, id: &str) -> Option<Utf8PathBuf> {
-    let mut listed = ctx.project.worktrees().iter().filter(|folder| folder.file_name() == Some(id));
-    listed.find(|folder| store::is_folder(folder)).cloned()
-}
-
-/// Adds the workflow file of a session that names it by a relative path: from the top of the repository, else from the worktree.
-fn with_workflow(ctx: &ProjectContext, location: &super::RunLocation) -> Result<super::RunLocation, OpError> {
-    let mut location = location.clone();
-    let opened = ctx.read(&location)?;
-    let Some(file) = prodigy::relative_workflow(&opened.files) else { return Ok(location) };
-    let id = location.candidate.name.clone();
-    let run = opened.loaded.run.as_ref();
-    let named = run.and_then(|run| Some(run.workspace.worktree.as_ref()?.under(&opened.files.root)));
-    let worktree = named.or_else(|| listed_worktree(ctx, &id));
-    let places: Vec<&Utf8PathBuf> = std::iter::once(&ctx.project.root).chain(&worktree).collect();
-    let has_it = |root: &&&Utf8PathBuf| matches!(store::read_file(root, &file), Content::Bytes(_));
-    let Some(root) = places.iter().find(has_it) else {
-        let places: Vec<String> = places.iter().map(|root| file.under(root).into_string()).collect();
-        let message = format!("the workflow file of {id} does not exist: neither {}", places.join(" nor "));
-        return Err(OpError::InTheWay { message, hints: vec!["run the workflow again: `piton run FILE`".to_owned()] });
-    };
-    location.candidate.reads.extend(prodigy::workflow_at(&id, root, file.clone()));
-    Ok(location)
+/// Refuses a session whose workflow file is nowhere.
+fn check_workflow(ctx: &ProjectContext, opened: &OpenedRun) -> Result<(), OpError> {
+    let Some((file, places)) = relative_workflow::places(&ctx.project, opened) else { return Ok(()) };
+    if relative_workflow::found(&ctx.project, opened).is_some() {
+        return Ok(());
+    }
+    let id = &opened.candidate.name;
+    let places: Vec<String> = places.iter().map(|root| file.under(root).into_string()).collect();
+    let message = format!("the workflow file of {id} does not exist: neither {}", places.join(" nor "));
+    Err(OpError::InTheWay { message, hints: vec!["run the workflow again: `piton run FILE`".to_owned()] })
 }
 
 fn take_over(opened: &OpenedRun) -> String {

@@ -24,10 +24,9 @@ pub(crate) use report::SessionRow;
 pub(crate) use report::SessionStatus;
 use report::SessionStep;
 
-use std::time::Duration;
-
 use super::OpError;
 use super::error::hides_runs;
+use super::lifecycle::running;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
@@ -54,7 +53,6 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::clean_line;
-use crate::model::human_duration;
 use crate::model::mask_secrets;
 use crate::model::quoted;
 use crate::store;
@@ -203,7 +201,9 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
     };
     let searched = ctx.home.root().to_string();
     let Some(id) = id else {
-        found.sort_by(|a, b| a.candidate.name.cmp(&b.candidate.name));
+        // An id tells the second only.
+        let changed_at = |location: &RunLocation| Some(ctx.read(location).ok()?.loaded.run?.stamp);
+        found.sort_by_cached_key(|location| (changed_at(location), location.candidate.name.clone()));
         return found.pop().ok_or(OpError::NoSession { searched, in_git: ctx.project.git.is_some(), findings });
     };
     if let Some(exact) = found.iter().position(|location| location.candidate.name == id) {
@@ -216,7 +216,12 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
         0 if findings.iter().any(hides_runs) => {
             Err(OpError::NoSession { searched, in_git: ctx.project.git.is_some(), findings })
         }
-        _ => Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known, near: Vec::new() }),
+        _ => Err(select::lost_with_its_repository(ctx, id).unwrap_or_else(|| OpError::UnknownRun {
+            wanted: id.to_owned(),
+            searched,
+            known,
+            near: Vec::new(),
+        })),
     }
 }
 
@@ -308,8 +313,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     if row.status == SessionStatus::Completed && merges && run.status == RunStatus::Active {
         row.status = SessionStatus::Merging;
     }
-    let runs = if row.status == SessionStatus::Running { running(ctx, run) } else { None };
-    row.position = runs.unwrap_or_else(|| position(&planned));
+    row.position = running(run, &planned, ctx.clock.now).unwrap_or_else(|| position(&planned));
     row.started_at = run.started_at;
     row.changed_at = run.stamp;
     row.age_seconds = run.stamp.map(|stamp| ctx.clock.now.seconds_since(stamp));
@@ -347,14 +351,6 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
         | SessionStatus::Unreadable => (None, None),
     };
     row
-}
-
-/// Returns the step that a living process runs, and for how long.
-fn running(ctx: &ProjectContext, run: &Run) -> Option<String> {
-    let step = run.steps.iter().find(|step| step.status == Status::InProgress)?;
-    let since = step.started_at.map(|at| ctx.clock.now.seconds_since(at).max(0).unsigned_abs());
-    let took = since.map(|since| format!(", {}", human_duration(Duration::from_secs(since)))).unwrap_or_default();
-    Some(format!("running {} ({}){took}", step.id, clean_line(&step.title, 80)))
 }
 
 fn position(planned: &Planned) -> String {

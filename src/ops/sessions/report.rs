@@ -11,6 +11,8 @@ use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
 use crate::model::plural;
 use crate::ops::report::Body;
 
@@ -209,10 +211,16 @@ pub(crate) struct DropReport {
     pub(crate) dropped: Cleaned,
     /// How far it was, for people.
     pub(crate) progress: String,
-    /// Files with uncommitted changes that are lost.
+    /// Number of files with uncommitted changes that are lost.
     pub(crate) uncommitted: usize,
-    /// Commits that are on no other branch and are lost.
+    /// The first of them. Left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) uncommitted_files: Vec<String>,
+    /// Number of commits that are on no other branch and are lost.
     pub(crate) commits: usize,
+    /// The newest of them, each with its subject. Left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unmerged_commits: Vec<String>,
     /// The steps of its `finally` that run first. Left out if it has no such steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) finally: Vec<StepId>,
@@ -221,16 +229,48 @@ pub(crate) struct DropReport {
 impl DropReport {
     /// Returns what is lost, in words; `None` if nothing is.
     pub(crate) fn lost(&self) -> Option<String> {
-        lost(self.uncommitted, self.commits)
+        let files = named(self.uncommitted, "uncommitted file", &self.uncommitted_files);
+        let commits = named(self.commits, "unmerged commit", &self.unmerged_commits);
+        in_words(files, commits)
     }
 }
 
-/// Returns what is lost with so many uncommitted files and unmerged commits, in words.
-pub(super) fn lost(uncommitted: usize, commits: usize) -> Option<String> {
-    let files = (uncommitted > 0).then(|| plural(uncommitted, "uncommitted file"));
-    let commits = (commits > 0).then(|| plural(commits, "unmerged commit"));
+/// How many of the files and of the commits that are lost are named.
+const NAMED: usize = 5;
+
+/// The work that is nowhere but in a worktree and on its branch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnWork {
+    pub(super) files: Vec<String>,
+    pub(super) commits: Vec<String>,
+}
+
+impl OwnWork {
+    /// Returns the names that are shown of those.
+    pub(super) fn shown(names: &[String]) -> Vec<String> {
+        names.iter().take(NAMED).map(|name| clean_line(&mask_secrets(name), 100)).collect()
+    }
+
+    /// Returns what it is, in words; `None` if there is none.
+    pub(super) fn in_words(&self) -> Option<String> {
+        let files = named(self.files.len(), "uncommitted file", &Self::shown(&self.files));
+        let commits = named(self.commits.len(), "unmerged commit", &Self::shown(&self.commits));
+        in_words(files, commits)
+    }
+}
+
+fn in_words(files: Option<String>, commits: Option<String>) -> Option<String> {
     let lost: Vec<String> = [files, commits].into_iter().flatten().collect();
     (!lost.is_empty()).then(|| lost.join(" and "))
+}
+
+/// Returns a count with the first names.
+fn named(count: usize, what: &str, names: &[String]) -> Option<String> {
+    let more = match count.saturating_sub(names.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (count > 0).then(|| format!("{} ({}{more})", plural(count, what), names.join(", ")))
 }
 
 impl Body for DropReport {

@@ -81,15 +81,20 @@ impl RunIndex {
         self.enter(id, header.unwrap_or_default(), home)
     }
 
-    /// Corrects the entry of a run that was moved with its project: no home that is known has it. Called by what writes the run.
+    /// Corrects the entry of a run that was moved with its project: no home that is known has it. Called by what writes the run. Returns the
+    /// home that it had.
     ///
     /// # Errors
     ///
     /// If the entry cannot be written.
-    pub(crate) fn follow(&self, id: &str, header: &[u8], home: &Utf8Path) -> Result<(), StoreError> {
-        let homes = self.path(id, header).map(|path| homes_in(&path)).unwrap_or_default();
-        let is_moved = !homes.is_empty() && homes.iter().all(|known| *known != home && !has_run(known, id, header));
-        if is_moved { self.enter(id, header, home) } else { Ok(()) }
+    pub(crate) fn follow(&self, id: &str, header: &[u8], home: &Utf8Path) -> Result<Option<Utf8PathBuf>, StoreError> {
+        let mut homes = self.path(id, header).map(|path| homes_in(&path)).unwrap_or_default();
+        if homes.iter().any(|known| *known == home || has_run(known, id, header)) {
+            return Ok(None);
+        }
+        let Some(old) = homes.pop() else { return Ok(None) };
+        self.enter(id, header, home)?;
+        Ok(Some(old))
     }
 
     /// Tells whether this user began a run: its records are in the user's own state folder, or it was entered.
@@ -113,6 +118,11 @@ impl RunIndex {
         }
         let place = self.home_of(id)?.join(RUNS).join(id);
         place.is_dir().then_some(place)
+    }
+
+    /// Returns the home of a run that was entered, where that home is gone: its repository was moved or removed.
+    pub(crate) fn lost_home_of(&self, id: &str) -> Option<Utf8PathBuf> {
+        self.home_of(id).filter(|home| id.starts_with(GENERATED) && !home.exists())
     }
 
     /// Returns the folders of the records of all runs that were entered and are there, also of copies that a person continued.

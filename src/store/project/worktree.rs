@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::process::Output;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -100,13 +101,21 @@ fn take_away(repository: &Utf8Path, (folder, branch): (&Utf8Path, &str), force: 
 ///
 /// If the branches are in conflict, or git refuses.
 pub(crate) fn squashed(repository: &Utf8Path, base: &str, branch: &str, title: &str) -> Result<String, GitRefusal> {
-    let tree = git(repository, "merge-tree", &["--write-tree", "--no-messages", base, branch])?;
+    let tree = git(repository, "merge-tree", &["--write-tree", base, branch])?;
     let tree = tree.lines().next().unwrap_or_default().trim().to_owned();
     let range = format!("{base}..{branch}");
     let subjects = git(repository, "log", &["--reverse", "--format=* %s", &range, "--"])?;
     let message = format!("{title}\n\n{subjects}");
     let commit = git(repository, "commit-tree", &[&tree, "-p", base, "-m", &message])?;
     Ok(commit.trim().to_owned())
+}
+
+/// Returns the files in which two branches are in conflict; empty if there are none, or git cannot tell.
+pub(crate) fn conflicts(repository: &Utf8Path, base: &str, branch: &str) -> Vec<String> {
+    let listed = call(repository, "merge-tree", &["--write-tree", "--name-only", "--no-messages", base, branch]);
+    // The first line is the tree.
+    let listed = listed.ok().filter(|output| output.status.code() == Some(1)).map(|output| output.stdout);
+    String::from_utf8_lossy(&listed.unwrap_or_default()).lines().skip(1).map(str::to_owned).collect()
 }
 
 /// Merges a branch into the one that is checked out in `folder`. If that fails, the folder is afterwards as it was.
@@ -144,10 +153,14 @@ fn remove_written(folder: &Utf8Path, branch: &str, before: &BTreeSet<String>) {
     }
 }
 
-/// Counts the files with uncommitted changes, with all filters of the repository: a person started the run that works here.
+/// Lists the files with uncommitted changes, with all filters of the repository: a person started the run that works here.
+pub(crate) fn uncommitted(folder: &Utf8Path) -> Option<Vec<String>> {
+    Some(changed(git(folder, "status", &STATUS).ok()?.as_bytes()))
+}
+
+/// Counts the files with uncommitted changes.
 pub(crate) fn dirty(folder: &Utf8Path) -> Option<usize> {
-    let listed = git(folder, "status", &STATUS).ok()?;
-    Some(changed(listed.as_bytes()).len())
+    uncommitted(folder).map(|files| files.len())
 }
 
 /// Counts the tracked files with uncommitted changes.
@@ -160,6 +173,12 @@ pub(crate) fn changed_tracked(folder: &Utf8Path) -> Option<usize> {
 pub(crate) fn commits_ahead(folder: &Utf8Path, base: &str, branch: &str) -> Option<usize> {
     let counted = git(folder, "rev-list", &["--count", &format!("{base}..{branch}"), "--"]).ok()?;
     counted.trim().parse().ok()
+}
+
+/// Lists the commits of `branch` that `base` does not have, newest first; `None` if git fails.
+pub(crate) fn commits_of(folder: &Utf8Path, base: &str, branch: &str) -> Option<Vec<String>> {
+    let listed = git(folder, "log", &["--format=%h %s", &format!("{base}..{branch}"), "--"]).ok()?;
+    Some(listed.lines().map(str::to_owned).collect())
 }
 
 /// Returns the worktree that has a branch checked out.
@@ -212,15 +231,18 @@ fn is_of_lock(message: &str) -> bool {
 /// Files that a refusal names.
 const FILES: usize = 5;
 
-fn git_once(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {
+fn call(folder: &Utf8Path, verb: &str, arguments: &[&str]) -> std::io::Result<Output> {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).arg(verb).args(arguments);
     for name in REMOVED {
         command.env_remove(name);
     }
-    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").stdin(Stdio::null());
+    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").stdin(Stdio::null()).output()
+}
+
+fn git_once(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {
     let refusal = |message: &str| GitRefusal { verb, message: clean_line(&mask_secrets(message), 300) };
-    let output = command.output().map_err(|error| refusal(&format!("it cannot be started: {error}")))?;
+    let output = call(folder, verb, arguments).map_err(|error| refusal(&format!("it cannot be started: {error}")))?;
     let (said, why) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.success() {
         return Ok(said.into_owned());

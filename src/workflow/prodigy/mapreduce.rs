@@ -33,7 +33,8 @@ pub(super) fn is_one(root: &Node) -> bool {
 }
 
 impl Translation<'_, '_> {
-    pub(super) fn mapreduce(&mut self, root: &Node) -> Node {
+    /// Returns `None` where there are no steps at all.
+    pub(super) fn mapreduce(&mut self, root: &Node) -> Option<Node> {
         self.names.extend(["item", "map", ITEM_ID].map(str::to_owned));
         self.set_by_steps.extend(["item", ITEM_ID].map(str::to_owned));
         let mut members = Vec::new();
@@ -57,8 +58,11 @@ impl Translation<'_, '_> {
         if let Some(reduce) = root.get("reduce") {
             steps.extend(self.phase(reduce, "reduce"));
         }
+        if steps.is_empty() {
+            return None;
+        }
         members.push(member("steps", root.place, Node { place: root.place, kind: Kind::List(steps), ..Node::null() }));
-        mapping(root.place, members)
+        Some(mapping(root.place, members))
     }
 
     /// Translates the steps of `setup` or `reduce`: a list, or a mapping with `commands`.

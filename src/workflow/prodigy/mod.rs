@@ -56,7 +56,7 @@ pub(super) fn translate(root: &Node, problems: &mut Problems<'_>) -> Option<Node
         return Some(mapping(root.place, vec![member("steps", root.place, steps)]));
     }
     if mapreduce::is_one(root) {
-        return Some(translation.mapreduce(root));
+        return translation.mapreduce(root);
     }
     let Some(commands) = root.member("commands") else {
         let fix = "add `commands:` with a list of steps";

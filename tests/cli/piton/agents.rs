@@ -443,7 +443,10 @@ fn a_worktree_for_agents_that_cannot_be_made_is_refused_before_the_run_begins() 
     assert_eq!(aborted.at("/data/next"), "piton drop x", "its worktree is left");
     let refused = call(&["archive", "x"]).expect_code(9);
     assert!(refused.to_string().contains("piton drop x"), "{refused}");
-    call(&["archive", "x", "--yes"]).expect_code(0);
+    let refused = call(&["archive", "x", "--yes"]).expect_code(9);
+    assert!(refused.to_string().contains("piton drop x"), "{refused}");
+    call(&["drop", "x", "--yes"]).expect_code(0);
+    stage.sandbox.git(["branch", "piton/x"]);
     let refused = call(&["start", "w.yml", "--feature", "x", "--worktree"]);
     assert!(refused.code != 0 && refused.to_string().contains("work of an earlier run of that name"), "{refused}");
     assert!(refused.to_string().contains("git branch -D piton/x"), "{refused}");

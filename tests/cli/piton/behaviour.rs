@@ -24,7 +24,7 @@ fn a_foreach_resumes_with_the_unfinished_item() {
     );
     let (output, id) = stage.run(&[]);
     let output = output.expect_code(7);
-    assert!(output.stderr.contains("Step 1 failed: item b c: "), "{output}");
+    assert!(output.stderr.contains("Step 1 failed: 1 of 3 items failed, first b c: "), "{output}");
     repair(&stage);
     stage.resume(&id).expect_code(0);
     assert_eq!(

@@ -86,7 +86,7 @@ fn agents_work_on_items_each_with_its_brief_and_their_reports_go_on() {
     );
     let (output, id) = stage.run(&[]);
     let output = output.expect_code(7);
-    assert!(output.stderr.contains("item b: look.1: exit code 1"), "{output}");
+    assert!(output.stderr.contains("items failed, first b: look.1: exit code 1"), "{output}");
     stage.resume(&id).expect_code(0);
     let begun = ["look[a] look", "look[b] look", "look[b] look", "mend[x].fix mend", "shell", "sum sum"];
     assert_eq!(stage.executions(), begun, "only the item that failed is done again");

@@ -229,7 +229,7 @@ fn messages_name_what_is_wrong() {
         ("- shell: sleep 5\n  timeout: 1s\n", 7, "timed out after 1 s"),
         ("- shell: sleep 5\n  timeout: 100ms\n", 7, "timed out after 100 ms"),
         ("- {shell: a, allow_failure: true}\n", 1, "on_failure: {fail_workflow: false}"),
-        ("- {shell: a, working_dir: /etc}\n", 1, "`working_dir` is absolute"),
+        ("- {shell: a, working_dir: /etc}\n", 1, "`working_dir` must be a relative path inside the project"),
     ] {
         let stage = Stage::in_place(flow);
         let output = stage.piton(["run", "w.yml"]).run().expect_code(code);

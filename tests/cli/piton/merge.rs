@@ -135,8 +135,10 @@ fn a_dropped_session_loses_nothing_without_a_word() {
     let (stage, id) = kept(FAILS, 7);
     std::fs::write(stage.worktree(&id).join("notes"), "mine").unwrap();
     let refused = json_of(&stage, &["drop", &id, "--yes"]).expect_code(9);
-    let message = format!("1 uncommitted file and 1 unmerged commit of session {id} would be lost; nothing was done");
-    assert_eq!(refused.at("/error/message"), json!(message));
+    let message = refused.at("/error/message");
+    let message = message.as_str().unwrap();
+    assert!(message.starts_with("1 uncommitted file (notes) and 1 unmerged commit ("), "{message}");
+    assert!(message.ends_with(&format!(" first) of session {id} would be lost; nothing was done")), "{message}");
     assert!(stage.worktree(&id).join("notes").exists());
     json_of(&stage, &["drop", &id, "--discard"]).expect_code(9);
     let would = json_of(&stage, &["drop", &id, "--discard", "--dry-run"]).expect_code(0);
@@ -227,4 +229,44 @@ fn without_a_name_the_only_run_is_merged_or_dropped_and_of_several_each_is_named
     let asked = json_of(&stage, &["drop"]).expect_code(9);
     assert_eq!(asked.at("/error/hints/0"), json!(format!("to agree: piton drop {second} --yes")));
     assert_eq!(json_of(&stage, &["drop", "--yes"]).expect_code(0).at("/data/id"), json!(second));
+}
+
+#[test]
+fn of_many_files_and_commits_that_a_drop_loses_the_first_are_named() {
+    let (stage, id) = kept(FAILS, 7);
+    for number in 1..=7 {
+        std::fs::write(stage.worktree(&id).join(format!("f{number}")), "mine").unwrap();
+    }
+    let refused = json_of(&stage, &["drop", &id, "--yes"]).expect_code(9);
+    assert!(refused.stdout.contains("7 uncommitted files (f1, f2, f3, f4, f5 and 2 more)"), "{refused}");
+    let would = json_of(&stage, &["drop", &id, "--discard", "--dry-run"]).expect_code(0);
+    assert_eq!(would.at("/data/uncommitted_files"), json!(["f1", "f2", "f3", "f4", "f5"]));
+}
+
+///
+#[test]
+fn an_aborted_run_with_a_worktree_is_archived_by_a_drop() {
+    let (stage, id) = kept("steps: [{shell: 'false'}]\n", 7);
+    json_of(&stage, &["abort", &id, "--by", "Ann", "--note", "no"]).expect_code(0);
+    for more in [&[][..], &["--yes"]] {
+        let refused = json_of(&stage, &[&["archive", &id], more].concat()).expect_code(9);
+        assert_eq!(refused.at("/error/hints"), json!([format!("piton drop {id}")]), "{refused}");
+    }
+    json_of(&stage, &["drop", &id, "--yes"]).expect_code(0);
+    assert_eq!(branches(&stage), "");
+}
+
+#[test]
+fn a_squash_in_conflict_names_the_files_and_works_once_they_are_resolved() {
+    let (stage, id) = kept("steps: [{shell: 'echo mine > c.txt; git add c.txt; git commit -qm mine'}]\n", 0);
+    stage.sandbox.file("c.txt", "theirs\n");
+    stage.sandbox.commit("theirs");
+    let refused = stage.piton(["merge", &id, "--squash", "--yes"]).run().expect_code(1);
+    assert!(refused.stderr.contains("CONFLICT (add/add): Merge conflict in c.txt"), "{refused}");
+    assert!(refused.stderr.contains("resolve the conflicts in c.txt and commit"), "{refused}");
+    let worktree = stage.worktree(&id);
+    let base = stage.sandbox.git(["branch", "--show-current"]);
+    stage.sandbox.git_in(worktree.as_str(), ["merge", "-q", "-X", "ours", "--no-edit", base.trim()]);
+    stage.piton(["merge", &id, "--squash", "--yes"]).run().expect_code(0);
+    assert_eq!(stage.sandbox.read("c.txt"), "mine\n");
 }

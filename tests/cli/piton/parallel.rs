@@ -304,7 +304,7 @@ fn what_an_item_did_not_commit_is_kept_and_named() {
         "{output}"
     );
     let clean = stage.piton(["--format", "text", "sessions", "clean", "--yes"]).run().expect_code(0);
-    assert!(clean.stdout.contains("1 uncommitted file of an item would be lost: "), "{clean}");
+    assert!(clean.stdout.contains("1 uncommitted file (left.txt) of an item would be lost: "), "{clean}");
     assert_eq!(item_branches(&stage).len(), 1);
     stage.piton(["drop", &id, "--yes", "--discard"]).run().expect_code(0);
     assert_eq!(item_branches(&stage), [] as [String; 0]);

@@ -276,6 +276,11 @@ fn a_relative_path_of_the_workflow_file_is_looked_for_in_the_repository_and_then
         if !is_in_repository {
             stage.sandbox.remove("w.yml");
         }
+        for verb in [&["list"][..], &["sessions"], &["plan", ID], &["status", ID]] {
+            let output = seen(&stage, verb);
+            assert!(!output.stdout.contains("cannot be read"), "{verb:?}: {output}");
+        }
+        assert_eq!(seen(&stage, &["plan", ID]).at("/data/progress"), json!({"done": 1, "total": 3}));
         let imported = seen(&stage, &["sessions", "import", ID]).expect_code(0);
         assert_eq!(imported.at("/data/progress"), json!({"done": 1, "total": 3}));
     }

@@ -75,7 +75,7 @@ fn a_path_that_is_missing_tracked_shown_or_elsewhere_is_refused_before_the_first
             &["-c", &format!("cd {} && PATH=/usr/bin:/bin && {change}", stage.sandbox.root())],
             &[],
         );
-        let output = stage.run(&[]).0.expect_code(1);
+        let output = stage.piton(["run", "w.yml"]).run().expect_code(1);
         assert!(output.stderr.contains("the worktree cannot be set up"), "{change}: {output}");
         assert!(output.stderr.contains(expected), "{change}: {output}");
         assert_eq!(stage.executions(), [""; 0], "{change}");
@@ -245,4 +245,35 @@ fn uncommitted_changes_are_named_and_taken_along_where_that_is_asked_for() {
     assert_eq!(stage.sandbox.git(["status", "--short"]), before, "the project is as it was");
     stage.piton(["run", &id, "--carry-changes"]).run().expect_code(2);
     stage.piton(["run", "w.yml", "--carry-changes", "--no-worktree"]).run().expect_code(2);
+}
+
+///
+#[test]
+fn a_run_names_the_place_that_its_repository_was_moved_from() {
+    for has_own_home in [false, true] {
+        let sandbox = crate::support::Sandbox::with_git();
+        let home = sandbox.top().join("own");
+        let call = |words: &[&str], folder: &camino::Utf8Path| {
+            let program = sandbox.piton(words.iter().copied()).folder(folder);
+            if has_own_home { program.env("PITON_HOME", home.as_str()).run() } else { program.run() }
+        };
+        sandbox.file("w.yml", "steps: [{id: a, shell: exit 1}]\n");
+        let id = super::support::session_of(&call(&["run", "w.yml", "--no-worktree"], &sandbox.root()).stderr);
+        let (old, new) = (sandbox.root(), sandbox.top().join("moved"));
+        std::fs::rename(&old, &new).unwrap();
+        let refused = call(&["resume", &id], sandbox.top()).expect_code(3);
+        assert!(refused.to_string().contains("$ROOT, which is not there any more"), "{refused}");
+        if has_own_home {
+            continue;
+        }
+        for words in [&["status", &id][..], &["logs", &id], &["sessions", "show", &id]] {
+            let refused = call(words, sandbox.top()).expect_code(3);
+            assert!(refused.to_string().contains("call piton in the folder that it was moved to"), "{refused}");
+        }
+        let said = format!("Session {id} was made in $ROOT, which is now $TOP/moved");
+        let resumed = call(&["resume", &id], &new).expect_code(7);
+        assert!(resumed.stderr.contains(&said), "{resumed}");
+        let again = call(&["resume", &id], &new).expect_code(7);
+        assert!(!again.stderr.contains("was made in"), "it is said once\n{again}");
+    }
 }

@@ -1,0 +1,50 @@
+//! What a run knows of its surroundings before its records are read.
+
+use camino::Utf8Path;
+
+use super::error::ProblemKind;
+use super::error::RunError;
+use crate::dialect::piton::record::Header;
+use crate::store;
+use crate::store::Caller;
+use crate::store::Environment;
+use crate::store::Project;
+use crate::store::RunIndex;
+use crate::store::Ticker;
+
+/// The project, the environment and the clock of a run.
+pub(super) struct RunEnvironment {
+    pub(super) environment: Environment,
+    pub(super) project: Project,
+    pub(super) ticker: Ticker,
+}
+
+impl RunEnvironment {
+    pub(super) fn open(folder: &Utf8Path, now: Option<&str>) -> Result<Self, RunError> {
+        let environment = Environment::read();
+        let project = Project::open(folder, &environment)?;
+        let ticker = Ticker::new(now.or(environment.now.as_deref()))
+            .map_err(|error| RunError::new(ProblemKind::Usage, format!("--now: {error}"), []))?;
+        Ok(Self { environment, project, ticker })
+    }
+
+    /// Opens the project of a session.
+    pub(super) fn of_session(header: &Header, now: Option<&str>) -> Result<Self, RunError> {
+        if !store::is_folder(&header.root) {
+            let message =
+                format!("session {} was made in {}, which is not there any more", header.session, header.root);
+            let hint = format!("move the project back to {}, then run the command again", header.root);
+            return Err(RunError::new(ProblemKind::NotFound, message, [hint]));
+        }
+        Self::open(&header.root, now)
+    }
+
+    pub(super) fn caller(&self) -> Caller {
+        Caller::this_process(&self.environment)
+    }
+
+    /// Returns the runs that this user began.
+    pub(super) fn index(&self) -> RunIndex {
+        RunIndex::of(&self.environment)
+    }
+}
