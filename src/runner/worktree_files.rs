@@ -58,7 +58,7 @@ pub(super) fn set_up(
     Ok(())
 }
 
-/// Puts uncommitted changes of the project into a worktree in which nothing was done yet. It begins from HEAD, whatever a killed call left.
+/// Puts uncommitted changes of the project into a worktree in which nothing was done yet. It starts at HEAD: a killed call may have left some of them.
 fn carry(folder: &Utf8Path, commit: &str, console: &dyn Console) -> Result<(), String> {
     let git = |verb, arguments: &[&str]| git(folder, verb, arguments).map_err(|refusal| refusal.to_string());
     git("reset", &["--quiet", "--hard", "HEAD"])?;
