@@ -98,8 +98,7 @@ impl StepExecutor<'_> {
 
     /// Returns the id of a step inside of an item: that of the item, and in a group that of the step behind it.
     pub(super) fn id_inside(&self, step: &Step, item: &str) -> String {
-        let (inner, top) = (step.id.as_str(), self.workflow_step.as_ref().map_or("", StepId::as_str));
-        let inner = inner.strip_prefix(top).and_then(|inner| inner.strip_prefix('.')).unwrap_or(inner);
-        if inner == "1" { item.to_owned() } else { format!("{item}.{inner}") }
+        let top = self.workflow_step.as_ref().map_or("", StepId::as_str);
+        piton::id_inside(item, top, step.id.as_str())
     }
 }

@@ -11,6 +11,7 @@ use crate::dialect::piton::state::State;
 use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::store;
+use crate::workflow::Command;
 
 /// How many lines are shown, and the characters of each.
 const LINES: usize = 5;
@@ -25,7 +26,7 @@ pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<
     files.retain(|file| log_of(file).is_some_and(|log| piton::is_inside(&log, step)));
     let failed: Vec<String> = (state.steps.get(step).into_iter())
         .flat_map(|state| piton::failed_items(state))
-        .map(|item| piton::log_name(step, item))
+        .map(|item| failed_step(context, state, step, item))
         .collect();
     let is_of_item =
         |file: &RelPath| log_of(file).is_some_and(|log| failed.iter().any(|item| piton::is_inside(&log, item)));
@@ -42,6 +43,16 @@ pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<
     let mut lines: Vec<String> = read.map(|line| clean_line(&line, LINE)).collect();
     lines.drain(..lines.len().saturating_sub(LINES));
     Some(FailedLog { file: file.under(&context.session).into_string(), lines })
+}
+
+/// Returns the name of the log of an item that failed, in a group that of the step that did not pass.
+fn failed_step(context: &RunContext<'_>, state: &State, step: &str, item: &str) -> String {
+    let log = piton::log_name(step, item);
+    let of_loop = context.workflow.steps.iter().find(|known| known.id.as_str() == step).map(|step| &step.command);
+    let Some(Command::Foreach(foreach)) = of_loop else { return log };
+    let progress = state.steps.get(step).and_then(|state| state.item_progress.get(item));
+    let failed = foreach.steps.get(progress.map_or(0, |progress| progress.passed));
+    failed.map_or_else(|| log.clone(), |failed| piton::id_inside(&log, step, failed.id.as_str()))
 }
 
 /// Returns a logged line as a person sees it: a message of `claude` as what it says, without those that say nothing.

@@ -24,17 +24,7 @@ use crate::model::StepId;
 use crate::model::nearest;
 
 /// The variables that are set without the file naming them.
-const BUILT_IN: [&str; 9] = [
-    "ARG",
-    "ITERATION",
-    "PROJECT_ROOT",
-    "WORKTREE",
-    "claude.output",
-    "shell.output",
-    "workflow.id",
-    "workflow.name",
-    "CAPTURED_OUTPUT",
-];
+const BUILT_IN: [&str; 6] = ["ARG", "ITERATION", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
 /// What git answers, after `step.` or `workflow.`.
 pub(crate) const CHANGES: [&str; 8] = [
     "files_added",
@@ -192,6 +182,7 @@ impl Known {
     fn add(&mut self, step: &Step) {
         let mut set: Vec<String> = Vec::new();
         set_by(step, &mut set);
+        printed_by(step, &mut set);
         for name in set {
             if (step.when.is_some() || step.skips_if_unchanged) && !self.names.contains(&name) {
                 self.skippable.insert(name.clone());
@@ -206,6 +197,7 @@ impl Known {
     fn add_skippable(&mut self, step: &Step) {
         let mut set: Vec<String> = Vec::new();
         set_by(step, &mut set);
+        printed_by(step, &mut set);
         set.retain(|name| !self.names.contains(name) || self.skippable.contains(name));
         self.names.extend(set.iter().cloned());
         self.skippable.extend(set);
@@ -221,6 +213,19 @@ impl Known {
 /// Returns the variable that says how a step of the workflow ended.
 fn status_of(step: &StepId) -> String {
     format!("step.{step}.status")
+}
+
+/// Collects the names for what the last command of a kind printed that a step and those inside it set. Every file has the same ones.
+fn printed_by(step: &Step, set: &mut Vec<String>) {
+    let printed = match step.command {
+        Command::Shell(_) => Some("shell.output"),
+        Command::Claude(_) => Some("claude.output"),
+        Command::Agent(_) | Command::Gate(_) | Command::Foreach(_) | Command::WriteFile(_) | Command::Validate(_) => {
+            None
+        }
+    };
+    set.extend(printed.into_iter().chain(step.capture.iter().map(|_| "CAPTURED_OUTPUT")).map(str::to_owned));
+    step.inside().into_iter().flatten().for_each(|inner| printed_by(inner, set));
 }
 
 /// Collects the names that a step and those inside it set.
@@ -337,6 +342,9 @@ impl<'a> Checker<'a, '_, '_> {
             // What the failed step printed is known as well.
             let mut inner = known.and(&["error"]);
             inner.names.extend(step.capture.iter().map(|capture| capture.name.clone()));
+            let mut printed = Vec::new();
+            printed_by(step, &mut printed);
+            inner.names.extend(printed);
             self.list(&handler.steps, &mut inner);
         }
         known.add(step);
@@ -444,6 +452,7 @@ impl<'a> Checker<'a, '_, '_> {
         let is_set_by = |step: &&Step| {
             let mut set = Vec::new();
             set_by(step, &mut set);
+            printed_by(step, &mut set);
             set.iter().any(|name| path == name || path.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('.')))
         };
         if let Some(by) = self.workflow.steps.iter().find(is_set_by) {

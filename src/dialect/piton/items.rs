@@ -120,6 +120,13 @@ pub(crate) fn log_name(step: &str, item: &str) -> String {
     item_id(step, &in_file(item))
 }
 
+/// Returns the id of a step inside of an item, or the name of its log, from that of the item: `build[linux].test` in a group, else that of the
+/// item. `top` is the step with the items.
+pub(crate) fn id_inside(item: &str, top: &str, inner: &str) -> String {
+    let inner = inner.strip_prefix(top).and_then(|inner| inner.strip_prefix('.')).unwrap_or(inner);
+    if inner == "1" { item.to_owned() } else { format!("{item}.{inner}") }
+}
+
 /// Returns the name of the file with what an attempt printed. `log` is the id of a step, or of an item as [`log_name`] writes it.
 pub(crate) fn log_file(log: &str, attempt: u32) -> String {
     format!("{log}.{attempt}.log")

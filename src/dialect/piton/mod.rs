@@ -35,6 +35,7 @@ pub(crate) use brief::wanted;
 pub(crate) use facts::is_for_an_agent;
 pub(crate) use items::ItemWorktree;
 pub(crate) use items::failed_items;
+pub(crate) use items::id_inside;
 pub(crate) use items::is_inside;
 pub(crate) use items::item_id;
 pub(crate) use items::item_names;

@@ -73,7 +73,12 @@ pub(crate) fn logs(
             let of =
                 steps.iter().map(|step| step.id.as_str()).enumerate().filter(|(_, id)| piton::is_inside(&name, id));
             let of = of.max_by_key(|(_, id)| id.len()).map_or(usize::MAX, |(at, _)| at);
-            let (item, name) = items.get(&name).cloned().unwrap_or((0, name));
+            // Of a group each step has a log behind the name of that of the item.
+            let of_item = items.iter().filter(|(log, _)| piton::is_inside(&name, log)).max_by_key(|(log, _)| log.len());
+            let (item, name) = match of_item {
+                Some((log, (at, id))) => (*at, format!("{id}{}", &name[log.len()..])),
+                None => (0, name),
+            };
             Some((of, item, name, attempt, path))
         })
         .filter(|(_, _, name, _, _)| step.is_none_or(|step| piton::is_inside(name, step)))
@@ -81,7 +86,7 @@ pub(crate) fn logs(
     found.sort();
     // Of a step that printed nothing there is no log.
     let is_known = |step: &str| match step.contains('[') {
-        true => items.values().any(|(_, id)| id == step),
+        true => items.values().any(|(_, id)| piton::is_inside(step, id)),
         false => steps.iter().any(|known| piton::is_inside(step, known.id.as_str())),
     };
     if let Some(step) = step.filter(|step| found.is_empty() && !is_known(step)) {

@@ -373,3 +373,26 @@ fn a_step_that_is_skipped_is_not_said_to_be_executed() {
     );
     assert!(!said.contains("Executing step 1/2") && said.contains("Executing step 2/2"), "{said}");
 }
+
+#[test]
+fn what_the_last_command_printed_is_known_only_behind_one() {
+    let check = |steps: &str| {
+        let stage = Stage::new(&format!("name: f\nsteps:\n{steps}"));
+        stage.piton(["--format", "json", "validate", "w.yml"]).run()
+    };
+    for steps in [
+        "- {id: a, shell: echo}\n- {id: b, claude: 'fix ${shell.output}'}\n- {id: c, shell: 'echo ${claude.output}'}\n",
+        "- {id: a, shell: echo, on_failure: {claude: 'fix ${shell.output}'}}\n",
+        "- {id: a, foreach: [x], steps: [{shell: echo}, {shell: 'echo ${shell.output}'}]}\n- {id: b, shell: 'echo ${shell.output}'}\n",
+    ] {
+        check(steps).expect_code(0);
+    }
+    for (steps, name) in [
+        ("- {id: a, shell: 'true'}\n- {id: b, claude: 'fix ${claude.output}'}\n", "claude.output"),
+        ("- {id: a, claude: 'fix ${shell.output}'}\n- {id: b, shell: 'true'}\n", "shell.output"),
+        ("- {id: a, shell: 'true'}\n- {id: b, shell: 'echo ${CAPTURED_OUTPUT}'}\n", "CAPTURED_OUTPUT"),
+    ] {
+        let refused = check(steps).expect_code(1);
+        assert!(refused.to_string().contains(name), "{refused}");
+    }
+}

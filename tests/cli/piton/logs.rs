@@ -68,3 +68,32 @@ fn a_running_session_is_followed_to_its_end() {
     assert!(followed.stdout.contains("begun\n") && followed.stdout.contains("ended\n"), "{followed}");
     assert_eq!(followed.stdout.matches("begun").count(), 1, "{followed}");
 }
+
+#[test]
+fn the_logs_of_a_group_are_found_by_item_and_by_step() {
+    let stage = Stage::new(
+        "name: f\nsteps:\n- id: each\n  foreach: ['a/b', c]\n  steps:\n  - {id: make, shell: 'echo made ${item}'}\n  - {id: test, shell: 'echo tested ${item}'}\n",
+    );
+    let (output, id) = stage.run(&["--no-worktree"]);
+    output.expect_code(0);
+    let logs = |step: &str| {
+        let shown = stage.piton(["--format", "json", "logs", &id, step]).run().expect_code(0);
+        let logs = shown.at("/data/logs").as_array().expect("a list").clone();
+        logs.iter().map(|log| (log["step"].clone(), log["lines"][0].clone())).collect::<Vec<_>>()
+    };
+    let made = (json!("each[a/b].make"), json!("made a/b"));
+    let tested = (json!("each[a/b].test"), json!("tested a/b"));
+    assert_eq!(logs("each[a/b]"), [made.clone(), tested]);
+    assert_eq!(logs("each[a/b].make"), [made]);
+    assert_eq!(logs("each").len(), 4);
+    stage.piton(["logs", &id, "each[x]"]).run().expect_code(3);
+}
+
+#[test]
+fn beside_a_failed_item_no_log_of_a_step_that_passed_is_shown() {
+    let stage = Stage::new(
+        "name: f\nsteps:\n- id: each\n  foreach: [a]\n  steps:\n  - {id: make, shell: 'echo made'}\n  - {id: test, shell: 'exit 1'}\n",
+    );
+    let output = stage.run(&["--no-worktree"]).0.expect_code(7);
+    assert!(!output.stderr.contains("| made") && !output.stderr.contains("Its log"), "{output}");
+}
