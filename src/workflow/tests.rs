@@ -248,7 +248,7 @@ fn every_name_is_set_by_the_file_or_by_a_step_before() {
         "steps: [{shell: a, on_failure: {shell: 'echo ${error}'}}]",
         "steps: [{validate: {shell: a, on_incomplete: {shell: 'echo ${validation.gaps}'}}}]",
         "steps: [{shell: a}]\nmerge: [{shell: 'echo ${merge.source_branch}'}]",
-        "steps: [{shell: 'echo ${x:-y} $${z} ${workflow.files_added:*.md} ${shell.output}'}]",
+        "steps: [{shell: 'echo ${x:-y} $${z} ${workflow.files_added:*.md}'}]",
         "env_files: [.env]\nsteps: [{shell: 'echo ${FROM_FILE}'}]",
         "steps: [{shell: a, finds: {spec: '*.md'}, id: f}, {claude: '/do ${f.spec}'}]",
         "steps: [{shell: a, capture: v}, {when: \"${v} == 'x'\", shell: b, on_success: {shell: 'echo ${v}'}}]",
