@@ -63,6 +63,7 @@ use crate::store;
 use crate::store::CheckpointMeta;
 use crate::store::Project;
 use crate::store::SessionHome;
+use crate::store::worktree;
 use crate::workflow;
 use crate::workflow::Limits;
 use crate::workflow::Step;
@@ -315,6 +316,9 @@ fn drive_claimed(
     let _group = if asked.dry_run { None } else { group()? };
     if !asked.dry_run {
         ledger.catch_up()?;
+        for folder in header.worktree.iter().chain([&header.root]) {
+            worktree::wait_for_calls(folder);
+        }
         for pid in orphan::end_all(&ledger) {
             let text = format!("Process {pid} of the previous runner was still running; it was ended");
             console.tell(&Event::Note { text: &text });

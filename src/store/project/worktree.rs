@@ -17,6 +17,7 @@ use super::git_process::REMOVED;
 use super::open::Project;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+use crate::store::fs::process::processes_with_variables;
 
 /// A command that git refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -192,10 +193,25 @@ pub(crate) fn checked_out<'a>(project: &'a Project, branch: &str) -> Option<&'a 
 const LOCK_TRIES: u32 = 7;
 /// Pause before the first of them; doubled each time.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// How often it is looked whether a call of a killed process has ended.
+const CALL_TRIES: u32 = 150;
+/// Marks calls of git with the folder that they are about.
+const MARK: &str = "PITON_GIT";
 
 /// Runs git and returns what it printed.
 pub(crate) fn git(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {
     retried(|| git_once(folder, verb, arguments))
+}
+
+/// Waits for calls of git in a folder that a killed process left behind: one may be about to move the branch that is checked out there.
+pub(crate) fn wait_for_calls(folder: &Utf8Path) {
+    let mark = format!("{MARK}={folder}");
+    for _ in 0..CALL_TRIES {
+        if processes_with_variables(&mark, std::slice::from_ref(&mark)).is_empty() {
+            return;
+        }
+        thread::sleep(LOCK_PAUSE);
+    }
 }
 
 /// Calls git again while another git is in its way.
@@ -237,7 +253,7 @@ fn call(folder: &Utf8Path, verb: &str, arguments: &[&str]) -> std::io::Result<Ou
     for name in REMOVED {
         command.env_remove(name);
     }
-    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").stdin(Stdio::null()).output()
+    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").env(MARK, folder).stdin(Stdio::null()).output()
 }
 
 fn git_once(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {
