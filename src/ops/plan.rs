@@ -120,8 +120,7 @@ pub(crate) fn plan(
     let run = opened.run()?;
     let options = options(ctx, run, request)?;
     let evidence = ctx.evidence(&opened, true);
-    let mut planned = evaluate(&opened, run, &evidence, &options);
-    planned.plan.limit_wait = limit_wait(run, ctx.clock.now);
+    let mut planned = waiting(ctx, run, evaluate(&opened, run, &evidence, &options));
     // Its driver was asked when it took the run over; from then on only decisions are asked for.
     let plan = &mut planned.plan;
     let goes_on = ctx.environment.session.is_some() && evidence.owner == Owner::Ours;
@@ -143,9 +142,13 @@ pub(crate) fn planned(
 ) -> Result<Planned, OpError> {
     let options = options(ctx, run, request)?;
     let evidence = ctx.evidence(opened, true);
-    let mut planned = evaluate(opened, run, &evidence, &options);
+    Ok(waiting(ctx, run, evaluate(opened, run, &evidence, &options)))
+}
+
+/// Adds the wait for a usage limit, which needs the clock and the time zone.
+fn waiting(ctx: &ProjectContext, run: &Run, mut planned: Planned) -> Planned {
     planned.plan.limit_wait = limit_wait(run, ctx.clock.now);
-    Ok(planned)
+    planned
 }
 
 /// Returns the wait for a usage limit that ends last.

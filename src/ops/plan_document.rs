@@ -57,7 +57,7 @@ pub(crate) struct PlanDocument<'a> {
     /// Left out if the run stopped between two steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     interruption: Option<InterruptionDocument<'a>>,
-    /// The wait for the end of a usage limit. Left out if there is none.
+    /// The wait for the end of a usage limit. Left out if the run does not wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit_wait: Option<&'a LimitWait>,
     age: &'a Age,

@@ -269,7 +269,7 @@ impl ProjectContext {
             probe(StateHome::Home, &sessions.listing, locations, findings);
             pending.extend(sessions.listing.pending.iter().map(|own| (sessions.listing.root.clone(), own.clone())));
             findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
-            findings.extend(sessions.closed.iter().map(|folder| closed_home(folder)));
+            findings.extend(sessions.closed.iter().map(|folder| closed(folder.as_str(), folder)));
         }
         if let Scope::Whole | Scope::Sessions = scope {
             let earlier = SessionHome::earlier(&self.project, &self.environment);
@@ -284,11 +284,7 @@ impl ProjectContext {
     /// Returns a finding if runs could be in a folder that cannot be read.
     fn closed_folder(&self, listing: &Listing, folder: &RelPath) -> Option<Finding> {
         let keeps_state = DIALECTS.iter().any(|dialect| dialect.keeps_state_in(folder, &listing.config));
-        keeps_state.then(|| {
-            let message = format!("{folder} cannot be read: permission denied; runs in it are not listed");
-            let fix = permission_fix(&folder.under(&listing.root));
-            Finding::new(FindingCode::FolderClosed, message).at(folder).fix(fix)
-        })
+        keeps_state.then(|| closed(folder.as_str(), &folder.under(&listing.root)).at(folder))
     }
 
     /// Loads a run, after waiting for a writer to finish its checkpoint.
@@ -492,8 +488,8 @@ fn foreign_folder(folder: &Utf8Path) -> Finding {
     Finding::new(FindingCode::SessionForeign, message).fix(fix)
 }
 
-fn closed_home(folder: &Utf8Path) -> Finding {
-    let message = format!("{folder} cannot be read: permission denied; runs in it are not listed");
+fn closed(shown: &str, folder: &Utf8Path) -> Finding {
+    let message = format!("{shown} cannot be read: permission denied; runs in it are not listed");
     Finding::new(FindingCode::FolderClosed, message).fix(permission_fix(folder))
 }
 

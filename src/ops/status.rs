@@ -34,7 +34,7 @@ pub(crate) struct StatusReport {
     pub(crate) verdict: Verdict,
     pub(crate) lifecycle: Lifecycle,
     pub(crate) where_you_are: String,
-    /// The wait for the end of a usage limit. Left out if there is none.
+    /// The wait for the end of a usage limit. Left out if the run does not wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit_wait: Option<LimitWait>,
     /// What cut it off, as far as the client and the processes tell.

@@ -316,7 +316,8 @@ fn drive_claimed(
     let _group = if asked.dry_run { None } else { group()? };
     if !asked.dry_run {
         ledger.catch_up()?;
-        for folder in header.worktree.iter().chain([&header.root]) {
+        // No runner before a new run was killed.
+        for folder in header.worktree.iter().chain([&header.root]).filter(|_| !asked.is_new) {
             worktree::wait_for_calls(folder);
         }
         for pid in orphan::end_all(&ledger) {

@@ -18,6 +18,9 @@ use crate::model::Step;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
+/// What is recorded of an effect that a person confirmed.
+const BY_PERSON: &str = "a person said that it took effect";
+
 impl StepSelection<'_> {
     /// Finds out whether an interrupted step that must not run twice took effect: from its probe, else from a person.
     pub(super) fn took_effect(&mut self, at: usize) -> Result<bool, RunError> {
@@ -47,12 +50,21 @@ impl StepSelection<'_> {
             }
             None => !self.options.dry_run,
         };
-        let question = format!("Step {} must not run twice. Did it take effect? [yes/no]", step.id);
-        let answer = if may_ask { self.console.ask(&question, None) } else { None };
-        match answer.map(|answer| answer.trim().to_ascii_lowercase()).as_deref() {
-            Some("y" | "yes") => self.record_effect(&step, "a person said that it took effect").map(|()| true),
-            Some("n" | "no") => Ok(false),
-            Some(_) | None => Err(self.outcome_unknown(&step)),
+        match self.answer_about(&format!("Step {}", step.id), may_ask) {
+            Some(true) => self.record_effect(&step, BY_PERSON).map(|()| true),
+            Some(false) => Ok(false),
+            None => Err(self.outcome_unknown(&step)),
+        }
+    }
+
+    /// Asks a person whether something that must not run twice took effect; `None` without an answer.
+    fn answer_about(&self, what: &str, may_ask: bool) -> Option<bool> {
+        let question = format!("{what} must not run twice. Did it take effect? [yes/no]");
+        let answer = if may_ask { self.console.ask(&question, None)? } else { return None };
+        match answer.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Some(true),
+            "n" | "no" => Some(false),
+            _ => None,
         }
     }
 
@@ -64,16 +76,14 @@ impl StepSelection<'_> {
             parts.filter(|(_, status)| **status == Status::InProgress).map(|(part, _)| part.clone()).collect();
         for part in begun {
             let item = clean_line(&mask_secrets(&piton::item_id(step.id.as_str(), &part)), 120);
-            let question = format!("{item} must not run twice. Did it take effect? [yes/no]");
-            let answer = if self.options.dry_run { None } else { self.console.ask(&question, None) };
-            match answer.map(|answer| answer.trim().to_ascii_lowercase()).as_deref() {
-                Some("y" | "yes") => {
-                    let summary = Some("a person said that it took effect".to_owned());
+            match self.answer_about(&item, !self.options.dry_run) {
+                Some(true) => {
+                    let summary = Some(BY_PERSON.to_owned());
                     let outcome = Outcome { part: Some(part), summary, ..Outcome::completed(step.id.clone()) };
                     self.ledger.record(ChangeKind::Finish(Box::new(outcome)), Facts::default(), true)?;
                 }
-                Some("n" | "no") => {}
-                Some(_) | None => return Err(self.item_unknown(step, &item, &part)),
+                Some(false) => {}
+                None => return Err(self.item_unknown(step, &item, &part)),
             }
         }
         Ok(())

@@ -251,7 +251,7 @@ impl OwnWork {
         names.iter().take(NAMED).map(|name| clean_line(&mask_secrets(name), 100)).collect()
     }
 
-    /// Returns what it is, in words; `None` if there is none.
+    /// Returns it in words; `None` without any work.
     pub(super) fn in_words(&self) -> Option<String> {
         let files = named(self.files.len(), "uncommitted file", &Self::shown(&self.files));
         let commits = named(self.commits.len(), "unmerged commit", &Self::shown(&self.commits));
