@@ -157,9 +157,10 @@ impl Screen {
                 }
                 text.line(self.work(folder)).line(format!("→ {resume}"))
             }
-            RunEnd::Stepped { step, goes_on } => {
-                text.put(Tone::Good, format!("✅ Step {step} of {session} is done: {done}/{total} steps{skipped}"))
-                    .end();
+            RunEnd::Stepped { step, is_done, goes_on } => {
+                let (tone, how) = if *is_done { (Tone::Good, "✅") } else { (Tone::Warn, "↩") };
+                let what = if *is_done { "is done" } else { "has not passed" };
+                text.put(tone, format!("{how} Step {step} of {session} {what}: {done}/{total} steps{skipped}")).end();
                 let plan = format!("piton plan {session}");
                 text.line(format!("→ {}", if *goes_on { resume } else { &plan }))
             }

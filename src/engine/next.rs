@@ -134,7 +134,7 @@ impl<'a> Planner<'a> {
         let strategy = if is_new { strategy(self.recovery_from(choice)) } else { None };
         let attempt = match own {
             Some(own) => own.attempt,
-            None if is_new => step.attempts.saturating_add(1),
+            None if is_new && !step.is_reported => step.attempts.saturating_add(1),
             None => step.attempts.max(1),
         };
         let causes = choice.caused_by.iter().map(|cause| {

@@ -102,7 +102,7 @@ pub(crate) enum ChangeKind {
 }
 
 /// The result of a step or part.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Outcome {
     pub(crate) step: StepId,

@@ -46,7 +46,7 @@ pub(crate) struct Attempt {
     /// What was to be done, and why, when it was begun.
     pub(crate) action: Action,
     pub(crate) reason: String,
-    /// HEAD when it was begun, of a step that has to commit.
+    /// HEAD when it was begun, of a step that asks what git has had since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<String>,
     pub(crate) driver: DriverId,

@@ -226,6 +226,8 @@ pub(crate) struct Step {
     pub(crate) commit: Option<String>,
     /// Whether it is a command, which Piton runs in place of an agent.
     pub(crate) is_command: bool,
+    /// Whether its agent reported, and Piton does the rest of it, as it runs a command.
+    pub(crate) is_reported: bool,
     /// False if running it twice does harm.
     pub(crate) idempotent: bool,
     /// Tokens that its attempts cost so far; 0 where its system counts none.
@@ -430,6 +432,7 @@ impl Step {
             finished_at: None,
             commit: None,
             is_command: false,
+            is_reported: false,
             idempotent: true,
             tokens: 0,
             recorded: true,

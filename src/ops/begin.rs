@@ -157,23 +157,22 @@ pub(crate) fn begin(
 
 /// Refuses to begin a step that is a command: Piton runs it.
 fn check_no_command(run: &Run, step: &StepId) -> Result<(), OpError> {
-    if !run.step(step).is_some_and(|step| step.is_command) {
-        return Ok(());
-    }
+    let Some(of) = run.step(step).filter(|step| step.is_command) else { return Ok(()) };
     let command = format!("piton exec {} --run {}", engine::quoted(step.as_str()), engine::quoted(run.id.as_str()));
-    let message = format!("{step} is a command, which piton runs itself");
+    let message = match of.is_reported {
+        true => format!("the agent of {step} has reported; piton does the rest of the step"),
+        false => format!("{step} is a command, which piton runs itself"),
+    };
     Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![command] }))
 }
 
-/// Refuses to begin a step of a workflow file that is no work for an agent, or more than that.
+/// Refuses to begin a step of a workflow file that is no work for an agent.
 fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
     let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Piton) else { return Ok(()) };
-    let what = match piton::is_for_an_agent(&step.definition) {
-        true => piton::unattended_key(&step.definition).map(|key| format!("has `{key}`")),
-        false => Some("is a command".to_owned()),
-    };
-    let Some(what) = what else { return Ok(()) };
-    let message = format!("step {} {what}, which only `piton run` carries out", step.id);
+    if piton::is_for_an_agent(&step.definition) {
+        return Ok(());
+    }
+    let message = format!("step {} is a command, which only `piton run` carries out", step.id);
     let id = engine::quoted(run.id.as_str());
     let by_hand =
         format!("for a step that was done by hand: `piton finish {} --run {id}`", engine::quoted(step.id.as_str()));
@@ -197,7 +196,8 @@ fn check_variables(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), O
     if let Some(Err(error)) = condition_holds(step, &session.header, &session.state) {
         return Err(refused("condition", error));
     }
-    piton::filled_in(&session, step).map(|_| ()).map_err(|error| refused("instructions", error))
+    piton::filled_in(&session, step).map_err(|error| refused("instructions", error))?;
+    piton::surroundings(&session, step).map(|_| ()).map_err(|error| refused("`env` or `working_dir`", error))
 }
 
 /// Refuses to begin a step of a workflow file before the files that it uses are there.

@@ -163,6 +163,9 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, mut written: Writ
         written.message = format!("{} is blocked", step.id);
         written.is_setback = true;
     }
+    if let Some(step) = after.filter(|step| written.change == "finish" && step.is_reported) {
+        written.message = format!("the report of {} is recorded; piton does the rest of the step", step.id);
+    }
     let revision = opened.revision();
     let next = next_of_parts(&written, opened).or_else(|| next_command(ctx, opened, &revision, written.change));
     let body = CheckpointReport {

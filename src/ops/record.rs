@@ -86,8 +86,8 @@ impl LockedRun<'_> {
         };
         let driver = store::reports::driver(&self.caller());
         let (step, part, agent, at) = (step.clone(), part.clone(), agent.clone(), self.clock().now);
-        let has_to_commit = run.step(&step).is_some_and(workflow_file::has_to_commit);
-        let head = if has_to_commit { store::git::head(self.opened.base()).and_then(|head| head.sha) } else { None };
+        let needs_head = run.step(&step).is_some_and(workflow_file::needs_head);
+        let head = if needs_head { store::git::head(self.opened.base()).and_then(|head| head.sha) } else { None };
         let attempt = Attempt { step, part, at, attempt: *attempt, agent, action, reason, head, driver };
         let kind = StatementKind::Begun(attempt);
         let statement = Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind };

@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::OpError;
 use super::opened_run::OpenedRun;
-use crate::dialect::piton;
 use crate::dialect::piton::record::Source;
 use crate::document::json_value;
 use crate::engine::Refusal;
@@ -40,6 +39,7 @@ use crate::workflow::Command;
 use crate::workflow::Parsed;
 use crate::workflow::Step;
 use crate::workflow::Workflow;
+use crate::workflow::template::Template;
 
 /// The folders of a project's workflows, in the order in which a name is looked up.
 const FOLDERS: [&str; 2] = [".claude/piton", "piton"];
@@ -126,6 +126,12 @@ pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
             | Command::Validate(_) => return None,
         };
         let told = instructions.map(|told| told.template.references()).unwrap_or_default();
+        let around = step.env.values().chain(&step.working_dir).flat_map(Template::references);
+        if let Some(reference) = around.into_iter().find(|reference| !workflow.is_for_briefs(&reference.path)) {
+            let name = &reference.path;
+            let why = "which no brief shows: it is a secret, of the environment, or from git";
+            return Some(format!("`env` or `working_dir` of step {id} has `${{{name}}}`, {why}"));
+        }
         if let Some(reference) = told.into_iter().find(|reference| !workflow.is_for_briefs(&reference.path)) {
             let name = &reference.path;
             let why = "it is a secret, of the environment, or from git";
@@ -136,8 +142,7 @@ pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
             let why = "its value is a secret, of the environment, or from git";
             return Some(format!("`when` of step {id} asks for `${{{name}}}`, which only `piton run` knows: {why}"));
         }
-        let key = piton::unattended_key(&step.canonical)?;
-        Some(format!("`{key}` of step {id}, which is for an agent, is for `piton run`"))
+        None
     })
 }
 
@@ -382,9 +387,9 @@ pub(super) fn check_result(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> 
     }
 }
 
-/// Tells whether a step counts as done only with a commit.
-pub(super) fn has_to_commit(step: &crate::model::Step) -> bool {
-    step.definition.get("commit_required").is_some()
+/// Tells whether a step asks what git has had since it began.
+pub(super) fn needs_head(step: &crate::model::Step) -> bool {
+    ["commit_required", "finds", "on_success", "on_failure"].iter().any(|key| step.definition.get(key).is_some())
 }
 
 /// Checks that a step which has to make a commit made one.
@@ -395,7 +400,7 @@ pub(super) fn has_to_commit(step: &crate::model::Step) -> bool {
 pub(super) fn check_commit(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> Result<(), OpError> {
     let is_done = outcome.part.is_none() && outcome.status == Status::Completed && !outcome.amends;
     let step = run.step(&outcome.step).filter(|_| is_done && run.dialect == DialectId::Piton);
-    let Some(step) = step.filter(|step| has_to_commit(step)) else { return Ok(()) };
+    let Some(step) = step.filter(|step| step.definition.get("commit_required").is_some()) else { return Ok(()) };
     let mut heads = Vec::new();
     for statement in opened.statements(run) {
         match statement.kind {

@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use super::claude::Prompt;
+use super::files;
 use super::retry::Failure;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
+use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use super::step_executor::rejected;
 use crate::dialect::piton;
@@ -14,6 +16,8 @@ use crate::model;
 use crate::model::AgentReport;
 use crate::model::AgentStatus;
 use crate::model::Context;
+use crate::model::Outcome;
+use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::store;
@@ -23,8 +27,11 @@ use crate::workflow::Step;
 impl StepExecutor<'_> {
     /// Has an agent do a step. A review without a verdict failed; it is never an approval.
     pub(super) fn agent(&mut self, step: &Step, work: &AgentWork) -> Result<StepOutcome, Failure> {
+        if let Some(reported) = self.reported.as_deref().filter(|_| self.is_by_hand(step)) {
+            return self.by_hand(step, reported);
+        }
         let prompt = self.prompt_of(step, work)?;
-        let agent = work.agent.as_deref().filter(|agent| super::files::is_agent_defined(&self.folder, agent));
+        let agent = work.agent.as_deref().filter(|agent| files::is_agent_defined(&self.folder, agent));
         // Where it is found again after a compaction.
         let id = self.id_of(step);
         let kept = self.context.masks.hide(&prompt);
@@ -60,6 +67,32 @@ impl StepExecutor<'_> {
         }
         produced.report = report;
         Ok(StepOutcome::Completed(produced))
+    }
+
+    /// Returns how the work of an agent ended that drives the step by hand, from its report; its answer is the summary.
+    fn by_hand(&self, step: &Step, reported: &Outcome) -> Result<StepOutcome, Failure> {
+        let said = reported.summary.clone().unwrap_or_default();
+        if reported.status == Status::Failed && reported.verdict.is_none() {
+            let error = reported.error.clone().or_else(|| reported.summary.clone());
+            return Err(rejected(error.unwrap_or_else(|| "its agent failed".to_owned())));
+        }
+        if let Some(path) = &step.output_file {
+            let path = files::below(&self.folder(step)?, &self.render(path)?).map_err(refused)?;
+            files::write(&path, &format!("{said}\n"), 0o644, false).map_err(refused)?;
+        }
+        let summary = reported.summary.clone();
+        let report = AgentReport {
+            step: None,
+            status: AgentStatus::Done,
+            summary: summary.clone(),
+            files: None,
+            tests: None,
+            verdict: reported.verdict,
+            findings: Vec::new(),
+            result: None,
+        };
+        let output = StepOutput { stdout: said.into_bytes(), summary, report: Some(report), ..StepOutput::default() };
+        Ok(StepOutcome::Completed(Box::new(output)))
     }
 
     /// Returns the brief of the step, as an agent that a session starts gets it. Inside a loop it is the brief of the loop, with what is to be

@@ -32,9 +32,12 @@ pub(super) fn drive(
     let mut executor = StepExecutor::new(context)?;
     let end = steps(&mut executor, due, asked).and_then(|end| match end {
         Some(end) => Ok(end),
-        None if asked.gives_up => Ok(RunEnd::Stepped { step: "finally".to_owned(), goes_on: false }),
+        None if asked.gives_up => Ok(RunEnd::Stepped { step: "finally".to_owned(), is_done: true, goes_on: false }),
         None => match &asked.only {
-            Some(step) => Ok(RunEnd::Stepped { step: step.clone(), goes_on: false }),
+            Some(step) => {
+                let is_done = context.ledger().run().resolve(step).is_some_and(|step| step.status.satisfies());
+                Ok(RunEnd::Stepped { step: step.clone(), is_done, goes_on: false })
+            }
             None => finish::finish(&mut executor, asked.yes),
         },
     });
@@ -108,6 +111,7 @@ fn steps(
         return side_by_side::steps(executor, due, asked);
     }
     let context = executor.context;
+    executor.is_alone = asked.only.is_some();
     for next in due.iter().copied() {
         if let Some(stop) = executor.signals.stop() {
             return context.interrupted(stop).map(Some);

@@ -286,6 +286,16 @@ impl Ledger {
         said.collect()
     }
 
+    /// Returns HEAD when the agent of a step last began it by hand, if the step needs that.
+    pub(super) fn head_of_agent(&self, step: &StepId) -> Option<String> {
+        let run = self.run();
+        let statements = store::reports::read(&self.paths.home, &self.paths.data_dir, &run.id, run.dialect);
+        statements.into_iter().rev().find_map(|statement| match statement.kind {
+            StatementKind::Begun(attempt) if attempt.step == *step => attempt.head,
+            StatementKind::Begun(_) | StatementKind::Report(_) | StatementKind::Decision(_) => None,
+        })
+    }
+
     /// Writes the brief of a step for its agent, and returns the path.
     pub(super) fn write_brief(&self, step: &StepId, brief: &str) -> Result<Utf8PathBuf, StoreError> {
         let lock = RunLock::acquire(&self.paths.home, &self.paths.data_dir, self.paths.lock_timeout)?;
@@ -452,7 +462,7 @@ impl Ledger {
         if let Some(step) = piton::status_of(name) {
             return Ok(Some(Value::from(self.state.end_of(step))));
         }
-        match self.state.variables.get(name) {
+        match self.state.variable(name) {
             None => Ok(None),
             Some(captured) => self.value(captured).map(Some),
         }

@@ -27,6 +27,7 @@ use super::preview::KnownVariables;
 use super::preview::NewRun;
 use super::preview::Preview;
 use super::ready::check_programs;
+use super::ready::check_programs_of;
 use super::ready::check_worktree;
 use super::ready::folder;
 use super::report::RunResult;
@@ -333,8 +334,7 @@ fn drive_claimed(
         asked,
         console,
     )?;
-    let around = workflow.around().filter(|_| asked.only.is_none() && !asked.gives_up);
-    check_programs(&plan.iter().map(|due| &workflow.steps[due.at]).chain(around).collect::<Vec<_>>())?;
+    check_programs_of(&plan, &workflow, &ledger, asked)?;
     if asked.dry_run {
         return Ok(preview_rest(header, &workflow, &ledger, &plan));
     }

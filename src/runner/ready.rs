@@ -15,6 +15,7 @@ use crate::store::Project;
 use crate::store::worktree;
 use crate::workflow::Interpreter;
 use crate::workflow::Step;
+use crate::workflow::Workflow;
 
 /// Checks before the first step that the programs of the steps are installed: `claude` and the shells.
 pub(super) fn check_programs(steps: &[&Step]) -> Result<(), RunError> {
@@ -30,6 +31,23 @@ pub(super) fn check_programs(steps: &[&Step]) -> Result<(), RunError> {
     let message =
         format!("a step of the workflow has `interpreter: {0}`, and {0} is not on the PATH", missing.as_str());
     Err(RunError::new(ProblemKind::No, message, [format!("install {}, or remove the key", missing.as_str())]))
+}
+
+/// Checks the programs of the steps that are due, and of those around them. A step whose agent has reported runs what is inside it.
+pub(super) fn check_programs_of(
+    due: &[ScheduledStep],
+    workflow: &Workflow,
+    ledger: &Ledger,
+    asked: &ResumeOptions,
+) -> Result<(), RunError> {
+    let is_alone = asked.only.is_some();
+    let is_reported = |step: &Step| ledger.step(&step.id).is_some_and(|state| state.reported.is_some());
+    let due = due.iter().map(|due| &workflow.steps[due.at]).flat_map(|step| match is_alone && is_reported(step) {
+        true => step.inside().into_iter().flatten().collect(),
+        false => vec![step],
+    });
+    let around = workflow.around().filter(|_| !is_alone && !asked.gives_up);
+    check_programs(&due.chain(around).collect::<Vec<_>>())
 }
 
 /// Refuses a run in a worktree where there can be none: `in_place` is the command by which a person lets the steps

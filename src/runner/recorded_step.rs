@@ -68,6 +68,11 @@ pub(super) fn reported(context: &RunContext<'_>, due: ScheduledStep, done: StepO
             context.ledger().snapshot()?;
             let error = failure.message.clone();
             context.console.tell(&Event::Failed { number, step: id, error: &error });
+            if context.ledger().step(&step.id).is_some_and(|state| state.handled > 0) {
+                let text = format!("The handler of step {id} ran; its agent tries again");
+                context.console.tell(&Event::Note { text: &text });
+                return Ok(Reported::GoesOn { is_over: false });
+            }
             let (step, retryable) = (id.to_owned(), failure.is_transient());
             Ok(Reported::Ends(RunEnd::Failed { step, number, error, retryable }))
         }
@@ -78,7 +83,7 @@ pub(super) fn reported(context: &RunContext<'_>, due: ScheduledStep, done: StepO
 /// Stops after the step that was asked for.
 pub(super) fn stepped(context: &RunContext<'_>, step: &StepId) -> Result<RunEnd, RunError> {
     context.ledger().snapshot()?;
-    Ok(RunEnd::Stepped { step: step.as_str().to_owned(), goes_on: true })
+    Ok(RunEnd::Stepped { step: step.as_str().to_owned(), is_done: true, goes_on: true })
 }
 
 /// Stops at a gate.
@@ -180,6 +185,7 @@ pub(super) fn one(
         // The first begin reopened it.
         scheduled.is_forced = false;
         let done = match executor.try_once(step)? {
+            StepOutcome::Failed(failure) if executor.is_by_hand(step) => executor.run_handler(step, failure)?,
             StepOutcome::Failed(failure) => match executor.retry_delay(step, (attempt, waits), &failure) {
                 Some((after, counts)) => {
                     let next_at = executor.context.ticker.now().now.plus(after);
@@ -237,7 +243,8 @@ fn announce(executor: &StepExecutor<'_>, step: &Step, due: ScheduledStep) {
 fn begin(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<(), RunError> {
     let context = executor.context;
     context.check_limits(&context.workflow.limits)?;
-    if step.has_agent() {
+    let reported = context.ledger().step(&step.id).and_then(|state| state.reported.clone());
+    if step.has_agent() && (reported.is_none() || !executor.is_alone) {
         // As the plan has it before the step begins.
         let brief = ops::brief_of(&context.session, &step.id, context.ticker.now().now);
         let brief = brief.map_err(|error| {
@@ -250,16 +257,19 @@ fn begin(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Re
         })?;
         executor.brief = Some(Box::new(brief));
     }
-    let head = store::git::head(&context.folder).and_then(|head| head.sha);
-    let facts = Facts { head, keeps_items: due.keeps_items, ..Facts::default() };
+    let begun_at = reported.as_ref().and_then(|_| context.ledger().head_of_agent(&step.id));
+    let head = begun_at.or_else(|| store::git::head(&context.folder).and_then(|head| head.sha));
+    let facts = Facts { head, keeps_items: due.keeps_items, after_agent: reported.is_some(), ..Facts::default() };
     let kind = ChangeKind::Begin { step: step.id.clone(), part: None, agent: None, attempt: 0, reopens: Vec::new() };
-    let is_sent_back = !due.is_retry && settle::is_sent_back(step, &context.workflow, &context.ledger());
+    let is_sent_back =
+        !due.is_retry && reported.is_none() && settle::is_sent_back(step, &context.workflow, &context.ledger());
     let outputs = if is_sent_back { executor.output_files(step) } else { Ok(Vec::new()) };
     executor.sent_back = settle::digests(&context.folder, &outputs.unwrap_or_default());
     let mut ledger = context.ledger();
     ledger.record(kind, facts, due.is_forced)?;
     executor.begun = None;
     executor.head = ledger.step(&step.id).and_then(|state| state.head.clone());
+    (executor.reported, executor.is_handed_back) = (reported, false);
     executor.measured = ledger.step(&step.id).map_or(0, |state| state.measured);
     executor.workflow_step = Some(step.id.clone());
     executor.outputs.clear();
@@ -284,6 +294,15 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
         tolerated: produced.tolerated.as_deref().map(|error| executor.context.masks.hide(error)),
         ..Facts::default()
     };
+    if let Some(reported) = executor.reported.as_deref() {
+        let outcome = Outcome { error: None, ..reported.clone() };
+        let outcome = match facts.tolerated {
+            Some(_) => Outcome { status: Status::Completed, ..outcome },
+            None => Outcome { error: reported.error.clone(), ..outcome },
+        };
+        ended(executor, step, outcome, facts)?;
+        return Ok(StepOutcome::Completed(produced));
+    }
     let masks = &executor.context.masks;
     let verdict = produced.report.as_ref().and_then(|report| report.verdict);
     let status = verdict.map_or(Status::Completed, ReviewVerdict::status);
@@ -318,8 +337,8 @@ fn failed(
 ) -> Result<(), RunError> {
     executor.outputs.clear();
     let (retryable, exit_code) = (Some(failure.is_transient()), failure.exit_code);
-    let claude = std::mem::take(&mut executor.work);
-    let facts = Facts { retryable, exit_code, retry, claude, ..Facts::default() };
+    let (claude, is_handled) = (std::mem::take(&mut executor.work), executor.is_handed_back);
+    let facts = Facts { retryable, exit_code, retry, claude, is_handled, ..Facts::default() };
     let error = Some(executor.context.masks.hide(&failure.message));
     let outcome = Outcome {
         status: Status::Failed,
@@ -331,10 +350,14 @@ fn failed(
 }
 
 /// Records the end of a step. What agents said about it is kept.
-fn ended(executor: &StepExecutor<'_>, step: &Step, outcome: Outcome, facts: Facts) -> Result<(), RunError> {
+fn ended(executor: &mut StepExecutor<'_>, step: &Step, outcome: Outcome, facts: Facts) -> Result<(), RunError> {
     let mut ledger = executor.context.ledger();
-    if step.has_agent() {
+    // What an agent said that drives the step by hand is kept already.
+    if step.has_agent() && executor.reported.is_none() {
         return ledger.record_report(outcome, facts);
     }
-    ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, false)
+    ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+    drop(ledger);
+    executor.reported = None;
+    Ok(())
 }

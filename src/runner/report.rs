@@ -77,9 +77,11 @@ pub(crate) enum RunEnd {
     Failed { step: String, number: usize, error: String, retryable: bool },
     /// It waits for the decision of a person about a step.
     Waiting { step: String, number: usize, what: String, decide: Decide },
-    /// The step that was asked for is done.
+    /// The step that was asked for is over.
     Stepped {
         step: String,
+        /// It passed. Else a review refused, or an agent tries again.
+        is_done: bool,
         /// The steps before it are done as well, and the run goes on after it.
         goes_on: bool,
     },

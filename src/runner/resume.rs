@@ -155,7 +155,9 @@ impl StepSelection<'_> {
         let run = self.ledger.run();
         let (step, id) = (&run.steps[at], quoted(&self.header.session));
         let refuse = |message: String, hint: String| Err(RunError::new(ProblemKind::No, message, [hint]));
+        let is_reported = self.ledger.step(&step.id).is_some_and(|state| state.reported.is_some());
         let other = match &self.workflow.steps[at].command {
+            Command::Agent(_) if is_reported => None,
             Command::Gate(_) => Some(("approve", "a person")),
             Command::Agent(_) => Some(("begin", "an agent")),
             Command::Shell(_)
@@ -182,7 +184,7 @@ impl StepSelection<'_> {
             );
         }
         let StepDue { action, is_repeated, .. } = self.due[place];
-        let is_retry = step.attempts > 0;
+        let is_retry = step.attempts > 0 && !is_reported;
         if action == Action::Verify && self.took_effect(at)? {
             let message = "it took effect, and is recorded as done; nothing was run".to_owned();
             return refuse(message, format!("piton plan {}", quoted(&self.header.session)));

@@ -36,6 +36,7 @@ use crate::dialect::piton::unmet;
 use crate::model::AgentReport;
 use crate::model::ClaudeWork;
 use crate::model::Context;
+use crate::model::Outcome;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::store;
@@ -89,6 +90,12 @@ pub(super) struct StepExecutor<'a> {
     pub(super) brief: Option<Box<Context>>,
     /// What agents said about the current item.
     pub(super) said: Vec<String>,
+    /// What the agent of the current top-level step reported, who drives it by hand: Piton does the rest of the step.
+    pub(super) reported: Option<Box<Outcome>>,
+    /// The step is run alone: an agent that has to try again is not started.
+    pub(super) is_alone: bool,
+    /// The handler of the current top-level step ran, and its agent tries again by hand.
+    pub(super) is_handed_back: bool,
     /// The digests of the outputs that a review sent back.
     pub(super) sent_back: Vec<Option<String>>,
     /// Dropped when the step is recorded as begun: the next one begins after it.
@@ -167,6 +174,9 @@ impl<'a> StepExecutor<'a> {
             before: None,
             brief: None,
             said: Vec::new(),
+            reported: None,
+            is_alone: false,
+            is_handed_back: false,
             sent_back: Vec::new(),
             begun: None,
         })
@@ -276,7 +286,7 @@ impl<'a> StepExecutor<'a> {
     pub(super) fn run_handler(&mut self, step: &Step, mut failure: Failure) -> Result<StepOutcome, RunError> {
         let Some(handler) = &step.on_failure else { return Ok(StepOutcome::Failed(failure)) };
         let rounds = if handler.steps.is_empty() { 0 } else { handler.max_attempts.max(1) };
-        for attempt in 0..rounds {
+        for attempt in self.handled(step)..rounds {
             self.context.console.tell(&Event::Handling { source: self.source(step), error: &failure.message });
             // Handlers nest: when this one ends, the error of the outer one is back.
             let outer = self.locals.insert("error".to_owned(), Value::String(failure.message.clone()));
@@ -297,6 +307,13 @@ impl<'a> StepExecutor<'a> {
             if attempt >= handler.max_attempts {
                 break;
             }
+            if self.is_by_hand(step) {
+                if self.is_alone {
+                    self.is_handed_back = true;
+                    return Ok(StepOutcome::Failed(failure));
+                }
+                self.reported = None;
+            }
             match self.try_once(step)? {
                 StepOutcome::Failed(again) => failure = again,
                 done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => {
@@ -316,6 +333,19 @@ impl<'a> StepExecutor<'a> {
             tolerated: Some(failure.message),
             ..StepOutput::default()
         })))
+    }
+
+    /// Tells whether an agent drives the step by hand and has reported.
+    pub(super) fn is_by_hand(&self, step: &Step) -> bool {
+        self.reported.is_some() && self.workflow_step.as_ref() == Some(&step.id)
+    }
+
+    /// Returns how often the handler of a step ran already and its agent, which drives it by hand, tried again.
+    fn handled(&self, step: &Step) -> u32 {
+        if !self.is_by_hand(step) {
+            return 0;
+        }
+        self.context.ledger().step(&step.id).map_or(0, |state| state.handled)
     }
 
     /// Returns the outcome of a step whose `when` does not hold; `None` when it has to run.

@@ -122,7 +122,7 @@ pub(super) fn kind(
     let is_closed_gate = node.get("gate").is_some_and(|gate| matches!(gate.kind, Kind::Bool(false) | Kind::Null));
     let mut given: Vec<&str> = KINDS.into_iter().filter(|key| has(key)).collect();
     given.retain(|key| *key != "gate" || !is_closed_gate);
-    if given.len() == 2 && given[1] == "validate" && matches!(given[0], "shell" | "claude" | "write_file") {
+    if given.len() == 2 && given[1] == "validate" && matches!(given[0], "agent" | "shell" | "claude" | "write_file") {
         // It measures what the command did.
         given.pop();
     }

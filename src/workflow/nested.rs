@@ -83,7 +83,7 @@ impl Step {
     }
 
     /// Returns the lists of its nested steps, in the order of the file.
-    pub(super) fn inside(&self) -> Vec<&[Self]> {
+    pub(crate) fn inside(&self) -> Vec<&[Self]> {
         let mut inside: Vec<&[Self]> = match &self.command {
             Command::Agent(_) | Command::Gate(_) | Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => {
                 Vec::new()

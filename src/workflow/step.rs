@@ -230,7 +230,8 @@ fn common(
     let env = map.take("env").map(|node| env(node, problems)).unwrap_or_default();
     let secrets = map.take("secrets").map(|node| secrets(node, problems)).unwrap_or_default();
     let on_failure = on_failure(&mut map, id, problems);
-    let is_measured = matches!(command, Some(Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)));
+    let is_measured =
+        matches!(command, Some(Command::Agent(_) | Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)));
     let measure = map.take("validate").filter(|_| is_measured);
     let measured = measure.and_then(|node| measured(node, id, problems));
     let on_success = map.take("on_success").map(|node| {

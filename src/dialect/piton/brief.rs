@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use serde_json::json;
 
+use super::after_agent;
 use super::outputs;
 use super::read::uses_of;
 use super::record::Header;
@@ -37,6 +38,10 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         Ok(told) => (told.unwrap_or_default(), None),
         Err(error) => (as_written(step).to_owned(), Some(error.message)),
     };
+    let around = session.as_ref().and_then(|session| after_agent::surroundings(session, step).ok());
+    let instructions =
+        std::iter::once(instructions).filter(|told| !told.is_empty()).chain(around.into_iter().flatten());
+    let instructions = instructions.collect::<Vec<_>>().join("\n");
     let instructions = mask_secrets(&clean(&instructions)).into_owned();
     let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
     let declared = session.as_ref().map(|session| outputs::declared(session, &step.id, definition));

@@ -73,6 +73,12 @@ pub(crate) struct Facts {
     /// Of a resume: a person lets the run go over its limits, which count anew.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) over_limits: bool,
+    /// Of an agent's report: the step is not over, Piton does the rest of it. Of a begin: that begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) after_agent: bool,
+    /// Of a failure: the handler of the step ran, and its agent tries again.
+    #[serde(rename = "handled", default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_handled: bool,
     /// What happened to the worktree: `merged`, `kept`, `removed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<String>,

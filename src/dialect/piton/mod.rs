@@ -5,11 +5,12 @@
 //! - `record` is the journal with its chain, `facts` what a record says besides its change, `state` the sum of the records, `snapshot` a
 //!   stored copy of that; `items` names the items of a `foreach`.
 //! - `read` turns a session into a run, `write` records a change, `past` lists and restores earlier states.
-//! - `unmet` says which steps their conditions leave out.
+//! - `unmet` says which steps their conditions leave out, `after_agent` what Piton does of a step once its agent is done.
 //! - `native` has the plan in the words of Specification 186, and the brief of a step.
 //! - `prodigy` reads and imports the sessions of Prodigy, `adopt` makes a run of one of the client.
 
 mod adopt;
+mod after_agent;
 mod brief;
 mod damage;
 pub(crate) mod facts;
@@ -30,6 +31,7 @@ mod write;
 pub(crate) use adopt::AdoptedStep;
 pub(crate) use adopt::adopt;
 pub(crate) use adopt::own_definition;
+pub(crate) use after_agent::surroundings;
 pub(crate) use brief::filled_in;
 pub(crate) use brief::wanted;
 pub(crate) use facts::is_for_an_agent;
@@ -51,7 +53,6 @@ pub(crate) use paths::merges;
 pub(crate) use read::AT_LIMIT;
 pub(crate) use read::copy_record;
 pub(crate) use read::load_to_run;
-pub(crate) use read::unattended_key;
 pub(crate) use read::uses_of;
 pub(crate) use record::project_of;
 pub(crate) use session::Session;

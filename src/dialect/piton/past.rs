@@ -57,10 +57,14 @@ fn what(record: &Record) -> String {
     let line = |text: &String| clean_line(&mask_secrets(text), WHAT_CHARS);
     let mut parts: Vec<String> = change.kind.part().map(|part| format!("part {part}")).into_iter().collect();
     match &change.kind {
-        ChangeKind::Begin { attempt, .. } => parts.push(format!("attempt {attempt}")),
+        ChangeKind::Begin { attempt, .. } => {
+            parts.push(format!("attempt {attempt}"));
+            parts.extend(facts.after_agent.then(|| "after its agent".to_owned()));
+        }
         ChangeKind::Finish(outcome) => {
             let verdict = outcome.verdict.map(|verdict| verdict.to_string());
-            parts.push(verdict.unwrap_or_else(|| outcome.status.to_string()));
+            let how = verdict.unwrap_or_else(|| outcome.status.to_string());
+            parts.push(if facts.after_agent { format!("its agent reported {how}") } else { how });
             parts.extend(outcome.error.as_ref().or(facts.tolerated.as_ref()).or(outcome.summary.as_ref()).map(line));
         }
         ChangeKind::Approve { choice, note, .. } => parts.extend(choice.iter().chain(note).map(line)),

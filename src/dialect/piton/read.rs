@@ -325,9 +325,7 @@ impl Reader<'_> {
             let request = |(path, schema)| OutputRequest { step: step.id.clone(), path, schema };
             wanted.extend(declared.into_iter().map(request));
             let mut step = Step { depends_on, plan_order: Some(steps.len()), ..self::step(step, outputs, state) };
-            if self.session.header.is_attended {
-                step.is_command = is_command;
-            }
+            step.is_command = (is_command && self.session.header.is_attended) || step.is_reported;
             if self.behind_added.contains(&step.id) {
                 // What it depends on is a part of its definition.
                 step.done_definition = step.done_definition.map(|_| String::new());
@@ -497,6 +495,7 @@ fn step(outline: OutlineStep, outputs: Vec<RelPath>, state: &StepState) -> Step 
 pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
     step.status = state.status;
     step.attempts = state.attempts;
+    step.is_reported = state.reported.is_some();
     step.error = state.tolerated.as_ref().or_else(|| state.errors.last()).cloned();
     step.past_errors.clone_from(&state.errors);
     let limit = state.retry.filter(|retry| retry.is_usage_limit && state.status == Status::Failed);
@@ -539,13 +538,6 @@ fn chosen_return(gate: &Step, choice: Option<&str>) -> Option<StepId> {
         GateEffect::Return(step) => Some(step.clone()),
         GateEffect::Continue | GateEffect::Stop => None,
     }
-}
-
-/// Returns a key of a step for an agent that only the runner carries out: what it does besides the agent's work.
-pub(crate) fn unattended_key(definition: &Value) -> Option<&'static str> {
-    const KEYS: [&str; 9] =
-        ["capture", "output_file", "finds", "interpreter", "env", "secrets", "working_dir", "on_failure", "on_success"];
-    KEYS.into_iter().find(|key| definition.get(key).is_some())
 }
 
 /// Returns the files and folders that a step of this definition reads.

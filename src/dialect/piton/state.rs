@@ -168,6 +168,12 @@ pub(crate) struct StepState {
     /// The agent that did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
+    /// What its agent reported, until Piton did the rest of the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reported: Option<Box<Outcome>>,
+    /// How often its handler ran and its agent tried again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) handled: u32,
     /// The last answer at a gate that offers several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) choice: Option<String>,
@@ -366,7 +372,7 @@ impl State {
         }
     }
 
-    fn step(&mut self, id: &StepId) -> &mut StepState {
+    pub(super) fn step(&mut self, id: &StepId) -> &mut StepState {
         self.steps.entry(id.as_str().to_owned()).or_default()
     }
 
@@ -443,7 +449,8 @@ impl State {
         // Its work is to be merged as well.
         self.run.merge = None;
         if part.is_none() {
-            self.run.spent.attempts = self.run.spent.attempts.saturating_add(1);
+            let is_try = u32::from(!facts.after_agent);
+            self.run.spent.attempts = self.run.spent.attempts.saturating_add(is_try);
             // The time in which several run counts once.
             let is_first = self.steps.values().all(|step| step.status != Status::InProgress);
             if is_first || self.run.spent.since.is_none() {
@@ -468,14 +475,17 @@ impl State {
             if step.status != Status::InProgress {
                 step.measured = 0;
             }
-            if !(matches!(step.status, Status::InProgress | Status::Failed) || facts.keeps_items) || step.head.is_none()
-            {
+            let is_same = matches!(step.status, Status::InProgress | Status::Failed) || facts.keeps_items;
+            if !(is_same || facts.after_agent) || step.head.is_none() {
                 step.head.clone_from(&facts.head);
             }
             step.status = Status::InProgress;
             step.is_up_to_date = false;
-            step.attempts = attempt.max(1);
-            step.started_at = Some(at);
+            if !facts.after_agent {
+                step.reported = None;
+                step.attempts = attempt.max(1);
+                step.started_at = Some(at);
+            }
             step.finished_at = None;
             step.tolerated = None;
             step.retryable = None;
@@ -501,6 +511,12 @@ impl State {
             let mut running = self.steps.iter().filter(|(_, step)| step.status == Status::InProgress);
             let has_others = running.any(|(id, _)| id != outcome.step.as_str());
             self.run.spent.since = has_others.then_some(at);
+        }
+        if facts.after_agent {
+            return self.report(outcome);
+        }
+        if outcome.part.is_none() {
+            self.count_handled(outcome, facts);
         }
         let step = self.step(&outcome.step);
         step.child = None;

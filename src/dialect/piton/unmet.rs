@@ -104,7 +104,7 @@ impl Scope for RecordedVariables<'_> {
         if let Some(step) = status_of(name) {
             return Ok(Some(Value::from(if skipped(step) { "skipped" } else { state.end_of(step) })));
         }
-        match state.variables.get(name) {
+        match state.variable(name) {
             Some(Captured::Inline { value }) => Ok(Some(value.clone())),
             Some(Captured::Stored { stored, bytes, .. }) => {
                 Err(format!("its {bytes} bytes in {stored} are too many for a brief"))

@@ -1,5 +1,6 @@
 //! Records a change of a session.
 
+use super::after_agent::has_rest;
 use super::facts::Facts;
 use super::record::Event;
 use super::session::Session;
@@ -20,7 +21,10 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     let reopens = change.kind.reopens().to_vec();
     // A changed workflow file counts from here on.
     let definition = super::read::changed_outline(files, &session);
-    let facts = Facts { reopens, definition, ..Facts::default() };
+    let outline = definition.as_ref().unwrap_or(&session.state.workflow);
+    let after_agent = matches!(&change.kind, ChangeKind::Finish(outcome)
+        if outline.steps.iter().any(|step| step.id == outcome.step && has_rest(&step.definition, outcome)));
+    let facts = Facts { reopens, definition, after_agent, ..Facts::default() };
     let (edit, _) = session.append(Event::Change(change.clone()), facts)?;
     Ok(vec![edit])
 }

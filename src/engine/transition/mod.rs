@@ -209,7 +209,7 @@ impl TransitionCheck<'_> {
         }
         self.check_limits(at)?;
         // The first part begins the step; later ones belong to the same attempt.
-        let attempt = step.attempts.saturating_add(u32::from(part.is_none())).max(1);
+        let attempt = step.attempts.saturating_add(u32::from(part.is_none() && !step.is_reported)).max(1);
         let reopens = self.reopens(at);
         Ok(Admission::Admit(ChangeKind::Begin { step: step.id.clone(), attempt, part, agent, reopens }))
     }

@@ -187,12 +187,8 @@ fn a_file_of_another_form_is_printed_in_the_current_one() {
 }
 
 #[test]
-fn a_key_that_start_does_not_carry_out_is_named() {
-    let stage = Stage::new("steps: [{id: b, agent: writer, capture: text}]\n");
-    let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
-    assert!(output.to_string().contains("`capture` of step b, which is for an agent, is for `piton run`"), "{output}");
-    assert!(output.to_string().contains("piton run w.yml"), "{output}");
-    // How `run` calls its agent is for `run`, and stops no one else.
+fn how_run_calls_its_agent_stops_no_start() {
+    let stage = Stage::new("");
     stage.workflow(
         "timeout: 3\nsteps: [{id: b, agent: writer, timeout: 3, retry: 2, model: opus, permission_mode: acceptEdits}]\n",
     );

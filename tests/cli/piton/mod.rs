@@ -1,6 +1,7 @@
 //! Sessions of the runner, as a person meets them: run, fail, repair, resume, and count what was executed.
 
 mod acceptance;
+mod after_agent;
 mod agents;
 mod behaviour;
 mod briefs;

@@ -1,0 +1,148 @@
+//! What Piton does of a step once its agent is done: capture, files, checks and handlers that its definition has. Pure.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::facts::Captured;
+use super::facts::Facts;
+use super::session::Session;
+use super::state::State;
+use super::unmet::RecordedVariables;
+use crate::model::Outcome;
+use crate::model::Status;
+use crate::model::Step;
+use crate::workflow::template::Reader;
+use crate::workflow::template::Template;
+use crate::workflow::variables;
+use crate::workflow::variables::RenderError;
+
+/// What follows the work of an agent that did not fail.
+const AFTER_WORK: [&str; 4] = ["capture", "output_file", "finds", "on_success"];
+
+/// Tells whether a step of this definition is not over with the report of its agent: `piton exec` does the rest.
+pub(super) fn has_rest(definition: &Value, outcome: &Outcome) -> bool {
+    let has = |key: &&str| definition.get(key).is_some();
+    if definition.get("agent").is_none() || outcome.part.is_some() || outcome.amends {
+        return false;
+    }
+    match (outcome.status, outcome.verdict) {
+        (Status::Completed, _) | (_, Some(_)) => AFTER_WORK.iter().any(has),
+        (Status::Failed, None) => has(&"on_failure"),
+        (
+            Status::Pending
+            | Status::InProgress
+            | Status::WaitingApproval
+            | Status::Blocked
+            | Status::Skipped
+            | Status::Cancelled,
+            None,
+        ) => false,
+    }
+}
+
+impl State {
+    /// Keeps what the agent of a step reported, until Piton did the rest of the step.
+    pub(super) fn report(&mut self, outcome: &Outcome) {
+        let step = self.step(&outcome.step);
+        step.child = None;
+        step.status = Status::Pending;
+        step.agent = outcome.agent.clone().or_else(|| step.agent.take());
+        step.reported = Some(Box::new(outcome.clone()));
+    }
+
+    /// Returns a variable as it is recorded. The output of an agent that drives its step by hand is the summary of its report.
+    pub(crate) fn variable(&self, name: &str) -> Option<&Captured> {
+        let summary = || {
+            let step = name.strip_suffix(".output")?;
+            self.variables.get(&format!("{}.summary", step.strip_prefix("step.").unwrap_or(step)))
+        };
+        self.variables.get(name).or_else(summary)
+    }
+
+    /// Counts the handlers that ran since the agent of a step last passed or failed for good.
+    pub(super) fn count_handled(&mut self, outcome: &Outcome, facts: &Facts) {
+        let step = self.step(&outcome.step);
+        step.reported = None;
+        step.handled = if facts.is_handled { step.handled.saturating_add(1) } else { 0 };
+    }
+}
+
+/// Returns the sentences about the folder and the environment of a step: an agent that a session starts has neither by itself.
+///
+/// # Errors
+///
+/// If a variable of them has no value.
+pub(crate) fn surroundings(session: &Session, step: &Step) -> Result<Vec<String>, RenderError> {
+    let Session { header, state, .. } = session;
+    let filled = |text: &str| match Template::parse(text, Reader::Plain) {
+        Ok(template) => variables::render(&template, &RecordedVariables { header, state, skipped: &|_| false }),
+        // The parser of the file refused a text that is no template.
+        Err(_) => Ok(text.to_owned()),
+    };
+    let texts = |key: &str| {
+        let all = step.definition.get(key).and_then(Value::as_object).into_iter().flatten();
+        all.map(|(name, value)| (name.as_str(), value)).collect::<BTreeMap<&str, &Value>>()
+    };
+    let mut told = Vec::new();
+    if let Some(folder) = step.definition.get("working_dir").and_then(Value::as_str) {
+        told.push(format!("Work in the folder {}.", filled(folder)?));
+    }
+    for (name, value) in texts("env") {
+        let value = serde_json::to_string(&filled(value.as_str().unwrap_or_default())?).unwrap_or_default();
+        told.push(format!("Run its commands with the environment variable {name} set to {value}."));
+    }
+    for (name, from) in texts("secrets") {
+        let source = match (from.get("env").and_then(Value::as_str), from.get("file").and_then(Value::as_str)) {
+            (Some(variable), _) => format!("of the environment variable {variable}"),
+            (None, Some(file)) => format!("of the file {file}"),
+            (None, None) => continue,
+        };
+        told.push(format!("Run its commands with the environment variable {name} set to the content {source}, a secret: never print or write it."));
+    }
+    Ok(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::has_rest;
+    use crate::model::Outcome;
+    use crate::model::ReviewVerdict;
+    use crate::model::Status;
+    use crate::model::StepId;
+
+    #[test]
+    fn what_follows_an_agent_depends_on_how_its_work_ended() {
+        use ReviewVerdict::Rejected;
+        use Status::Completed;
+        use Status::Failed;
+        use Status::WaitingApproval;
+        for (key, status, verdict, expected) in [
+            ("capture", Completed, None, true),
+            ("finds", Failed, Some(Rejected), true),
+            ("output_file", Failed, None, false),
+            ("on_success", Completed, None, true),
+            ("on_success", WaitingApproval, None, false),
+            ("on_failure", Completed, None, false),
+            ("on_failure", Failed, None, true),
+            // The run goes back to the work that was reviewed.
+            ("on_failure", Failed, Some(Rejected), false),
+            ("env", Completed, None, false),
+        ] {
+            let outcome = Outcome { status, verdict, ..Outcome::completed(StepId::new("a")) };
+            assert_eq!(has_rest(&json!({"agent": "x", key: {}}), &outcome), expected, "{key} {status:?}");
+            assert!(!has_rest(&json!({"shell": "x", key: {}}), &outcome), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_part_and_a_correction_have_no_rest() {
+        let definition = json!({"agent": "x", "capture": "v"});
+        let part = Outcome { part: Some("p".to_owned()), ..Outcome::completed(StepId::new("a")) };
+        let correction = Outcome { amends: true, ..Outcome::completed(StepId::new("a")) };
+        assert!(!has_rest(&definition, &part));
+        assert!(!has_rest(&definition, &correction));
+    }
+}
