@@ -9,6 +9,7 @@ use super::configured;
 use super::context;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
+use super::group;
 use super::locked_run::LockedRun;
 use super::locked_run::Written;
 use super::log;
@@ -24,6 +25,8 @@ use super::resume;
 use super::run_location::RunLocation;
 use crate::dialect::piton;
 use crate::dialect::piton::Session;
+use crate::dialect::piton::record::HEADER;
+use crate::dialect::piton::record::Header;
 use crate::dialect::piton::unmet::condition_holds;
 use crate::engine;
 use crate::engine::ChangeLimits;
@@ -94,6 +97,7 @@ pub(crate) fn begin(
     check_for_agents(run, &step)?;
     check_variables(&locked.opened, run, &step)?;
     check_uses(&locked.opened, run, &step)?;
+    check_group(&locked, location, &step)?;
     let change = locked.stamped(kind);
     let refusal = planned.as_ref().and_then(|planned| planned.refusal_of(&step));
     let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
@@ -181,6 +185,16 @@ fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
         message,
         hints: vec![format!("piton resume {id}"), by_hand],
     }))
+}
+
+/// Refuses to begin a step while another run of the group runs.
+fn check_group(locked: &LockedRun<'_>, location: &RunLocation, step: &StepId) -> Result<(), OpError> {
+    let Some((home, id)) = location.own_run() else { return Ok(()) };
+    let files = &locked.opened.files;
+    let header = files.bytes(&files.data_dir.join(HEADER)?).and_then(|bytes| Header::parse(bytes, home).ok());
+    let Some(group) = header.and_then(|header| header.group) else { return Ok(()) };
+    let again = format!("piton begin {} --run {}", engine::quoted(step.as_str()), engine::quoted(id));
+    group::take_for_agents((&locked.ctx().project, locked.clock()), (home, id), &group, &again)
 }
 
 /// Refuses to begin a step of a workflow file whose condition or instructions have a variable without a value.

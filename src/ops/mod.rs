@@ -17,6 +17,7 @@
 //!   reported about one, for `finish`.
 //! - `session_left` is what a session of the client left open, for the hook of a resumed one.
 //! - `guard` compares the declared outputs of a task of the client with the project, for its hook.
+//! - `group` keeps runs apart of which one runs at a time.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
 mod adopt;
@@ -41,6 +42,7 @@ mod draft;
 mod entries;
 mod error;
 mod exit;
+mod group;
 mod guard;
 mod history;
 mod lifecycle;
@@ -117,6 +119,13 @@ pub(crate) use draft::PreparedChange;
 pub(crate) use error::OpError;
 pub(crate) use error::RunChoice;
 pub(crate) use exit::Exit;
+pub(crate) use group::GROUP_WAIT;
+pub(crate) use group::Holder;
+pub(crate) use group::InitialVariables;
+pub(crate) use group::Taken;
+pub(crate) use group::busy as busy_group;
+pub(crate) use group::rendered_before;
+pub(crate) use group::take as take_group;
 pub(crate) use guard::CompletedTask;
 pub(crate) use guard::TaskVerdict;
 pub(crate) use guard::judge_task;

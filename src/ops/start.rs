@@ -9,6 +9,7 @@ use super::OpError;
 use super::archive;
 use super::entries;
 use super::error::hides_runs;
+use super::group;
 use super::lifecycle;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
@@ -39,6 +40,7 @@ use crate::model::StartSpec;
 use crate::store;
 use crate::store::RunLock;
 use crate::store::Scope;
+use crate::workflow::Workflow;
 use crate::workflow::inputs;
 
 /// Number of workflows that are offered where no run was found.
@@ -253,11 +255,22 @@ fn own_run(
         included: found.included,
         ..Header::new(ctx.home.places(), &spec.feature, &ctx.project.root, found.source, change.at)
     };
+    let header = in_group(ctx, spec, header, &found.workflow)?;
     let outline = Outline::of(&found.workflow, found.sha256);
     let edits = piton::start(&header, change, outline, None);
     let candidate = piton::candidate(&header.session, Some(&header));
     let (edits, candidate) = edits.zip(candidate).expect("the name of the feature was checked");
     Ok((edits, RunLocation { root: ctx.home.root().to_owned(), candidate }))
+}
+
+/// Takes the group of a new run of agents, if its workflow has one. `start` waits for no other run.
+fn in_group(ctx: &ProjectContext, spec: &StartSpec, header: Header, workflow: &Workflow) -> Result<Header, OpError> {
+    let Some(concurrency) = &workflow.concurrency else { return Ok(header) };
+    let group = group::rendered_before(&concurrency.group, workflow, &header)
+        .map_err(|error| OpError::Usage { message: error.message, hints: vec![error.hint] })?;
+    let again = format!("piton start {} --feature {}", engine::quoted(&spec.workflow), engine::quoted(&header.session));
+    group::take_for_agents((&ctx.project, ctx.clock), (ctx.home.root(), &header.session), &group, &again)?;
+    Ok(Header { group: Some(group), ..header })
 }
 
 fn clear_path(ctx: &ProjectContext, new: &RunLocation, spec: &StartSpec, options: StartOptions) -> Result<(), OpError> {

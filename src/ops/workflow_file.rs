@@ -111,9 +111,6 @@ pub(crate) fn path_of(project: &Project, name: &str) -> Option<Utf8PathBuf> {
 
 /// Returns why a workflow cannot be begun for agents: a step or setting of it that only `piton run` carries out.
 pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
-    if workflow.concurrency.is_some() {
-        return Some("`concurrency` is for `piton run`: no process lives while agents work".to_owned());
-    }
     workflow.steps.iter().find_map(|step| {
         let id = &step.id;
         let instructions = match &step.command {

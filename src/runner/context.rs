@@ -21,19 +21,17 @@ use super::report::RunEnd;
 use super::secrets;
 use super::secrets::Masks;
 use crate::dialect::piton::facts::Facts;
-use crate::dialect::piton::record::BUILT_IN;
 use crate::dialect::piton::record::Header;
 use crate::model::ChangeKind;
 use crate::model::RelPath;
 use crate::model::StepId;
-use crate::store;
+use crate::ops;
 use crate::store::Ticker;
 use crate::store::worktree::git;
 use crate::workflow::Secret;
 use crate::workflow::Step;
 use crate::workflow::Workflow;
 use crate::workflow::WorktreeFiles;
-use crate::workflow::template::Template;
 use crate::workflow::variables;
 
 /// Everything that the steps of a run share.
@@ -162,7 +160,7 @@ fn environment_of(
     (header, folder): (&Header, &Utf8Path),
     read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Vec<(String, String)>, RunError> {
-    let given = InitialVariables { header, workflow, folder };
+    let given = ops::InitialVariables { header, workflow, folder };
     let wrong = |message: String| RunError::new(ProblemKind::No, message, ["correct the workflow file".to_owned()]);
     let mut env = vec![("ARG".to_owned(), header.args.join(" "))];
     for file in &workflow.env_files {
@@ -185,35 +183,4 @@ pub(super) fn named_secrets(
     declared: &BTreeMap<String, String>,
 ) -> Vec<(String, String)> {
     named.keys().filter_map(|name| Some((name.clone(), declared.get(name)?.clone()))).collect()
-}
-
-/// Renders a text that has only variables that exist before the first step.
-pub(super) fn rendered_before(
-    text: &Template,
-    workflow: &Workflow,
-    header: &Header,
-    folder: &Utf8Path,
-) -> Result<String, RunError> {
-    variables::render(text, &InitialVariables { header, workflow, folder })
-        .map_err(|error| RunError::new(ProblemKind::No, error.message, [error.hint]))
-}
-
-/// The variables that exist before the first step.
-struct InitialVariables<'a> {
-    header: &'a Header,
-    workflow: &'a Workflow,
-    folder: &'a Utf8Path,
-}
-
-impl variables::Scope for InitialVariables<'_> {
-    fn get(&self, name: &str) -> Result<Option<Value>, String> {
-        Ok(self
-            .header
-            .variable(name, &self.workflow.name, self.folder)
-            .or_else(|| store::variable(name).map(Value::String)))
-    }
-
-    fn names(&self) -> Vec<String> {
-        BUILT_IN.iter().map(|name| (*name).to_owned()).collect()
-    }
 }

@@ -223,7 +223,7 @@ fn begin(
     };
     worktree_files::check_wanted(&header, &workflow.worktree)?;
     check_environment(workflow, declared, &header)?;
-    concurrency::check_free(workflow, &header, home.root())?;
+    concurrency::check_free(run_environment, workflow, &header, home.root())?;
     let spec = StartSpec {
         branch: header.branch.clone(),
         base_branch: header.base_branch.clone(),
@@ -313,7 +313,7 @@ fn drive_claimed(
     };
     let caller = (run_environment.ticker, run_environment.caller());
     let mut ledger = Ledger::new(paths.clone(), caller, session, (run, evidence));
-    let group = || concurrency::hold(&workflow, header, &paths.home, console);
+    let group = || concurrency::hold(run_environment, &workflow, header, &paths.home, console);
     let _group = if asked.dry_run { None } else { group()? };
     if !asked.dry_run {
         ledger.catch_up()?;

@@ -1,5 +1,7 @@
 //! What a run has around its steps: the shell, the files of a new worktree, and the runs that do not run beside it.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::support::Stage;
@@ -134,14 +136,56 @@ fn another_run_of_the_group_is_refused_by_name_and_one_of_another_group_is_not()
 }
 
 #[test]
-fn a_group_without_a_name_and_a_start_for_agents_are_refused() {
+fn a_group_without_a_name_is_refused() {
     let stage = Stage::in_place("concurrency: {on_conflict: maybe}\nsteps: [{shell: x}]\n");
     let said = stage.piton(["validate", "w.yml"]).run().expect_code(1);
     assert!(said.to_string().contains("`concurrency` needs a `group`"), "{said}");
     assert!(said.to_string().contains("`on_conflict` is wait or refuse, not `maybe`"), "{said}");
-    let stage = grouped("");
-    let said = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
-    assert!(said.to_string().contains("`concurrency` is for `piton run`"), "{said}");
+}
+
+/// A run of agents has its group from its start until it is over or paused: no process lives that could hold it.
+#[test]
+fn a_run_of_agents_has_its_group_while_it_is_open() {
+    let flow = |on_conflict: &str| {
+        format!(
+            "inputs: {{target: {{default: a}}}}\nconcurrency: {{group: 'deploy-${{target}}'{on_conflict}}}\nsteps:\n- {{id: work, agent: x}}\n- {{id: ship, shell: echo shipped >> LOG}}\n"
+        )
+    };
+    let stage = Stage::in_place(&flow(", on_conflict: refuse"));
+    stage.program(
+        "claude",
+        "echo called >> LOG; printf '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"STATUS: DONE\"}\\n'",
+    );
+    let start = |feature: &str| stage.piton(["start", "w.yml", "--feature", feature]).run();
+    start("one").expect_code(0);
+    for refused in [start("two").expect_code(6), stage.piton(["run", "w.yml"]).run().expect_code(6)] {
+        let said = refused.to_string();
+        assert!(said.contains("one (agents drive it) runs in the group deploy-a"), "{said}");
+        assert!(said.contains("piton pause one"), "{said}");
+    }
+    let elsewhere = ["start", "w.yml", "--feature", "three", "--input", "target=b"];
+    stage.piton(elsewhere).run().expect_code(0);
+    // A pause lets another one go first, and the paused one waits for that.
+    stage.piton(["pause", "one"]).run().expect_code(0);
+    start("two").expect_code(0);
+    let waits = stage.piton(["begin", "work", "--run", "one"]).run().expect_code(6);
+    assert!(waits.to_string().contains("two (agents drive it)"), "{waits}");
+    assert!(waits.to_string().contains("piton begin work --run one"), "{waits}");
+    for run in ["two", "one"] {
+        stage.piton(["begin", "work", "--run", run]).run().expect_code(0);
+        stage.piton(["finish", "work", "--run", run]).run().expect_code(0);
+        stage.piton(["exec", "ship", "--run", run]).run().expect_code(0);
+    }
+    assert_eq!(stage.executions(), ["shipped", "shipped"]);
+    // Where the file says `wait`, a runner waits for agents.
+    stage.workflow(&flow(""));
+    start("four").expect_code(0);
+    std::fs::write(stage.log(), "").unwrap();
+    let waited = stage.piton(["run", "w.yml"]).run_within(Duration::from_millis(600));
+    assert!(waited.is_none() && stage.executions().is_empty(), "it did not wait");
+    stage.piton(["abort", "four", "--yes"]).run().expect_code(0);
+    stage.piton(["run", "w.yml"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["called", "shipped"]);
 }
 
 /// A copied project brings its runs along: one run does not go on in two places before a person said so, and a moved project keeps its runs.
