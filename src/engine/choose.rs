@@ -110,8 +110,13 @@ impl Chooser<'_> {
             let own = if causes.contains(&at) { None } else { self.choice(at, &reviews) };
             let returned = returns.get(&at).filter(|_| !causes.contains(&at) && self.reconciled.is_ready(at));
             chosen.choices.extend(match (own, returned) {
-                // Work that a review sent back and that was not resumed is a return, not a first run.
-                (Some(own), Some(causes)) if own.action == Action::Run => Some(self.return_to(own.at, causes)),
+                // Work that a review sent back and that was not resumed is a return, also if its files were touched since.
+                (Some(own), Some(causes))
+                    if own.action == Action::Run
+                        || self.reconciled.effective_status(at) == EffectiveStatus::Invalid =>
+                {
+                    Some(self.return_to(own.at, causes))
+                }
                 (Some(own), _) => Some(own),
                 (None, Some(causes)) => Some(self.return_to(at, causes)),
                 (None, None) => None,

@@ -385,7 +385,9 @@ impl ReconciledRun<'_> {
     /// Returns the steps whose limits apply to an attempt at this one: those that send the run back to it, or itself.
     pub(super) fn limited_by(&self, at: usize) -> Vec<usize> {
         match self.effective_status(at) {
-            EffectiveStatus::Done | EffectiveStatus::Open | EffectiveStatus::Blocked => self.sent_back(at),
+            EffectiveStatus::Done | EffectiveStatus::Open | EffectiveStatus::Invalid | EffectiveStatus::Blocked => {
+                self.sent_back(at)
+            }
             // The work was resumed, so its reviews were already decided about.
             EffectiveStatus::Failed | EffectiveStatus::Interrupted => vec![at],
             EffectiveStatus::Skipped
@@ -393,7 +395,6 @@ impl ReconciledRun<'_> {
             | EffectiveStatus::Waiting
             | EffectiveStatus::Conditions
             | EffectiveStatus::Verify
-            | EffectiveStatus::Invalid
             | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => Vec::new(),
         }

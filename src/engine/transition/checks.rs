@@ -269,8 +269,26 @@ impl TransitionCheck<'_> {
         if self.limits.force {
             return Ok(());
         }
+        self.check_limit_of(self.reconciled.limited_by(at), |_| true)
+    }
+
+    /// Refuses work that a review sends back which rejected it: a person decides whether there is another round.
+    pub(super) fn check_not_rejected(&self, at: usize) -> Result<(), Refusal> {
+        let is_to_be_done = matches!(
+            self.reconciled.effective_status(at),
+            EffectiveStatus::Open | EffectiveStatus::Invalid | EffectiveStatus::Blocked
+        );
+        if self.limits.force || !is_to_be_done {
+            return Ok(());
+        }
+        self.check_limit_of(self.reconciled.sent_back(at), |limit| *limit == Limit::Rejected)
+    }
+
+    fn check_limit_of(&self, failed: Vec<usize>, counts: impl Fn(&Limit) -> bool) -> Result<(), Refusal> {
         let limit = |failed: usize| Some((failed, self.reconciled.limit(failed, self.limits.attempt_limit)?));
-        let Some((failed, limit)) = self.reconciled.limited_by(at).into_iter().find_map(limit) else { return Ok(()) };
+        let Some((failed, limit)) = failed.into_iter().filter_map(limit).find(|(_, limit)| counts(limit)) else {
+            return Ok(());
+        };
         let hints = self.ways_out(failed);
         let failed = &self.reconciled.run.steps[failed];
         let what = match limit {

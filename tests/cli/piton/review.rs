@@ -324,3 +324,34 @@ fn a_review_that_stands_further_behind_reads_what_the_work_left() {
     let reading = context.at("/data/required_reading").to_string();
     assert!(reading.contains("\"o.txt\""), "{context}");
 }
+
+/// Neither an agent that writes over the work nor one that reports without a begin goes past a rejection.
+#[test]
+fn touched_work_lifts_no_rejection() {
+    for is_touched in [false, true] {
+        let stage = Stage::in_place(
+            "steps:\n- {id: draft, agent: a, outputs: d.md}\n- {id: review, agent: b, reviews: draft}\n- {id: use, shell: echo used >> LOG}\n",
+        );
+        let call = |words: &[&str]| stage.piton(words.iter().copied()).run();
+        call(&["start", "w.yml", "--feature", "x"]).expect_code(0);
+        call(&["begin", "draft"]).expect_code(0);
+        stage.sandbox.file("d.md", "first\n");
+        call(&["finish", "draft"]).expect_code(0);
+        call(&["begin", "review"]).expect_code(0);
+        call(&["finish", "review", "--verdict", "REJECTED", "--finding", "bad"]).expect_code(0);
+        if is_touched {
+            stage.sandbox.file("d.md", "second\n");
+        }
+        let plan = call(&["--format", "json", "plan", "x"]).expect_code(9);
+        assert_eq!(plan.at("/data/next/0/action"), "return", "{plan}");
+        assert!(plan.findings().contains(&"rejected".to_owned()), "{plan}");
+        call(&["begin", "draft"]).expect_code(9);
+        if is_touched {
+            let refused = call(&["finish", "draft"]).expect_code(9);
+            assert!(refused.to_string().contains("piton redo review --run x --by NAME --note WHY"), "{refused}");
+        }
+        call(&["begin", "review"]).expect_code(9);
+        call(&["redo", "review", "--by", "Ann", "--note", "another round"]).expect_code(0);
+        call(&["begin", "draft"]).expect_code(0);
+    }
+}
