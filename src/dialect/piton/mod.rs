@@ -109,8 +109,8 @@ impl Dialect for Piton {
     fn probe(&self, listing: &Listing) -> Probed {
         let candidates = listing.entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
             let id = paths::session_of_header(entry.path.as_str())?;
-            let header: Option<Header> =
-                entry.content.as_deref().and_then(|bytes| Header::parse(bytes, &listing.root).ok());
+            let bytes = entry.content.as_deref();
+            let header = bytes.and_then(|bytes| Header::parse(bytes, &listing.root, listing.place.as_deref()).ok());
             candidate(id, header.as_ref())
         });
         let mut probed = prodigy::probe(listing);
