@@ -112,6 +112,8 @@ impl Screen {
         };
         match printed {
             Ok(()) => exit,
+            // Its terminal is gone.
+            Err(_) if exit == Exit::HungUp => exit,
             Err(error) => {
                 let format = if self.stdout == Stdout::Document { Format::Json } else { Format::Text };
                 error::unprinted(&error, Some(format!("session {} is recorded", result.session)), format)

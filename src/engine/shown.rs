@@ -142,6 +142,7 @@ impl View<'_> {
             agent: step.agent.as_deref().map(|agent| safe_line(agent, NAME_CHARS)),
             mark,
             recorded: step.status,
+            is_tolerated: step.is_tolerated,
             reason: safe_line(&reason, SENTENCE_CHARS),
             rule,
             is_next: next.is_some(),

@@ -177,6 +177,7 @@ finding_codes! {
     AgeStale "age-stale" Warning true "Nothing has happened for more than a week.", OfResume;
     AgeUnknown "age-unknown" Info false "The age of the state is unknown: it has no usable time stamp.";
     TimeInFuture "time-in-future" Warning false "A time stamp lies in the future.";
+    MergeFailed "merge-failed" Warning false "The work of an item of a loop cannot be merged into that of the run.";
     DefinitionChanged "definition-changed" Warning true "A step's definition changed after it was done; it is open again.";
     DefinitionDrift "definition-drift" Info false "The workflow file changed since the run began: steps were added, removed, or changed before they are done.";
     DefinitionUnreadable "definition-unreadable" Warning true "The workflow file cannot be read; the run's own copy is used.";

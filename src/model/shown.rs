@@ -119,6 +119,9 @@ pub(crate) struct ShownStep {
     pub(crate) mark: StepMark,
     /// The status in the state.
     pub(crate) recorded: Status,
+    /// Whether it is done although it never passed: its file tolerates the failure.
+    #[serde(rename = "tolerated", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_tolerated: bool,
     /// Why it has its mark, and for a step that is next, why it is.
     pub(crate) reason: String,
     /// The number of the rule behind the reason, as in docs/planning.md.

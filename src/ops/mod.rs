@@ -195,6 +195,7 @@ pub(crate) use schema::schemas;
 pub(crate) use select::is_run;
 pub(crate) use select::location;
 pub(crate) use select::location_to_read;
+pub(crate) use select::where_it_moved;
 pub(crate) use session_left::session_left;
 pub(crate) use sessions::CleanReport;
 pub(crate) use sessions::CleanRequest;

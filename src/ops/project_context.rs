@@ -146,6 +146,7 @@ impl ProjectContext {
             }
             None => (SessionHome::for_project(&project, &environment), homes),
         };
+        homes.iter().for_each(SessionHome::follow);
         let index = RunIndex::of(&environment);
         let is_here = |id: &str| homes.iter().any(|home| store::is_folder(&home.session(id)));
         let elsewhere = request.run.as_deref().filter(|id| run_path.is_none() && !is_here(id));

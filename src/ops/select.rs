@@ -29,6 +29,7 @@ use crate::model::Rank;
 use crate::model::RelPath;
 use crate::model::Severity;
 use crate::model::Verdict;
+use crate::model::quoted;
 use crate::store;
 use crate::store::Scope;
 
@@ -118,8 +119,12 @@ pub(super) fn lost_with_its_repository(ctx: &ProjectContext, id: &str) -> Option
     let home = ctx.index.lost_home_of(id)?;
     let old = piton::project_of(&home).unwrap_or(&home);
     let message = format!("the run {id} was in {old}, which is not there any more");
-    let hint = format!("call piton in the folder that it was moved to: `piton --project DIR status {id}`");
-    Some(OpError::Refused(Refusal { kind: RefusalKind::NotFound, message, hints: vec![hint] }))
+    Some(OpError::Refused(Refusal { kind: RefusalKind::NotFound, message, hints: vec![where_it_moved(id)] }))
+}
+
+/// Says how to go on with a run whose project is not where it was.
+pub(crate) fn where_it_moved(id: &str) -> String {
+    format!("call piton in the folder that it was moved to: `piton --project DIR resume {}`", quoted(id))
 }
 
 /// Finds a finished run that is named by its id or its state file.

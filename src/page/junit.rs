@@ -10,7 +10,7 @@ use crate::model::clean;
 use crate::ops::ShowReport;
 
 /// Returns the run as one suite. A step that is done passed; one that failed, was cut off, or whose result no longer counts is a failure with
-/// its reason; all others are skipped, with what they wait for.
+/// its reason; all others are skipped, with what they wait for. One whose failure the file tolerates passed, and says so.
 pub(crate) fn junit(report: &ShowReport) -> String {
     let steps: Vec<&ShownStep> = report.steps.iter().filter(|step| !step.is_container).collect();
     let count = |wanted: Outcome| steps.iter().filter(|step| outcome(step.mark) == wanted).count();
@@ -64,6 +64,13 @@ fn case(step: &ShownStep, workflow: &str) -> Markup {
         text(&format!("{}: {}", step.id, step.title))
     };
     let inside = match outcome(step.mark) {
+        Outcome::Passed if step.is_tolerated => {
+            let said = said.unwrap_or_default();
+            html! {
+                properties { property name="tolerated" value=(said) {} }
+                system-out { "never passed; the workflow file lets the run go on: " (said) }
+            }
+        }
         Outcome::Passed => html! { @if let Some(said) = &said { system-out { (said) } } },
         Outcome::Failed => {
             let kind = last.map_or(AttemptEnd::Failed, |last| last.end).as_str();

@@ -23,6 +23,7 @@ fn step(id: &str, group: Option<&str>, depends_on: &[&str]) -> ShownStep {
         is_next: false,
         is_again: false,
         is_container: false,
+        is_tolerated: false,
         depends_on: depends_on.iter().map(StepId::new).collect(),
         witnesses: Vec::new(),
         attempts: Vec::new(),

@@ -23,7 +23,6 @@ use crate::model::ChangeKind;
 use crate::model::Outcome;
 use crate::model::Status;
 use crate::model::plural;
-use crate::model::quoted;
 use crate::store;
 use crate::store::worktree;
 use crate::store::worktree::MergeOutcome;
@@ -180,24 +179,20 @@ impl StepExecutor<'_> {
         match worktree::commits_ahead(&self.folder, "HEAD", &merged.branch) {
             Some(0) => return Ok(()),
             Some(_) => {}
-            None => return Err(refused(format!("{id} cannot be merged: its branch {} is gone", merged.branch))),
+            None => return Err(refused(piton::not_merged(&id, &format!("its branch {} is gone", merged.branch)))),
         }
         let MergeOutcome::No { refusal, conflicts } = worktree::merge(&self.folder, &merged.branch) else {
             return Ok(());
         };
-        let resume = self.context.header.resume();
-        let theirs = store::git::head(&self.folder).and_then(|head| head.branch).unwrap_or_else(|| "HEAD".to_owned());
-        let folder = quoted(merged.folder.as_str());
-        let (why, fix) = if conflicts.is_empty() {
-            (refusal.message, format!("To see what is in the way: `git -C {folder} status`"))
-        } else {
-            let files = conflicts.join(", ");
-            let merge = format!("git -C {folder} merge {}", quoted(&theirs));
-            (format!("conflicts in {files}"), format!("To resolve: `{merge}`, resolve the conflicts and commit"))
+        let why = match conflicts.is_empty() {
+            true => refusal.message,
+            false => format!("{}{}", piton::CONFLICTS, conflicts.join(", ")),
         };
-        let text = format!("{id} cannot be merged: {why}. {fix}; then: `{resume}`");
-        self.context.console.tell(&Event::Warning { text: &text });
-        Err(refused(format!("{id} cannot be merged: {why}")))
+        let message = piton::not_merged(&id, &why);
+        let branch = store::git::head(&self.folder).and_then(|head| head.branch);
+        let way = piton::way_to_merge(&self.context.header, merged, branch.as_deref(), &why);
+        self.context.console.tell(&Event::Warning { text: &format!("{message}. {way}") });
+        Err(refused(message))
     }
 
     /// Removes the worktree of an item that is merged. One with uncommitted files is kept and named.

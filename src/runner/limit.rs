@@ -45,8 +45,28 @@ pub(super) fn end(said: &str, now: Timestamp, offset: Offset<'_>) -> Option<Time
         let day = day(at + 1).or_else(|| at.checked_sub(1).and_then(day)).filter(|day| (1..=31).contains(day))?;
         Some((number, day))
     });
-    let zone = words.iter().copied().find(|word| word.contains('/') || matches!(*word, "UTC" | "GMT"));
-    moment(now, zone, date, time, offset)
+    let zone = words.iter().copied().find(|word| word.contains('/'));
+    let fixed = words.iter().find_map(|word| fixed_offset(word));
+    moment(now, zone, date, time, &|zone, at| fixed.or_else(|| offset(zone, at)))
+}
+
+/// Reads `UTC`, `GMT+2`, `UTC-5:30`, and the abbreviations of North America, as seconds ahead of UTC. Others mean several zones.
+fn fixed_offset(word: &str) -> Option<i32> {
+    let north_american = ["PST", "PDT", "MST", "MDT", "CST", "CDT", "EST", "EDT"];
+    if let Some((_, hours)) =
+        north_american.iter().zip([-8, -7, -7, -6, -6, -5, -5, -4]).find(|(zone, _)| **zone == word)
+    {
+        return Some(hours * 3_600);
+    }
+    let rest = word.strip_prefix("UTC").or_else(|| word.strip_prefix("GMT"))?;
+    if rest.is_empty() {
+        return Some(0);
+    }
+    let (sign, ahead) =
+        rest.strip_prefix('+').map(|ahead| (1, ahead)).or_else(|| Some((-1, rest.strip_prefix('-')?)))?;
+    let (hours, minutes) = ahead.split_once(':').unwrap_or((ahead, "0"));
+    let (hours, minutes) = (hours.parse::<u8>().ok()?, minutes.parse::<u8>().ok()?);
+    (hours <= 14 && minutes < 60).then(|| sign * (i32::from(hours) * 3_600 + i32::from(minutes) * 60))
 }
 
 /// Reads `3 hours`, `2h`, `2h 15m`, `45 minutes`.
@@ -131,7 +151,6 @@ mod tests {
         let offset = |zone: Option<&str>, _: i64| match zone {
             Some("Europe/London") => Some(3_600),
             Some("Asia/Tokyo") => Some(9 * 3_600),
-            Some("UTC") => Some(0),
             Some(_) => None,
             // This machine is two hours ahead.
             None => Some(7_200),
@@ -146,6 +165,22 @@ mod tests {
             ("CLAUDE USAGE LIMIT REACHED. RESETS AT 19:15", Some("2026-10-08T17:15:00Z")),
             ("You've reached your usage limit; it resets in 2h 15m", Some("2026-10-08T18:45:00Z")),
             ("usage limit reached, resets in 3 hours", Some("2026-10-08T19:30:00Z")),
+            ("You've hit your limit · resets 8pm (UTC)", Some("2026-10-08T20:00:00Z")),
+            ("You've hit your limit · resets 8pm GMT", Some("2026-10-08T20:00:00Z")),
+            ("You've hit your limit · resets 8pm (GMT+2)", Some("2026-10-08T18:00:00Z")),
+            ("You've hit your limit · resets 8pm (UTC-5)", Some("2026-10-09T01:00:00Z")),
+            ("You've hit your limit · resets 8pm (UTC+05:30)", Some("2026-10-09T14:30:00Z")),
+            ("You've hit your limit · resets 8pm (PST)", Some("2026-10-09T04:00:00Z")),
+            ("You've hit your limit · resets 8pm (PDT)", Some("2026-10-09T03:00:00Z")),
+            ("You've hit your limit · resets 8pm (MST)", Some("2026-10-09T03:00:00Z")),
+            ("You've hit your limit · resets 8pm (MDT)", Some("2026-10-09T02:00:00Z")),
+            ("You've hit your limit · resets 8pm (CST)", Some("2026-10-09T02:00:00Z")),
+            ("You've hit your limit · resets 8pm (CDT)", Some("2026-10-09T01:00:00Z")),
+            ("You've hit your limit · resets 8pm (EST)", Some("2026-10-09T01:00:00Z")),
+            ("You've hit your limit · resets Oct 9 at 5pm (EDT)", Some("2026-10-09T21:00:00Z")),
+            // Of other abbreviations the time is that of this machine.
+            ("You've hit your limit · resets 8pm (IST)", Some("2026-10-08T18:00:00Z")),
+            ("You've hit your limit · resets 8pm (GMT+99)", Some("2026-10-08T18:00:00Z")),
             ("You've hit your limit · resets 8pm (Nowhere/City)", None),
             ("usage limit reached", None),
             ("usage limit reached, resets soon", None),

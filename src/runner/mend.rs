@@ -54,12 +54,10 @@ pub(super) fn load_repaired(
             Some(message)
         }
         Remainder::Lost { records } => {
-            let done = session.state.steps.iter().filter(|(_, step)| step.status == Status::Completed);
-            let done: Vec<&str> = done.map(|(id, _)| id.as_str()).collect();
-            let proved = if done.is_empty() { "no step".to_owned() } else { format!("done: {}", done.join(", ")) };
             let message = format!(
-                "the last {} of its journal are gone; by its checkpoint {proved}",
-                plural(usize::try_from(*records).unwrap_or(usize::MAX), "record")
+                "the last {} of its journal are gone; by its checkpoint {}",
+                plural(usize::try_from(*records).unwrap_or(usize::MAX), "record"),
+                proved(&session)
             );
             let question = "Continue from the checkpoint?";
             damaged.agree(&session, &message, question, "to continue from the checkpoint", "")?;
@@ -87,6 +85,13 @@ pub(super) fn load_repaired(
     Ok((files, session, loaded))
 }
 
+/// Returns what the sound records of a session say is done.
+fn proved(session: &Session) -> String {
+    let done = session.state.steps.iter().filter(|(_, step)| step.status == Status::Completed);
+    let done: Vec<&str> = done.map(|(id, _)| id.as_str()).collect();
+    if done.is_empty() { "no step".to_owned() } else { format!("done: {}", done.join(", ")) }
+}
+
 impl Damaged<'_> {
     fn read(&self) -> Result<(FileSet, Session), RunError> {
         let now = self.environment.ticker.now();
@@ -99,15 +104,20 @@ impl Damaged<'_> {
         Ok((files, session))
     }
 
-    /// Has a person agree to go on over the damage. With a flag, a yes counts only beside it.
+    /// Has a person agree to go on over the damage. With a flag, a yes counts only beside it. A dry run asks nothing.
     fn agree(&self, session: &Session, message: &str, question: &str, to: &str, flag: &str) -> Result<(), RunError> {
         let question = format!("Session {}: {message}. {question} [y/N]", session.header.session);
         let is_given = self.asked.yes && (flag.is_empty() || self.asked.force);
-        if is_given || says_yes(self.console.ask(&question, None)) {
+        if is_given || (!self.asked.dry_run && says_yes(self.console.ask(&question, None))) {
             return Ok(());
         }
+        let from = match session.state.seq {
+            0 => "a resume would begin with the first step".to_owned(),
+            last => format!("a resume would go on from record {last}, {}", proved(session)),
+        };
         let hint = format!("{to}: `{}{flag} --yes`", session.header.resume());
-        Err(RunError::new(ProblemKind::Person, message, [hint]))
+        let hints = Some(from).filter(|_| self.asked.dry_run).into_iter().chain([hint]).collect();
+        Err(RunError::problem(ProblemKind::Person, message.to_owned(), hints))
     }
 
     /// Makes the journal where it is gone, and says that it begins anew.

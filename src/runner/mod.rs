@@ -90,6 +90,7 @@ pub(crate) use merge::merge;
 pub(crate) use merge::waits_for_merge;
 pub(crate) use open::ResumeRequest;
 pub(crate) use open::StartRequest;
+pub(crate) use open::check_files;
 pub(crate) use open::resume;
 pub(crate) use open::run;
 pub(crate) use prepare::prepare;

@@ -115,8 +115,8 @@ impl ResumeRequest {
     }
 }
 
-/// Runs a workflow file.
-pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResult, RunError> {
+/// Locates the workflow file of a new run.
+fn located(start: &StartRequest) -> Result<(RunEnvironment, Source), RunError> {
     let folder = match &start.project {
         Some(folder) => Utf8PathBuf::from(folder),
         None => store::current_dir()?,
@@ -130,6 +130,22 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         RunError::problem(ProblemKind::NotFound, message, hints)
     })?;
     let source = source(&run_environment.project, &path)?;
+    Ok((run_environment, source))
+}
+
+/// Checks the files that a new run needs before its first step. A workflow file with mistakes is left to what starts the run.
+pub(crate) fn check_files(start: &StartRequest) -> Result<(), RunError> {
+    let Ok((run_environment, source)) = located(start) else { return Ok(()) };
+    let Ok((workflow, files)) = workflow(&source) else { return Ok(()) };
+    if inputs::values(&workflow.inputs, &start.inputs).is_err() {
+        return Ok(());
+    }
+    new_header(&run_environment, start, source, (&workflow, &BTreeMap::new()), files.included).map(drop)
+}
+
+/// Runs a workflow file.
+pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResult, RunError> {
+    let (run_environment, source) = located(start)?;
     let (workflow, workflow_files) = workflow(&source)?;
     let asked = ResumeOptions {
         is_new: true,
@@ -155,6 +171,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         check_worktree(&run_environment.project, &in_place)?;
     }
     if start.dry_run {
+        new_header(&run_environment, start, source, (&workflow, &declared), workflow_files.included)?;
         let root = &run_environment.project.root;
         let new = NewRun {
             root,
@@ -196,14 +213,14 @@ pub(crate) fn resume(resume: &ResumeRequest, console: &dyn Console) -> Result<Ru
     drive_session(&run_environment, &resume.home, &resume.session, &resume.asked, console)
 }
 
-/// Creates a session with its first record.
-fn begin(
+/// Describes a new run, without the changes that it takes along, with the commit that is checked out, and checks the files that it needs before its first step.
+fn new_header(
     run_environment: &RunEnvironment,
     start: &StartRequest,
     source: Source,
     (workflow, declared): (&Workflow, &BTreeMap<String, String>),
-    files: WorkflowFiles,
-) -> Result<(SessionHome, Header), RunError> {
+    included: Vec<RelPath>,
+) -> Result<(SessionHome, Header, Option<String>), RunError> {
     let project = &run_environment.project;
     let home = SessionHome::for_project(project, &run_environment.environment);
     let now = run_environment.ticker.now().now;
@@ -215,15 +232,31 @@ fn begin(
         branch: in_worktree.then(|| format!("piton/{id}")),
         base_branch: head.branch.filter(|_| in_worktree),
         base_commit: head.sha.clone().filter(|_| in_worktree),
-        carried: if start.carries_changes { warnings::carried(&project.root)? } else { None },
         args: start.args.clone(),
         inputs: inputs::values(&workflow.inputs, &start.inputs)?,
-        included: files.included,
+        included,
         ..Header::new(home.places(), &id, &project.root, source, now)
     };
     worktree_files::check_wanted(&header, &workflow.worktree)?;
     check_environment(workflow, declared, &header)?;
+    Ok((home, header, head.sha))
+}
+
+/// Creates a session with its first record.
+fn begin(
+    run_environment: &RunEnvironment,
+    start: &StartRequest,
+    source: Source,
+    (workflow, declared): (&Workflow, &BTreeMap<String, String>),
+    files: WorkflowFiles,
+) -> Result<(SessionHome, Header), RunError> {
+    let project = &run_environment.project;
+    let (home, mut header, head) = new_header(run_environment, start, source, (workflow, declared), files.included)?;
+    let (id, now) = (header.session.clone(), header.created_at);
     concurrency::check_free(run_environment, workflow, &header, home.root())?;
+    if start.carries_changes {
+        header.carried = warnings::carried(&project.root)?;
+    }
     let spec = StartSpec {
         branch: header.branch.clone(),
         base_branch: header.base_branch.clone(),
@@ -231,7 +264,7 @@ fn begin(
     };
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
     let new =
-        piton::start(&header, change, Outline::of(workflow, files.sha256), head.sha).expect("a generated id is valid");
+        piton::start(&header, change, Outline::of(workflow, files.sha256), head).expect("a generated id is valid");
     home.create(&id)?;
     run_environment.index().enter_new(&id, &new, home.root())?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;
@@ -416,7 +449,9 @@ pub(super) fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
     let unreadable =
         |why: String| RunError::new(ProblemKind::Unreadable, format!("{} cannot be read: {why}", file.under(home)), []);
     match store::read_file(home, &file) {
-        Content::Bytes(bytes) => Header::parse(&bytes, home).map_err(|error| unreadable(error.to_string())),
+        Content::Bytes(bytes) => {
+            Header::parse(&bytes, home, store::link_of(home).as_deref()).map_err(|error| unreadable(error.to_string()))
+        }
         Content::NameOnly => Err(unreadable("it has no content".to_owned())),
         Content::Problem(problem) => Err(unreadable(problem.to_string())),
     }

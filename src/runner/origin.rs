@@ -11,6 +11,7 @@ use crate::dialect::piton;
 use crate::dialect::piton::record::Header;
 use crate::model::quoted;
 use crate::ops;
+use crate::store;
 use crate::store::RunIndex;
 
 /// Refuses to run the commands of a run that this user did not begin, unless a person agrees: its folder may have come with a copy of the
@@ -26,7 +27,8 @@ pub(super) fn check(
     let Some(bytes) = ops::header_bytes(home, id) else { return Ok(()) };
     let original = index.original_of(id, &bytes, home);
     if original.is_none() && index.knows(id, &bytes, home) {
-        if let Some(old) = index.follow(id, &bytes, home)? {
+        let moved = index.follow(id, &bytes, home)?.or_else(|| store::moved_from(home));
+        if let Some(old) = moved {
             let old = piton::project_of(&old).unwrap_or(&old);
             let text = format!("Session {id} was made in {old}, which is now {}", header.root);
             console.tell(&Event::Note { text: &text });

@@ -5,6 +5,7 @@ use camino::Utf8Path;
 use super::error::ProblemKind;
 use super::error::RunError;
 use crate::dialect::piton::record::Header;
+use crate::ops;
 use crate::store;
 use crate::store::Caller;
 use crate::store::Environment;
@@ -33,8 +34,7 @@ impl RunEnvironment {
         if !store::is_folder(&header.root) {
             let message =
                 format!("session {} was made in {}, which is not there any more", header.session, header.root);
-            let hint = format!("move the project back to {}, then run the command again", header.root);
-            return Err(RunError::new(ProblemKind::NotFound, message, [hint]));
+            return Err(RunError::new(ProblemKind::NotFound, message, [ops::where_it_moved(&header.session)]));
         }
         Self::open(&header.root, now)
     }

@@ -97,6 +97,8 @@ pub(crate) use project::git;
 pub(crate) use project::git_impact::AbandonedWork;
 pub(crate) use project::git_impact::git_impact;
 pub(crate) use project::git_impact::history_of;
+pub(crate) use project::home_link::link_of;
+pub(crate) use project::home_link::moved_from;
 pub(crate) use project::open::Project;
 pub(crate) use project::open::work_tree;
 pub(crate) use project::reports;

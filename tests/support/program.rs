@@ -163,6 +163,15 @@ impl<'a> Program<'a> {
         Some(Output::new(self.sandbox, &output))
     }
 
+    /// Runs it to its end at a terminal that is closed when the function returns.
+    pub(crate) fn hung_up(self, wait: impl FnOnce()) -> Option<Output> {
+        let (terminal, child) = self.spawn_on_terminal()?;
+        wait();
+        drop(terminal);
+        run_tool(Path::new("/bin/sh"), &["-c", &format!("kill -HUP {}", child.id())], &[]);
+        Some(Output::new(self.sandbox, &child.wait_with_output().expect("a child of our own")))
+    }
+
     /// Runs it to its end with all of its ends at a terminal of 100 columns and 40 rows. When a text is shown, its function is called with the
     /// id of the process, and what it returns is typed; each counts once, after the one before. What was shown is in `stderr`.
     pub(crate) fn on_screen<'s>(

@@ -84,7 +84,10 @@ fn print(text: &mut Text, report: &ops::LogsReport, shown: &mut Option<String>) 
 impl Shown for ops::LogsReport {
     fn text(&self, page: &mut Page, _: &[Finding]) {
         if self.logs.is_empty() {
-            page.text.line(format!("{} has no log: its steps printed nothing.", self.session));
+            page.text.line(match &self.step {
+                Some(step) => format!("{step} printed nothing."),
+                None => format!("{} has no log: its steps printed nothing.", self.session),
+            });
         }
         print(&mut page.text, self, &mut None);
     }

@@ -115,7 +115,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// If several runs fit, and no file.
+    /// If several runs fit, or the repository of the run is gone, and no file is meant.
     fn named_run(&self, call: &Call<'_>, has_file: bool) -> Result<Option<ops::RunLocation>, CommandError> {
         if ops::is_workflow_path(&self.file) {
             return Ok(None);
@@ -125,7 +125,7 @@ impl Run {
             Ok(location) if location.own_run().is_some() && ops::is_run(&ctx, &location, &self.file) => {
                 Ok(Some(location))
             }
-            Err(error @ ops::OpError::Ambiguous { .. }) if !has_file => Err(error.into()),
+            Err(error @ (ops::OpError::Ambiguous { .. } | ops::OpError::Refused(_))) if !has_file => Err(error.into()),
             Ok(_) | Err(_) => Ok(None),
         }
     }

@@ -66,6 +66,15 @@ impl Command for Start {
         let given: String = self.inputs.iter().map(|input| format!(" --input {}", quoted(input))).collect();
         let in_place = format!("piton start {workflow} --feature {feature}{given}");
         runner::check_worktree(&ctx.project, &in_place)?;
+        if let Some(file) = ops::workflow_path(&ctx.project, &self.workflow) {
+            runner::check_files(&runner::StartRequest {
+                project: call.global.project.clone(),
+                now: call.global.now.clone(),
+                file: file.into_string(),
+                inputs: self.inputs.clone(),
+                ..runner::StartRequest::default()
+            })?;
+        }
         let started = ops::start(&ctx, spec, options)?;
         // A kill before this leaves a run whose worktree is made when its first step begins.
         runner::prepare(

@@ -9,8 +9,12 @@ use serde_json::Value;
 use super::record::Header;
 use super::state::State;
 use super::state::StepState;
+use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Status;
+use crate::model::StepId;
 use crate::model::clean_line;
+use crate::model::quoted;
 use crate::model::sha256_hex;
 
 /// The longest name of an item, in characters.
@@ -95,6 +99,40 @@ impl ItemWorktree {
         let folder = header.worktrees.join(branch.trim_start_matches("piton/"));
         Self { branch, folder }
     }
+}
+
+/// What the reason of a merge in conflict begins with, before its files.
+pub(crate) const CONFLICTS: &str = "conflicts in ";
+const NOT_MERGED: &str = " cannot be merged: ";
+
+/// Says that an item cannot be merged, and why.
+pub(crate) fn not_merged(item: &str, why: &str) -> String {
+    format!("{item}{NOT_MERGED}{why}")
+}
+
+/// Says how a person helps an item that cannot be merged, and what goes on then. `branch` is the one that it is merged into; without one, that
+/// is what is checked out in the project.
+pub(crate) fn way_to_merge(header: &Header, merged: &ItemWorktree, branch: Option<&str>, why: &str) -> String {
+    let folder = quoted(merged.folder.as_str());
+    let here = || format!("\"$(git -C {} rev-parse HEAD)\"", quoted(header.root.as_str()));
+    let theirs = branch.map_or_else(here, quoted);
+    let fix = match why.starts_with(CONFLICTS) {
+        true => format!("To resolve: `git -C {folder} merge {theirs}`, resolve the conflicts and commit"),
+        false => format!("To see what is in the way: `git -C {folder} status`"),
+    };
+    format!("{fix}; then: `{}`", header.resume())
+}
+
+/// Returns a finding about the item of an open loop that could not be merged.
+pub(super) fn failed_merge(header: &Header, step: &str, state: &StepState) -> Option<Finding> {
+    let names = item_names(state.items.as_ref().filter(|_| state.status != Status::Completed)?);
+    let mut merges = names.iter().zip(merge_names(&names));
+    let (item, merge) = merges.find(|(_, merge)| state.parts.get(merge) == Some(&Status::Failed))?;
+    let message = state.part_errors.get(&merge)?;
+    let (_, why) = message.split_once(NOT_MERGED)?;
+    let merged = ItemWorktree::of(header, (step, state.head.as_deref()?), item);
+    let finding = Finding::new(FindingCode::MergeFailed, clean_line(message, 500)).on(&StepId::new(step));
+    Some(finding.fix(way_to_merge(header, &merged, header.branch.as_deref(), why)))
 }
 
 /// Returns a text as a part of the names of branches and folders: one with other characters than letters, digits, `-` and `_` loses them and

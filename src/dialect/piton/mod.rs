@@ -35,6 +35,7 @@ pub(crate) use after_agent::surroundings;
 pub(crate) use brief::filled_in;
 pub(crate) use brief::wanted;
 pub(crate) use facts::is_for_an_agent;
+pub(crate) use items::CONFLICTS;
 pub(crate) use items::ItemWorktree;
 pub(crate) use items::failed_items;
 pub(crate) use items::id_inside;
@@ -45,7 +46,9 @@ pub(crate) use items::log_file;
 pub(crate) use items::log_name;
 pub(crate) use items::log_of;
 pub(crate) use items::merge_names;
+pub(crate) use items::not_merged;
 pub(crate) use items::part_names;
+pub(crate) use items::way_to_merge;
 pub(crate) use paths::candidate;
 pub(crate) use paths::group;
 pub(crate) use paths::logs;
@@ -110,8 +113,8 @@ impl Dialect for Piton {
     fn probe(&self, listing: &Listing) -> Probed {
         let candidates = listing.entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
             let id = paths::session_of_header(entry.path.as_str())?;
-            let header: Option<Header> =
-                entry.content.as_deref().and_then(|bytes| Header::parse(bytes, &listing.root).ok());
+            let bytes = entry.content.as_deref();
+            let header = bytes.and_then(|bytes| Header::parse(bytes, &listing.root, listing.place.as_deref()).ok());
             candidate(id, header.as_ref())
         });
         let mut probed = prodigy::probe(listing);

@@ -12,6 +12,7 @@ use super::facts::Outline;
 use super::facts::OutlineStep;
 use super::facts::is_for_an_agent;
 use super::facts::reviewed;
+use super::items::failed_merge;
 use super::items::part_names;
 use super::native;
 use super::outputs;
@@ -135,6 +136,8 @@ impl Reader<'_> {
         let is_edited = steps.iter().any(is_changed);
         let session = &self.session;
         let (header, state) = (&session.header, &session.state);
+        let steps_with_state = state.steps.iter().filter(|_| !self.is_run_again);
+        self.findings.extend(steps_with_state.filter_map(|(id, step)| failed_merge(header, id, step)));
         let status = match state.run.status {
             Phase::Active => RunStatus::Active,
             // A signal during its merge leaves what a kill leaves.

@@ -1,7 +1,5 @@
 //! A session as read from its files: the header, the state after all records, and the end of the journal.
 
-use camino::Utf8Path;
-
 use super::facts::Facts;
 use super::facts::Outline;
 use super::paths;
@@ -152,7 +150,7 @@ impl<'a> Parts<'a> {
             return Err(unreadable(&files.state, "is not in a session folder"));
         };
         let header_bytes = bytes(files, &header_file)?;
-        let header = header(&header_file, header_bytes, &files.root)?;
+        let header = header(&header_file, header_bytes, files)?;
         let journal = match bytes(files, &files.state) {
             Ok(journal) => journal,
             // A kill between the two files of a new session: nothing was done yet.
@@ -185,8 +183,8 @@ pub(super) fn start_from(header: &Header, change: Change, state: State) -> Optio
     Some(edits)
 }
 
-fn header(path: &RelPath, bytes: &[u8], home: &Utf8Path) -> Result<Header, Box<Finding>> {
-    let header = Header::parse(bytes, home).map_err(|error| {
+fn header(path: &RelPath, bytes: &[u8], files: &FileSet) -> Result<Header, Box<Finding>> {
+    let header = Header::parse(bytes, &files.root, files.bytes(&paths::place())).map_err(|error| {
         let message = clean_line(&format!("is not a session header: {error}"), 200);
         let line = u32::try_from(error.line()).unwrap_or(u32::MAX);
         let finding = unreadable(path, &message);

@@ -36,11 +36,11 @@ pub(crate) fn adopted(ctx: &ProjectContext) -> BTreeMap<String, AdoptedRun> {
             let Some(Content::Bytes(bytes)) = header else { continue };
             // An archive can come with a copy of a project.
             if ctx.index.knows(&archived.name, &bytes, home.root()) {
-                add(Header::parse(&bytes, home.root()).ok(), true);
+                add(Header::parse(&bytes, home.root(), None).ok(), true);
             }
         }
         for entry in home.listing(&ctx.project, &ctx.index).listing.entries {
-            add(entry.content.and_then(|bytes| Header::parse(&bytes, home.root()).ok()), false);
+            add(entry.content.and_then(|bytes| Header::parse(&bytes, home.root(), None).ok()), false);
         }
     }
     found

@@ -10,10 +10,14 @@ use super::SessionStatus;
 use super::inspect;
 use super::named;
 use crate::dialect::piton;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::RelPath;
 use crate::model::RunId;
+use crate::model::Status;
 use crate::model::Step;
 use crate::model::mask_secrets;
+use crate::model::quoted;
 use crate::ops::OpError;
 use crate::ops::project_context::ProjectContext;
 use crate::ops::report::Body;
@@ -26,6 +30,9 @@ pub(crate) struct LogsReport {
     pub(crate) session: RunId,
     /// Whether a living process is running it, so that more may follow.
     pub(crate) is_running: bool,
+    /// The step that was asked for. Left out if none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) step: Option<String>,
     /// In the order of the steps, and of the attempts of each.
     pub(crate) logs: Vec<StepLog>,
 }
@@ -85,13 +92,20 @@ pub(crate) fn logs(
         .collect();
     found.sort();
     // Of a step that printed nothing there is no log.
-    let is_known = |step: &str| match step.contains('[') {
-        true => items.values().any(|(_, id)| piton::is_inside(step, id)),
-        false => steps.iter().any(|known| piton::is_inside(step, known.id.as_str())),
-    };
-    if let Some(step) = step.filter(|step| found.is_empty() && !is_known(step)) {
-        let known = steps.iter().take(12).map(|step| step.id.to_string()).collect();
-        return Err(OpError::UnknownStep { run: inspected.row.id.to_string(), wanted: step.to_owned(), known });
+    if let Some(step) = step.filter(|_| found.is_empty()) {
+        let run = inspected.row.id.to_string();
+        match never_begun(&steps, step) {
+            None => {
+                let known = steps.iter().take(12).map(|step| step.id.to_string()).collect();
+                return Err(OpError::UnknownStep { run, wanted: step.to_owned(), known });
+            }
+            Some(Some(status)) if !is_running => {
+                let message = format!("{step} never ran: its status is {}", status.as_str());
+                let hints = vec![format!("piton status {}", quoted(&run))];
+                return Err(OpError::Refused(Refusal { kind: RefusalKind::NotFound, message, hints }));
+            }
+            Some(_) => {}
+        }
     }
     let mut logs = Vec::new();
     for (_, _, step, attempt, path) in found {
@@ -113,5 +127,19 @@ pub(crate) fn logs(
             logs.push(StepLog { step, attempt, file: path.under(&records).into_string(), lines });
         }
     }
-    Ok(Report::ok(LogsReport { session: inspected.row.id, is_running, logs }))
+    let step = step.map(str::to_owned);
+    Ok(Report::ok(LogsReport { session: inspected.row.id, is_running, step, logs }))
+}
+
+/// Returns the status of a step, or of an item of one, if it was never begun; `None` if there is no such step.
+fn never_begun(steps: &[&Step], wanted: &str) -> Option<Option<Status>> {
+    let part = steps.iter().flat_map(|step| step.detail.parts.iter().map(|part| (step.id.as_str(), part)));
+    let mut items = part.map(|(step, part)| (piton::item_id(step, &part.name), part));
+    if wanted.contains('[') {
+        let (_, item) = items.find(|(id, _)| piton::is_inside(wanted, id))?;
+        return Some(Some(item.status).filter(|status| *status == Status::Pending));
+    }
+    let around = steps.iter().filter(|step| piton::is_inside(wanted, step.id.as_str()));
+    let step = around.max_by_key(|step| step.id.as_str().len())?;
+    Some(Some(step.status).filter(|status| step.attempts == 0 && *status != Status::Completed))
 }

@@ -55,20 +55,11 @@ impl RunIndex {
         let Some(path) = self.path(id, header) else { return Ok(()) };
         let Some(folder) = path.parent() else { return Ok(()) };
         stage::create_private_dirs(folder)?;
-        // In place: a write that is cut off leaves no second file, and a part of a path leads nowhere.
         let home = resolve_links(home);
         let known = homes_in(&path);
         let others = known.iter().filter(|known| **known != home && has_run(known, id, header));
         let lines: Vec<&str> = others.map(|known| known.as_str()).chain([home.as_str()]).collect();
-        let bytes = lines.join("\n").into_bytes();
-        data_file::open(&path, OpenMode::Overwrite, platform::DATA_FILE_MODE)
-            .and_then(|mut file| {
-                calls::write(&mut file, &bytes)?;
-                calls::set_len(&file, bytes.len() as u64)?;
-                calls::sync_all(&file)
-            })
-            .map_err(|source| StoreError::io(&path, source))?;
-        stage::sync_dirs(std::iter::once(folder))
+        write_lines(&path, &lines)
     }
 
     /// [`RunIndex::enter`] for a run that these edits create.
@@ -158,6 +149,19 @@ impl RunIndex {
         let state_home = self.state_home.as_ref().filter(|_| is_session_id(id))?;
         Some(state_home.join(FOLDER).join(format!("{id}-{}", &sha256_hex(header)[..DIGEST])))
     }
+}
+
+/// Writes a file of paths, in place: a write that is cut off leaves no second file, and a part of a path leads nowhere.
+pub(super) fn write_lines(path: &Utf8Path, lines: &[&str]) -> Result<(), StoreError> {
+    let bytes = lines.join("\n").into_bytes();
+    data_file::open(path, OpenMode::Overwrite, platform::DATA_FILE_MODE)
+        .and_then(|mut file| {
+            calls::write(&mut file, &bytes)?;
+            calls::set_len(&file, bytes.len() as u64)?;
+            calls::sync_all(&file)
+        })
+        .map_err(|source| StoreError::io(path, source))?;
+    stage::sync_dirs(path.parent().into_iter())
 }
 
 /// Returns the homes that an entry names.

@@ -14,6 +14,8 @@ use std::sync::Arc;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::home_link;
+use super::home_link::HomeLink;
 use super::open::Project;
 use super::run_index::GENERATED;
 use super::run_index::HEADER;
@@ -52,6 +54,8 @@ const SESSION_LIMIT: usize = 10_000;
 pub(crate) struct SessionHome {
     root: Utf8PathBuf,
     worktrees: Utf8PathBuf,
+    /// `None` where the records move with the project, or cannot be told to follow it.
+    link: Option<HomeLink>,
 }
 
 impl SessionHome {
@@ -91,21 +95,28 @@ impl SessionHome {
         // A root has no symlinks.
         let identity = common_dir.as_ref().filter(|_| part.is_none()).unwrap_or(&project.root);
         let key = folder_name(&project.root, identity);
-        let of_user = environment.state_home.as_ref().map(|home| resolve_links(home).join(&key));
         let own_dir = common_dir.as_ref().filter(|_| project.git.as_ref().is_some_and(|git| git.is_own));
-        let root = match (&environment.piton_home, own_dir) {
-            (Some(home), _) => resolve_links(home).join(&key),
-            (None, Some(common_dir)) => match part {
-                // The name has to move with the repository.
-                Some(below) => common_dir.join(IN_GIT).join(PARTS).join(folder_name(&project.root, below)),
-                None => common_dir.join(IN_GIT),
-            },
-            (None, None) => project.root.join(DATA_DIR),
+        let in_git = own_dir.map(|common_dir| match part {
+            // The name has to move with the repository.
+            Some(below) => common_dir.join(IN_GIT).join(PARTS).join(folder_name(&project.root, below)),
+            None => common_dir.join(IN_GIT),
+        });
+        let link = environment.piton_home.as_ref().and(own_dir.zip(in_git.as_ref()));
+        let link = link.map(|(common_dir, in_git)| HomeLink::new(common_dir, in_git, &project.root));
+        let of_user = environment.state_home.as_deref().map(resolve_links).map(|home| match &link {
+            Some(link) => link.home(&home, &key),
+            None => home.join(&key),
+        });
+        let root = match (&environment.piton_home, &of_user, in_git) {
+            (Some(_), Some(of_user), _) => of_user.clone(),
+            (_, _, Some(in_git)) => in_git,
+            (_, _, None) => project.root.join(DATA_DIR),
         };
-        let worktrees = of_user.unwrap_or_else(|| root.clone()).join(WORKTREES);
         let in_project = environment.piton_home.is_none() && own_dir.is_some();
-        let other = in_project.then(|| Self { root: project.root.join(DATA_DIR), worktrees: worktrees.clone() });
-        (Self { root, worktrees }, other)
+        let worktrees = of_user.unwrap_or_else(|| root.clone()).join(WORKTREES);
+        let other =
+            in_project.then(|| Self { root: project.root.join(DATA_DIR), worktrees: worktrees.clone(), link: None });
+        (Self { root, worktrees, link }, other)
     }
 
     /// Returns the folder of its records and that of its worktrees.
@@ -130,7 +141,13 @@ impl SessionHome {
     pub(crate) fn create(&self, id: &str) -> Result<Utf8PathBuf, StoreError> {
         let folder = self.session(id);
         stage::create_private_dirs(&folder)?;
+        self.link.as_ref().map_or(Ok(()), |link| link.write(&self.root))?;
         Ok(folder)
+    }
+
+    /// Corrects what the home says of the place of its project, after that was moved.
+    pub(crate) fn follow(&self) {
+        self.link.iter().for_each(|link| link.follow(&self.root));
     }
 
     /// Returns the worktree of a session.
@@ -148,7 +165,7 @@ impl SessionHome {
         let of_user = environment.state_home.as_deref().map(resolve_links);
         let home = |root: &Utf8Path, id: &str| {
             let root = root.to_owned();
-            is_session_id(id).then(|| (Self { worktrees: root.join(WORKTREES), root }, id.to_owned()))
+            is_session_id(id).then(|| (Self { worktrees: root.join(WORKTREES), root, link: None }, id.to_owned()))
         };
         if let Some(below) = of_user.as_ref().and_then(|state_home| path.strip_prefix(state_home).ok()) {
             let mut parts = below.components().map(|part| part.as_str());
@@ -186,6 +203,7 @@ impl SessionHome {
             }
         }
         let Ok(root) = Root::open(&self.root) else { return found };
+        found.listing.place = home_link::link_of(&self.root);
         let entries = match folder.read_dir_utf8() {
             Ok(entries) => entries,
             Err(error) => {

@@ -3,8 +3,11 @@
 use super::support::Stage;
 
 fn refused_before_anything(stage: &Stage, arguments: &[&str], expected: &str) {
-    let refused = stage.piton(["run", "w.yml"].into_iter().chain(arguments.iter().copied())).run().expect_code(1);
-    assert!(refused.stderr.contains(expected), "{refused}");
+    for more in [&[][..], &["--dry-run"]] {
+        let words = ["run", "w.yml"].into_iter().chain(arguments.iter().chain(more).copied());
+        let refused = stage.piton(words).run().expect_code(1);
+        assert!(refused.stderr.contains(expected), "{refused}");
+    }
     stage.piton(["sessions"]).run().expect_code(3);
     assert_eq!(stage.sandbox.git(["branch", "--list", "piton/*"]), "");
 }
@@ -38,12 +41,19 @@ fn a_working_dir_outside_of_the_project_is_refused() {
 #[test]
 fn files_that_a_run_needs_are_looked_for_before_it_is_made() {
     let stage = Stage::new("env_files: [missing]\nsteps: [{shell: echo ran >> LOG}]\n");
+    let start_is_refused = |expected: &str| {
+        let refused = stage.piton(["start", "w.yml", "--feature", "f", "--worktree"]).run().expect_code(1);
+        assert!(refused.to_string().contains(expected), "{refused}");
+        stage.piton(["plan", "f"]).run().expect_code(3);
+    };
     refused_before_anything(&stage, &[], "missing is not in the commit that the worktree begins with");
+    start_is_refused("missing is not in the commit that the worktree begins with");
     refused_before_anything(&stage, &["--no-worktree"], "an entry of `env_files`: $ROOT/missing: ");
     stage.sandbox.file("missing", "no pair\n");
     refused_before_anything(&stage, &["--no-worktree"], "missing: line 1 is not `NAME=value`");
     stage.workflow("worktree: {copy: [gone]}\nsteps: [{shell: echo ran >> LOG}]\n");
     refused_before_anything(&stage, &[], "gone does not exist in $ROOT");
+    start_is_refused("gone does not exist in $ROOT");
     assert_eq!(stage.executions(), [""; 0]);
 }
 

@@ -97,3 +97,18 @@ fn beside_a_failed_item_no_log_of_a_step_that_passed_is_shown() {
     let output = stage.run(&["--no-worktree"]).0.expect_code(7);
     assert!(!output.stderr.contains("| made") && !output.stderr.contains("Its log"), "{output}");
 }
+
+#[test]
+fn a_step_that_printed_nothing_is_told_from_one_that_never_ran() {
+    let stage = Stage::new(
+        "name: f\nsteps:\n- {id: quiet, shell: 'true'}\n- {id: each, foreach: [a, b], shell: '[ ${item} = a ]'}\n- {id: late, shell: 'true'}\n",
+    );
+    let (output, id) = stage.run(&["--no-worktree"]);
+    output.expect_code(7);
+    for step in ["quiet", "each", "each[a]", "each[b]"] {
+        let said = stage.piton(["--format", "text", "logs", &id, step]).run().expect_code(0);
+        assert_eq!(said.stdout, format!("{step} printed nothing.\n"), "{said}");
+    }
+    let never = stage.piton(["logs", &id, "late"]).run().expect_code(3);
+    assert!(never.to_string().contains("late never ran: its status is pending"), "{never}");
+}

@@ -265,6 +265,12 @@ fn a_conflict_names_the_item_the_files_and_what_goes_on() {
         "{output}"
     );
     let of_b = folder.read_dir_utf8().unwrap().next().unwrap().unwrap().path().join("b");
+    let plan = stage.piton(["--format", "json", "plan", &id]).run().expect_code(0);
+    assert_eq!((plan.at("/findings/0/code"), plan.at("/findings/0/step")), (json!("merge-failed"), json!("each")));
+    assert_eq!(plan.at("/findings/0/message"), json!("each[b] cannot be merged: conflicts in same.txt"), "{plan}");
+    assert!(command.ends_with(plan.at("/findings/0/fix").as_str().expect("a text")), "{plan}");
+    let text = stage.piton(["--format", "text", "plan", &id]).run().expect_code(0);
+    assert!(text.stdout.contains(&format!("merge piton/{id}`, resolve the conflicts and commit")), "{text}");
     let shown = stage.piton(["--format", "json", "sessions", "show", &id]).run().expect_code(0);
     assert!(shown.at("/data/steps/1/items/1/worktree").as_str().unwrap().ends_with("/b"), "{shown}");
     // Before the conflict is resolved, nothing is repeated but the merge.

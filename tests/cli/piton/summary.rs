@@ -51,6 +51,10 @@ fn a_ci_service_gets_a_run_as_a_junit_report() {
     };
     assert!(case("test").contains("<failure message=") && case("test").contains("exit code 1"), "{report}");
     assert!(case("publish").contains("<skipped message="), "{report}");
+    let tolerated = case("lint");
+    assert!(tolerated.contains("<property name=\"tolerated\" value=\"exit code 1\">"), "{report}");
+    assert!(tolerated.contains("<system-out>never passed; ") && tolerated.contains(": exit code 1<"), "{report}");
+    assert!(!tolerated.contains("<failure") && report.matches("\"tolerated\"").count() == 1, "{report}");
     assert!(!case("build").contains("<failure") && !case("build").contains("<skipped"), "{report}");
     assert!(is_well_formed(&report), "{report}");
     stage.sandbox.file("fixed", "");

@@ -294,30 +294,50 @@ fn uncommitted_changes_are_named_and_taken_along_where_that_is_asked_for() {
 /// R-27.
 #[test]
 fn a_run_names_the_place_that_its_repository_was_moved_from() {
-    for has_own_home in [false, true] {
+    for (has_own_home, flags) in
+        [(false, &["--no-worktree"][..]), (true, &["--no-worktree"]), (false, &[]), (true, &[])]
+    {
         let sandbox = crate::support::Sandbox::with_git();
         let home = sandbox.top().join("own");
         let call = |words: &[&str], folder: &camino::Utf8Path| {
             let program = sandbox.piton(words.iter().copied()).folder(folder);
             if has_own_home { program.env("PITON_HOME", home.as_str()).run() } else { program.run() }
         };
-        sandbox.file("w.yml", "steps: [{id: a, shell: exit 1}]\n");
-        let id = super::support::session_of(&call(&["run", "w.yml", "--no-worktree"], &sandbox.root()).stderr);
+        sandbox.file("w.yml", "steps: [{id: a, shell: git status && exit 1}]\n").commit("one");
+        let id = super::support::session_of(&call(&[&["run", "w.yml"], flags].concat(), &sandbox.root()).stderr);
         let (old, new) = (sandbox.root(), sandbox.top().join("moved"));
-        std::fs::rename(&old, &new).unwrap();
-        let refused = call(&["resume", &id], sandbox.top()).expect_code(3);
-        assert!(refused.to_string().contains("$ROOT, which is not there any more"), "{refused}");
+        let copy = sandbox.top().join("copy");
         if has_own_home {
-            continue;
+            run_tool("/bin/cp".as_ref(), &["-r", old.as_str(), copy.as_str()], &[]);
+            assert!(call(&["sessions"], &copy).expect_code(3).to_string().contains("No sessions found"));
         }
-        for words in [&["status", &id][..], &["logs", &id], &["sessions", "show", &id]] {
+        std::fs::rename(&old, &new).unwrap();
+        for words in [&["run", &id][..], &["resume", &id]] {
+            let refused = call(words, sandbox.top()).expect_code(3).to_string();
+            assert!(refused.contains("$ROOT, which is not there any more"), "{refused}");
+            assert!(refused.contains(&format!("piton --project DIR resume {id}")), "{refused}");
+        }
+        for words in [&["status", &id][..], &["logs", &id], &["sessions", "show", &id]].iter().filter(|_| !has_own_home)
+        {
             let refused = call(words, sandbox.top()).expect_code(3);
             assert!(refused.to_string().contains("call piton in the folder that it was moved to"), "{refused}");
         }
-        let said = format!("Session {id} was made in $ROOT, which is now $TOP/moved");
-        let resumed = call(&["resume", &id], &new).expect_code(7);
+        let plan = call(&["--format", "json", "plan"], &new).expect_code(0);
+        assert_eq!(plan.at("/data/run/id"), json!(id), "{plan}");
+        let said = format!("Session {id} was made in project, which is now moved");
+        let resumed = call(&["--project", new.as_str(), "resume", &id], sandbox.top()).expect_code(7);
         assert!(resumed.stderr.contains(&said), "{resumed}");
         let again = call(&["resume", &id], &new).expect_code(7);
         assert!(!again.stderr.contains("was made in"), "it is said once\n{again}");
+        assert!(!again.stderr.contains("not a git repository"), "the worktree is whole\n{again}");
+        call(&["logs", &id], sandbox.top()).expect_code(0);
+        if has_own_home {
+            let (another, _) = (call(&["run", "w.yml"], &copy).expect_code(7), std::fs::rename(&copy, &old).unwrap());
+            let others = super::support::session_of(&another.stderr);
+            for (folder, own, other) in [(&old, &others, &id), (&new, &id, &others)] {
+                let listed = call(&["sessions"], folder).expect_code(0).to_string();
+                assert!(listed.contains(own.as_str()) && !listed.contains(other.as_str()), "{folder}\n{listed}");
+            }
+        }
     }
 }

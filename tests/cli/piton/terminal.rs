@@ -162,3 +162,15 @@ fn a_long_run_shows_how_far_it_has_come() {
         stage.piton(["run", "w.yml"]).env("TERM", "xterm").on_terminal("").expect("there was one").expect_code(0);
     assert!(!output.stderr.contains(bar), "a short run needs none\n{output}");
 }
+
+/// What cannot be said to a terminal that is gone does not change how the run ended.
+#[test]
+fn a_run_whose_terminal_is_closed_ends_as_by_the_signal() {
+    let stage = Stage::in_place("- shell: echo 1 >> LOG; [ -e LOG.repaired ] || sleep 20\n");
+    let run = stage.piton(["run", "w.yml"]);
+    let Some(output) = run.hung_up(|| until("the step is running", || stage.executions() == ["1"])) else { return };
+    output.expect_code(129);
+    repair(&stage);
+    stage.piton(["resume"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["1", "1"]);
+}
