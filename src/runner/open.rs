@@ -255,7 +255,7 @@ fn begin(
     let (id, now) = (header.session.clone(), header.created_at);
     concurrency::check_free(run_environment, workflow, &header, home.root())?;
     if start.carries_changes {
-        header.carried = warnings::carried(&project.root)?;
+        header.carried = warnings::carried(&project.root, head.as_deref())?;
     }
     let spec = StartSpec {
         branch: header.branch.clone(),

@@ -15,6 +15,7 @@ use crate::model::plural;
 use crate::store;
 use crate::store::Project;
 use crate::store::worktree::git;
+use crate::store::worktree::new_files;
 use crate::workflow::WorktreeFiles;
 
 /// Puts the files into a worktree, unless that was done. A kill before the record repeats it, so it replaces what it left.
@@ -41,7 +42,7 @@ pub(super) fn set_up(
         check(root, path).map_err(refused)?;
     }
     if let Some(carried) = &header.carried {
-        carry(folder, carried, console).map_err(refused)?;
+        carry(root, folder, carried, console).map_err(refused)?;
     }
     for path in copied {
         files::copy_into(root, folder, path).map_err(refused)?;
@@ -59,12 +60,14 @@ pub(super) fn set_up(
 }
 
 /// Puts uncommitted changes of the project into a worktree in which nothing was done yet. It starts at HEAD: a killed call may have left some of them.
-fn carry(folder: &Utf8Path, commit: &str, console: &dyn Console) -> Result<(), String> {
+fn carry(root: &Utf8Path, folder: &Utf8Path, commit: &str, console: &dyn Console) -> Result<(), String> {
     let git = |verb, arguments: &[&str]| git(folder, verb, arguments).map_err(|refusal| refusal.to_string());
     git("reset", &["--quiet", "--hard", "HEAD"])?;
     git("read-tree", &["-m", "-u", "HEAD", commit])?;
     git("reset", &["--quiet"])?;
-    let files = git("diff", &["--name-only", "--no-renames", "HEAD", commit, "--"])?.lines().count();
+    let new = new_files(root).map_err(|refusal| refusal.to_string())?;
+    new.iter().try_for_each(|path| files::copy_into(root, folder, path))?;
+    let files = git("diff", &["--name-only", "--no-renames", "HEAD", commit, "--"])?.lines().count() + new.len();
     let text = format!("In the worktree, as uncommitted changes of the project: {}", plural(files, "file"));
     console.tell(&Event::Note { text: &text });
     Ok(())

@@ -297,6 +297,7 @@ impl<'a> Checker<'a, '_, '_> {
         match &step.command {
             Command::Agent(work) => {
                 self.text_of(work.instructions.as_ref().map(|told| &told.template), &known);
+                work.instructions.iter().for_each(|told| self.bare_names(&told.template, &known));
                 self.conversation(&work.options.conversation, &known);
             }
             Command::Gate(gate) => self.text_of(gate.instructions.as_ref().map(|told| &told.template), &known),
@@ -311,6 +312,7 @@ impl<'a> Checker<'a, '_, '_> {
             }
             Command::Claude(claude) => {
                 self.text(&claude.prompt, &known);
+                self.bare_names(&claude.prompt, &known);
                 self.conversation(&claude.options.conversation, &known);
             }
             Command::WriteFile(file) => {
@@ -380,6 +382,14 @@ impl<'a> Checker<'a, '_, '_> {
                 let message = format!("`{reference}` is the default, also where the command sets `{path}` itself");
                 self.problems.note(program.place, message, format!("write `${reference}`, which the shell fills in"));
             }
+        }
+    }
+
+    /// Notes names of variables without braces in a prompt, which reach Claude as they stand.
+    fn bare_names(&mut self, prompt: &Template, known: &Known) {
+        for name in prompt.bare_names().filter(|name| known.names.contains(*name)) {
+            let message = format!("`${name}` is text here, also where `{name}` has a value");
+            self.problems.note(prompt.place, message, format!("write `${{{name}}}` for the value"));
         }
     }
 

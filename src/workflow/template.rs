@@ -113,6 +113,20 @@ impl Template {
     }
 }
 
+impl Template {
+    /// Returns the names that stand in its text behind a dollar without braces.
+    pub(super) fn bare_names(&self) -> impl Iterator<Item = &str> {
+        let texts = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Literal(text) => Some(text.as_str()),
+            Piece::Variable(_) => None,
+        });
+        texts.flat_map(|text| text.split('$').skip(1)).map(|rest| {
+            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            &rest[..end]
+        })
+    }
+}
+
 impl Piece {
     /// Returns the text as written, and for a variable a letter, which every name of a file may have.
     pub(super) fn literal_or_letter(&self) -> &str {

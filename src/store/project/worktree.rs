@@ -15,6 +15,7 @@ use super::git::changed;
 use super::git::head;
 use super::git_process::REMOVED;
 use super::open::Project;
+use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::store::fs::process::processes_with_variables;
@@ -121,7 +122,7 @@ pub(crate) fn conflicts(repository: &Utf8Path, base: &str, branch: &str) -> Vec<
 
 /// Merges a branch into the one that is checked out in `folder`. If that fails, the folder is afterwards as it was.
 pub(crate) fn merge(folder: &Utf8Path, branch: &str) -> MergeOutcome {
-    let before = untracked(folder);
+    let before = untracked(folder).unwrap_or_default();
     let mut pauses = lock_pauses();
     loop {
         let Err(refusal) = git_once(folder, "merge", &["--no-edit", branch]) else { return MergeOutcome::Yes };
@@ -137,14 +138,14 @@ pub(crate) fn merge(folder: &Utf8Path, branch: &str) -> MergeOutcome {
     }
 }
 
-fn untracked(folder: &Utf8Path) -> BTreeSet<String> {
-    let listed = git(folder, "ls-files", &["--others", "--exclude-standard", "-z"]).unwrap_or_default();
-    listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()
+fn untracked(folder: &Utf8Path) -> Result<BTreeSet<String>, GitRefusal> {
+    let listed = git(folder, "ls-files", &["--others", "--exclude-standard", "-z"])?;
+    Ok(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
 }
 
 /// Removes the files that a merge wrote before it could not write the index: they are new and as on the branch.
 fn remove_written(folder: &Utf8Path, branch: &str, before: &BTreeSet<String>) {
-    for path in untracked(folder).difference(before) {
+    for path in untracked(folder).unwrap_or_default().difference(before) {
         let there = git(folder, "hash-object", &["--", path]).unwrap_or_default();
         let merged =
             git(folder, "rev-parse", &["--verify", "--quiet", &format!("{branch}:{path}")]).unwrap_or_default();
@@ -168,6 +169,12 @@ pub(crate) fn dirty(folder: &Utf8Path) -> Option<usize> {
 pub(crate) fn changed_tracked(folder: &Utf8Path) -> Option<usize> {
     let listed = git(folder, "status", &["--porcelain", "--untracked-files=no"]).ok()?;
     Some(listed.lines().count())
+}
+
+/// Lists the files of a folder that git does not have and does not ignore; repositories inside of it are left out.
+pub(crate) fn new_files(folder: &Utf8Path) -> Result<Vec<RelPath>, GitRefusal> {
+    let listed = untracked(folder)?.into_iter();
+    Ok(listed.filter(|path| !path.ends_with('/')).filter_map(|path| RelPath::parse(&path).ok()).collect())
 }
 
 /// Counts the commits of `branch` that `base` does not have; `None` if git fails.

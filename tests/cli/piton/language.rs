@@ -392,3 +392,16 @@ fn what_the_last_command_printed_is_known_only_behind_one() {
         assert!(refused.to_string().contains(name), "{refused}");
     }
 }
+
+/// A name without braces reaches Claude as it stands; that is said where it has a value.
+#[test]
+fn a_name_without_braces_in_a_prompt_is_named() {
+    let stage = Stage::new(
+        "inputs: {version: {default: a}}\nsteps:\n- claude: 'fix $ARG, $version, $5 and $HOME'\n- {id: b, agent: x, instructions: 'Do $version of ${version}.'}\n- {shell: echo $version}\n",
+    );
+    let output = stage.piton(["--format", "json", "validate", "w.yml"]).run().expect_code(0);
+    let said: Vec<_> =
+        output.json()["findings"].as_array().unwrap().iter().map(|finding| finding["message"].clone()).collect();
+    let text = |name: &str| serde_json::json!(format!("`${name}` is text here, also where `{name}` has a value"));
+    assert_eq!(said, [text("ARG"), text("version"), text("version")], "{output}");
+}

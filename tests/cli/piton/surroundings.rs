@@ -274,21 +274,43 @@ fn uncommitted_changes_are_named_and_taken_along_where_that_is_asked_for() {
     stage.sandbox.git(["add", "added.txt"]);
     let before = stage.sandbox.git(["status", "--short"]);
     let plain = stage.run(&[]).0.expect_code(0);
-    assert!(plain.stderr.contains("3 uncommitted changes are not in the worktree: the steps see commit "), "{plain}");
+    assert!(
+        plain.stderr.contains("3 uncommitted changes and 1 new file are not in the worktree: the steps see commit "),
+        "{plain}"
+    );
     assert!(plain.stderr.contains("`--carry-changes` takes them along"), "{plain}");
     assert_eq!(stage.executions()[0], "old");
     std::fs::write(stage.log(), "").expect("the sandbox is ours");
     let (carried, id) = stage.run(&["--carry-changes"]);
     let carried = carried.expect_code(0);
     assert!(
-        !carried.stderr.contains("not in the worktree") && carried.stderr.contains("changes of the project: 3 files"),
+        !carried.stderr.contains("not in the worktree") && carried.stderr.contains("changes of the project: 4 files"),
         "{carried}"
     );
     let log = stage.executions();
-    assert_eq!(log, ["new", "added.txt seed.txt w.yml", " D gone.txt", " M seed.txt", "?? added.txt"]);
+    assert_eq!(
+        log,
+        [
+            "new",
+            "added.txt seed.txt untracked.txt w.yml",
+            " D gone.txt",
+            " M seed.txt",
+            "?? added.txt",
+            "?? untracked.txt"
+        ]
+    );
     assert_eq!(stage.sandbox.git(["status", "--short"]), before, "the project is as it was");
     stage.piton(["run", &id, "--carry-changes"]).run().expect_code(2);
     stage.piton(["run", "w.yml", "--carry-changes", "--no-worktree"]).run().expect_code(2);
+    // New files alone; one that leads out of the project is refused before anything is made.
+    stage.sandbox.commit("all");
+    stage.sandbox.file("new/file.txt", "x");
+    let alone = stage.run(&["--carry-changes"]).0.expect_code(0);
+    assert!(alone.stderr.contains("changes of the project: 1 file"), "{alone}");
+    let link = stage.sandbox.root().join("out");
+    std::os::unix::fs::symlink(stage.sandbox.top().join("tmp"), link).expect("the sandbox is ours");
+    let refused = stage.piton(["run", "w.yml", "--carry-changes"]).run().expect_code(1);
+    assert!(refused.to_string().contains("outside the folder"), "{refused}");
 }
 
 ///
