@@ -381,15 +381,15 @@ impl Ledger {
         self.append(Event::Runner(RunnerAct { at: self.now(), act }), Facts::default())
     }
 
-    /// Records how many steps of a group passed for an item, with what the last of them left.
+    /// Records how many steps of a group passed for an item, with how the last of them ended and what it left.
     pub(super) fn record_item_step(
         &mut self,
         step: &StepId,
-        (item, passed): (&str, usize),
+        (item, passed, ended): (&str, usize, Status),
         said: Vec<String>,
         facts: Facts,
     ) -> Result<(), RunError> {
-        let act = Act::ItemStep { step: step.clone(), item: item.to_owned(), passed, said };
+        let act = Act::ItemStep { step: step.clone(), item: item.to_owned(), passed, ended, said };
         self.append(Event::Runner(RunnerAct { at: self.now(), act }), facts)
     }
 
@@ -475,7 +475,7 @@ impl Ledger {
     /// Records that nothing is left of the steps that passed for an item.
     pub(super) fn forget_item_steps(&mut self, step: &StepId, item: &str) -> Result<(), RunError> {
         if self.item_progress(step, item).is_some() {
-            self.record_item_step(step, (item, 0), Vec::new(), Facts::default())
+            self.record_item_step(step, (item, 0, Status::Completed), Vec::new(), Facts::default())
         } else {
             Ok(())
         }

@@ -40,6 +40,7 @@ mod failed_log;
 mod files;
 mod finish;
 mod foreach;
+mod item_steps;
 mod item_worktrees;
 mod ledger;
 mod limit;

@@ -100,6 +100,7 @@ pub(crate) use include::ReadFile;
 pub(crate) use interpreter::Interpreter;
 pub(crate) use json_path::JsonPath;
 pub(crate) use names::CHANGES;
+pub(crate) use names::end_variable;
 
 /// A parsed workflow file.
 #[derive(Debug)]

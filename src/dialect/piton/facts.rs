@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::model::ClaudeWork;
 use crate::model::RelPath;
+use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
@@ -100,6 +101,9 @@ pub(crate) enum Act {
         step: StepId,
         item: String,
         passed: usize,
+        /// How the last of them ended.
+        #[serde(default = "completed", skip_serializing_if = "is_completed")]
+        ended: Status,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         said: Vec<String>,
     },
@@ -128,25 +132,38 @@ impl Act {
 /// How far an item has come for which a group of steps runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ItemProgress {
-    /// The number of its steps that passed.
-    pub(crate) passed: usize,
-    /// What they set.
+    /// The first of its steps, as far as they passed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) passed: Vec<PassedStep>,
+}
+
+/// A step of a group that is over for an item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PassedStep {
+    /// Skipped by a condition, or failed where the file tolerates it.
+    #[serde(default = "completed", skip_serializing_if = "is_completed")]
+    pub(crate) ended: Status,
+    /// What it set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) variables: BTreeMap<String, Captured>,
-    /// What their agents said.
+    /// What its agents said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) said: Vec<String>,
 }
 
+impl Default for PassedStep {
+    fn default() -> Self {
+        Self { ended: Status::Completed, variables: BTreeMap::new(), said: Vec::new() }
+    }
+}
+
 impl ItemProgress {
-    /// Adds what the last of the steps left that passed; with none of them it is as new.
-    pub(super) fn went_on(&mut self, passed: usize, variables: &BTreeMap<String, Captured>, said: &[String]) {
-        if passed == 0 {
-            *self = Self::default();
+    /// Takes over that so many steps passed, the last of them with what it left.
+    pub(super) fn went_on(&mut self, passed: usize, last: PassedStep) {
+        self.passed.resize_with(passed, PassedStep::default);
+        if let Some(of_last) = self.passed.last_mut() {
+            *of_last = last;
         }
-        self.passed = passed;
-        self.variables.extend(variables.clone());
-        self.said.extend_from_slice(said);
     }
 }
 
@@ -290,6 +307,15 @@ pub(crate) fn reviewed(definition: &Value) -> Option<StepId> {
 
 const fn yes() -> bool {
     true
+}
+
+const fn completed() -> Status {
+    Status::Completed
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_completed(status: &Status) -> bool {
+    *status == Status::Completed
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]

@@ -56,6 +56,7 @@ pub(crate) use read::uses_of;
 pub(crate) use record::project_of;
 pub(crate) use session::Session;
 pub(crate) use session::start;
+pub(crate) use unmet::end_word;
 pub(crate) use unmet::status_of;
 
 use camino::Utf8Path;

@@ -14,6 +14,7 @@ use super::facts::Facts;
 use super::facts::ItemProgress;
 use super::facts::Outline;
 use super::facts::OutlineStep;
+use super::facts::PassedStep;
 use super::facts::RetryState;
 use super::facts::RunnerAct;
 use crate::model::Change;
@@ -314,11 +315,12 @@ impl State {
             Act::WorktreeSetUp { .. } => self.run.is_set_up = true,
             Act::OnStopBegins => self.run.is_stopping = true,
             Act::OnStopEnds => self.run.is_stopping = false,
-            Act::ItemStep { step, item, passed, said } => {
+            Act::ItemStep { step, item, passed, ended, said } => {
                 self.run.spent.cost_usd += facts.claude.cost_usd;
                 let step = self.step(step);
                 step.claude.add(&facts.claude);
-                step.item_progress.entry(item.clone()).or_default().went_on(*passed, &facts.variables, said);
+                let last = PassedStep { ended: *ended, variables: facts.variables.clone(), said: said.clone() };
+                step.item_progress.entry(item.clone()).or_default().went_on(*passed, last);
             }
         }
     }
@@ -355,7 +357,7 @@ impl State {
                 let of_old = old.get(step.id.as_str()).and_then(|old| of_loop(old));
                 if let (Some(old), Some(now)) = (of_old, of_loop(&step.definition)) {
                     let same = old.iter().zip(&now).take_while(|(old, now)| old == now).count();
-                    state.item_progress.values_mut().for_each(|item| item.passed = item.passed.min(same));
+                    state.item_progress.values_mut().for_each(|item| item.passed.truncate(same));
                     continue;
                 }
                 state.parts.clear();

@@ -1,0 +1,95 @@
+//! The steps that a `foreach` runs for an item, one after the other. In a top-level step each of a group is recorded when it is over, so that
+//! no try of the item repeats it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::error::RunError;
+use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
+use super::step_executor::refused;
+use crate::dialect::piton;
+use crate::dialect::piton::facts::Facts;
+use crate::dialect::piton::unmet;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::workflow;
+use crate::workflow::Step;
+
+impl StepExecutor<'_> {
+    /// Runs the steps for an item. A step is skipped by its condition, and behind one that was skipped.
+    pub(super) fn item_steps(
+        &mut self,
+        (step, steps): (&StepId, &[Step]),
+        (item, is_recorded): (&str, bool),
+    ) -> Result<StepOutcome, RunError> {
+        let is_recorded = is_recorded && steps.len() > 1;
+        let ended = match is_recorded.then(|| self.take_up(step, item)).transpose() {
+            Ok(ended) => ended.unwrap_or_default(),
+            Err(message) => return Ok(StepOutcome::Failed(refused(message))),
+        };
+        let mut last = ended.last().copied();
+        steps.iter().zip(&ended).for_each(|(inner, ended)| self.set_end(inner, *ended));
+        for (number, inner) in (1..).zip(steps).skip(ended.len()) {
+            let before = (self.outputs.clone(), self.said.len());
+            let is_left_out = last == Some(Status::Skipped) && !inner.runs_if_skipped;
+            let done = match is_left_out {
+                true => StepOutcome::Skipped(unmet::WITH_OTHERS),
+                false => self.run_titled(inner)?,
+            };
+            let ended = match done {
+                StepOutcome::Completed(produced) if produced.tolerated.is_some() => Status::Failed,
+                StepOutcome::Completed(_) => Status::Completed,
+                StepOutcome::Skipped(_) => Status::Skipped,
+                StepOutcome::Failed(_) | StepOutcome::Stopped(_) => return Ok(done),
+            };
+            self.set_end(inner, ended);
+            last = Some(ended);
+            // The end of the item is recorded with that of its last step.
+            if is_recorded
+                && number < steps.len()
+                && let Some(end) = self.record_item_step(step, (item, number, ended), &before)?
+            {
+                return Ok(end);
+            }
+        }
+        Ok(StepOutcome::Completed(Box::default()))
+    }
+
+    /// Sets how a step ended for the current item, for the steps after it.
+    fn set_end(&mut self, inner: &Step, ended: Status) {
+        self.locals.insert(workflow::end_variable(&inner.id), Value::from(piton::end_word(ended, false)));
+    }
+
+    /// Takes what the steps left that are over for an item, and returns how they ended.
+    fn take_up(&mut self, step: &StepId, item: &str) -> Result<Vec<Status>, String> {
+        let ledger = self.context.ledger();
+        let Some(progress) = ledger.item_progress(step, item) else { return Ok(Vec::new()) };
+        for (name, captured) in progress.passed.iter().flat_map(|passed| &passed.variables) {
+            self.outputs.insert(name.clone(), ledger.value(captured)?);
+        }
+        self.said = progress.passed.iter().flat_map(|passed| &passed.said).cloned().collect();
+        Ok(progress.passed.iter().map(|passed| passed.ended).collect())
+    }
+
+    /// Records that a step of a group is over for an item. `before` are the variables and the number of reports that the item had before it.
+    fn record_item_step(
+        &mut self,
+        step: &StepId,
+        passed: (&str, usize, Status),
+        before: &(BTreeMap<String, Value>, usize),
+    ) -> Result<Option<StepOutcome>, RunError> {
+        self.outputs.append(&mut self.last);
+        let mut ledger = self.context.ledger();
+        let new = self.outputs.iter().filter(|(name, value)| before.0.get(*name) != Some(value));
+        let kept = new.map(|(name, value)| Ok((name.clone(), ledger.keep(value.clone())?)));
+        let variables = match kept.collect::<Result<_, String>>() {
+            Ok(variables) => variables,
+            Err(message) => return Ok(Some(StepOutcome::Failed(refused(message)))),
+        };
+        let facts = Facts { variables, claude: std::mem::take(&mut self.work), ..Facts::default() };
+        ledger.record_item_step(step, passed, self.said[before.1..].to_vec(), facts)?;
+        Ok(None)
+    }
+}
