@@ -90,7 +90,7 @@ pub(super) const CLAUDE_KEYS: [&str; 8] = [
     "on_denied",
 ];
 /// The keys of a group of steps.
-pub(super) const GROUP_KEYS: [&str; 4] = ["id", "title", "depends_on", "steps"];
+pub(super) const GROUP_KEYS: [&str; 6] = ["id", "title", "depends_on", "when", "if_skipped", "steps"];
 /// The keys that only a step of the workflow can have.
 pub(super) const TOP_KEYS: [&str; 9] =
     ["depends_on", "reviews", "if_skipped", "uses", "skip_if_unchanged", "outputs", "parts", "pool", "instructions"];

@@ -287,8 +287,13 @@ impl<'a> Checker<'a, '_, '_> {
     }
 
     fn step(&mut self, step: &'a Step, mut known: Known) {
-        if let Some(when) = &step.when {
-            self.condition(&when.condition, when.place, &known);
+        match step.when.as_ref().map(|when| (&when.condition, when.group_place, when.place)) {
+            Some((Condition::And(of_group, own), Some(group_place), place)) => {
+                self.condition(of_group, group_place, &known);
+                self.condition(own, place, &known);
+            }
+            Some((condition, _, place)) => self.condition(condition, place, &known),
+            None => {}
         }
         for text in step.env.values().chain(&step.output_file).chain(&step.working_dir).chain(&step.probe) {
             self.text(text, &known);

@@ -125,3 +125,16 @@ fn a_loop_of_prodigy_goes_on_behind_a_skipped_step() {
         &["b x"],
     );
 }
+
+#[test]
+fn a_condition_of_a_loop_around_a_group_skips_the_loop() {
+    let loop_of =
+        "when: '${go} == 1', foreach: [x], steps: [{id: a, shell: echo a >> LOG}, {id: b, shell: echo b >> LOG}]";
+    let flow = |given: &str| {
+        format!(
+            "inputs: {{go: {{default: '{given}'}}}}\nsteps:\n- {{id: l, {loop_of}}}\n- {{id: c, shell: echo c >> LOG}}\n- {{id: d, if_skipped: run, shell: echo d >> LOG}}\n"
+        )
+    };
+    runs(&flow("1"), &["a", "b", "c", "d"]);
+    runs(&flow("0"), &["d"]);
+}
