@@ -374,7 +374,7 @@ impl StepExecutor<'_> {
         self.context.console.tell(&Event::Item { source: self.source(step), name: &name, number, total });
         if foreach_loop.foreach.in_worktrees && !self.has_worktree(step, item.name) {
             // What its steps did is gone with it.
-            self.context.ledger().forget_item_steps(&step.id, item.name)?;
+            self.context.ledger().keep_item_steps(&step.id, item.name, 0)?;
         }
         let in_worktree = foreach_loop.foreach.in_worktrees.then(|| self.enter_worktree(step, item.name));
         let done = match in_worktree.transpose() {
@@ -404,7 +404,8 @@ impl StepExecutor<'_> {
                 Err(message) => return Ok(StepOutcome::Failed(refused(message))),
             };
             let claude = std::mem::take(&mut self.work);
-            let facts = Facts { variables, claude, ..Facts::default() };
+            let left_out = self.left_out(&foreach_loop.foreach.steps);
+            let facts = Facts { variables, claude, left_out, ..Facts::default() };
             let mut ledger = self.context.ledger();
             match step.has_agent() {
                 true => ledger.record_report(outcome, facts)?,

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::console::Event;
 use super::error::RunError;
+use super::settle;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::refused;
 use crate::dialect::piton;
-use crate::dialect::piton::facts::Facts;
+use crate::dialect::piton::facts::PassedStep;
 use crate::dialect::piton::unmet;
 use crate::model::Status;
 use crate::model::StepId;
@@ -25,6 +27,11 @@ impl StepExecutor<'_> {
         (item, is_recorded): (&str, bool),
     ) -> Result<StepOutcome, RunError> {
         let is_recorded = is_recorded && steps.len() > 1;
+        if is_recorded && let Some(at) = self.without_outputs((step, steps), item) {
+            let id = self.id_of(&steps[at]);
+            self.context.console.tell(&Event::Note { text: &format!("{id} is done again: its outputs are not there") });
+            self.context.ledger().keep_item_steps(step, item, at)?;
+        }
         let ended = match is_recorded.then(|| self.take_up(step, item)).transpose() {
             Ok(ended) => ended.unwrap_or_default(),
             Err(message) => return Ok(StepOutcome::Failed(refused(message))),
@@ -49,7 +56,7 @@ impl StepExecutor<'_> {
             // The end of the item is recorded with that of its last step.
             if is_recorded
                 && number < steps.len()
-                && let Some(end) = self.record_item_step(step, (item, number, ended), &before)?
+                && let Some(end) = self.record_item_step(step, (item, number), ended, &before)?
             {
                 return Ok(end);
             }
@@ -60,6 +67,28 @@ impl StepExecutor<'_> {
     /// Sets how a step ended for the current item, for the steps after it.
     fn set_end(&mut self, inner: &Step, ended: Status) {
         self.locals.insert(workflow::end_variable(&inner.id), Value::from(piton::end_word(ended, false)));
+    }
+
+    /// Returns the steps for the current item that left none of their outputs: they were skipped, or failed where the file tolerates it.
+    pub(super) fn left_out(&self, steps: &[Step]) -> Vec<usize> {
+        let passed = Value::from(piton::end_word(Status::Completed, false));
+        let has_passed = |inner: &Step| self.locals.get(&workflow::end_variable(&inner.id)) == Some(&passed);
+        let left_out = steps.iter().enumerate().filter(|(_, inner)| !inner.outputs.is_empty() && !has_passed(inner));
+        left_out.map(|(at, _)| at).collect()
+    }
+
+    /// Returns the first step that passed for an item and whose outputs are not there. One that must not run twice stays done, with those
+    /// before it.
+    fn without_outputs(&self, (step, steps): (&StepId, &[Step]), item: &str) -> Option<usize> {
+        let ended: Vec<Status> =
+            self.context.ledger().item_progress(step, item)?.passed.iter().map(|passed| passed.ended).collect();
+        let is_kept = |(inner, ended): (&Step, &Status)| !inner.idempotent && *ended != Status::Skipped;
+        let kept = steps.iter().zip(&ended).rposition(is_kept).map_or(0, |at| at + 1);
+        let is_gone = |at: &usize| {
+            let files = self.output_files(&steps[*at]).unwrap_or_default();
+            ended[*at] == Status::Completed && settle::missing_output(&self.folder, &steps[*at], &files).is_some()
+        };
+        (kept..ended.len().min(steps.len())).find(is_gone)
     }
 
     /// Takes what the steps left that are over for an item, and returns how they ended.
@@ -77,7 +106,8 @@ impl StepExecutor<'_> {
     fn record_item_step(
         &mut self,
         step: &StepId,
-        passed: (&str, usize, Status),
+        passed: (&str, usize),
+        ended: Status,
         before: &(BTreeMap<String, Value>, usize),
     ) -> Result<Option<StepOutcome>, RunError> {
         self.outputs.append(&mut self.last);
@@ -88,8 +118,8 @@ impl StepExecutor<'_> {
             Ok(variables) => variables,
             Err(message) => return Ok(Some(StepOutcome::Failed(refused(message)))),
         };
-        let facts = Facts { variables, claude: std::mem::take(&mut self.work), ..Facts::default() };
-        ledger.record_item_step(step, passed, self.said[before.1..].to_vec(), facts)?;
+        let last = PassedStep { ended, variables, said: self.said[before.1..].to_vec() };
+        ledger.record_item_step(step, passed, last, std::mem::take(&mut self.work))?;
         Ok(None)
     }
 }

@@ -15,6 +15,7 @@ use crate::dialect::piton::facts::Act;
 use crate::dialect::piton::facts::Captured;
 use crate::dialect::piton::facts::Facts;
 use crate::dialect::piton::facts::ItemProgress;
+use crate::dialect::piton::facts::PassedStep;
 use crate::dialect::piton::facts::RunnerAct;
 use crate::dialect::piton::record::Event;
 use crate::dialect::piton::record::Header;
@@ -35,6 +36,7 @@ use crate::engine::LiveRun;
 use crate::engine::StepDue;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::ClaudeWork;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -385,11 +387,13 @@ impl Ledger {
     pub(super) fn record_item_step(
         &mut self,
         step: &StepId,
-        (item, passed, ended): (&str, usize, Status),
-        said: Vec<String>,
-        facts: Facts,
+        (item, passed): (&str, usize),
+        last: PassedStep,
+        claude: ClaudeWork,
     ) -> Result<(), RunError> {
+        let PassedStep { ended, variables, said } = last;
         let act = Act::ItemStep { step: step.clone(), item: item.to_owned(), passed, ended, said };
+        let facts = Facts { variables, claude, ..Facts::default() };
         self.append(Event::Runner(RunnerAct { at: self.now(), act }), facts)
     }
 
@@ -472,13 +476,12 @@ impl Ledger {
         }
     }
 
-    /// Records that nothing is left of the steps that passed for an item.
-    pub(super) fn forget_item_steps(&mut self, step: &StepId, item: &str) -> Result<(), RunError> {
-        if self.item_progress(step, item).is_some() {
-            self.record_item_step(step, (item, 0, Status::Completed), Vec::new(), Facts::default())
-        } else {
-            Ok(())
-        }
+    /// Records that of the steps that passed for an item only the first ones count.
+    pub(super) fn keep_item_steps(&mut self, step: &StepId, item: &str, kept: usize) -> Result<(), RunError> {
+        let progress = self.item_progress(step, item).filter(|progress| progress.passed.len() > kept);
+        let Some(progress) = progress else { return Ok(()) };
+        let last = kept.checked_sub(1).map(|last| progress.passed[last].clone()).unwrap_or_default();
+        self.record_item_step(step, (item, kept), last, ClaudeWork::default())
     }
 
     /// Returns how far an item has come for which a group of steps runs.

@@ -95,7 +95,7 @@ pub(super) const GROUP_KEYS: [&str; 6] = ["id", "title", "depends_on", "when", "
 pub(super) const TOP_KEYS: [&str; 9] =
     ["depends_on", "reviews", "if_skipped", "uses", "skip_if_unchanged", "outputs", "parts", "pool", "instructions"];
 /// Those of them that a step in a group for items has as well.
-const ITEM_KEYS: [&str; 2] = ["instructions", "if_skipped"];
+const ITEM_KEYS: [&str; 3] = ["instructions", "if_skipped", "outputs"];
 /// The further keys of a gate.
 pub(super) const GATE_KEYS: [&str; 2] = ["options", "on_timeout"];
 

@@ -34,6 +34,10 @@ pub(crate) struct Facts {
     /// The items of a `foreach`, with the first record of one of its parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) items: Option<Vec<Value>>,
+    /// Of an item that ended: the steps of its group that left none of their outputs, counted from 0: skipped ones, and failures that the file
+    /// tolerates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<usize>,
     /// Of a `foreach` that begins again: the items that are done stay done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) keeps_items: bool,
@@ -132,9 +136,12 @@ impl Act {
 /// How far an item has come for which a group of steps runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ItemProgress {
-    /// The first of its steps, as far as they passed.
+    /// The first of its steps, as far as they passed; empty once the item is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) passed: Vec<PassedStep>,
+    /// Once it is done: [`Facts::left_out`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<usize>,
 }
 
 /// A step of a group that is over for an item.

@@ -19,13 +19,17 @@ pub(super) fn declared(session: &Session, step: &StepId, definition: &Value) -> 
     let scope = RecordedVariables { header, state, skipped: &|_| false };
     let mut outputs = of(definition, &scope);
     let inner = definition.pointer("/foreach/do").and_then(Value::as_array);
+    // Of what a group leaves in the worktree of an item only the commits are there afterwards.
+    let inner = inner.filter(|inner| inner.len() == 1 || definition.pointer("/foreach/worktree").is_none());
     let state = state.steps.get(step.as_str()).filter(|state| state.status == Status::Completed);
     if let (Some(inner), Some(state)) = (inner, state) {
         let items = state.items.as_deref().unwrap_or_default();
         for (item, name) in items.iter().zip(item_names(items)) {
             if state.parts.get(&name) == Some(&Status::Completed) {
                 let scope = OfItem { item, outer: &scope };
-                outputs.extend(inner.iter().flat_map(|step| of(step, &scope)));
+                let left_out = state.item_progress.get(&name).map_or(&[][..], |item| &item.left_out);
+                let proven = inner.iter().enumerate().filter(|(at, _)| !left_out.contains(at));
+                outputs.extend(proven.flat_map(|(_, step)| of(step, &scope)));
             }
         }
     }

@@ -154,7 +154,7 @@ pub(crate) struct StepState {
     pub(crate) claude: ClaudeWork,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) parts: BTreeMap<String, Status>,
-    /// How far items have come that did not pass, where a group of steps runs for each.
+    /// How far items have come, where a group of steps runs for each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) item_progress: BTreeMap<String, ItemProgress>,
     /// How far the current attempt at a step with `validate` is ([`Facts::measured`]).
@@ -512,6 +512,10 @@ impl State {
             step.parts.insert(part.clone(), outcome.status);
             if outcome.status.satisfies() {
                 step.item_progress.remove(part);
+                if !facts.left_out.is_empty() {
+                    let left_out = facts.left_out.clone();
+                    step.item_progress.insert(part.clone(), ItemProgress { left_out, ..ItemProgress::default() });
+                }
             }
             if let Some(error) = outcome.error.as_ref().filter(|_| outcome.status == Status::Failed) {
                 step.part_errors.insert(part.clone(), error.clone());

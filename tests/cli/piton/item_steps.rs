@@ -138,3 +138,104 @@ fn a_condition_of_a_loop_around_a_group_skips_the_loop() {
     runs(&flow("1"), &["a", "b", "c", "d"]);
     runs(&flow("0"), &["d"]);
 }
+
+const OUTPUTS: &str = "
+steps:
+- id: l
+  foreach: {items: [a, b]MORE}
+  steps:
+  - id: make
+    shell: 'echo make ${item} >> LOG; WRITE'
+    outputs: {path: 'out/${item}.json', schema: {type: object, required: [ok]}}
+  - {id: check, shell: 'echo check ${item} >> LOG'}
+  - {id: pack, shell: 'echo pack ${item} >> LOG; [ -e LOG.repaired ]'}
+- {id: after, shell: echo after >> LOG}
+";
+
+fn outputs(more: &str, write: &str) -> Stage {
+    let stage = Stage::new(&OUTPUTS.replace("MORE", more).replace("WRITE", write));
+    stage.sandbox.file("out/kept", "").commit("the workflow");
+    stage
+}
+
+#[test]
+fn a_step_of_a_group_that_does_not_leave_its_outputs_fails_for_the_item() {
+    for (write, message) in [
+        ("true", "it did not write its output out/a.json"),
+        (": > out/${item}.json", "its output out/a.json is empty"),
+        ("echo {} > out/${item}.json", "its output out/a.json does not fit its schema"),
+    ] {
+        for more in ["", ", worktree: each"] {
+            let stage = outputs(more, write);
+            let (output, id) = stage.run(&[]);
+            let output = output.expect_code(7);
+            assert!(output.stderr.contains(message), "{write}{more}\n{output}");
+            assert_eq!(stage.executions(), ["make a"], "{write}{more}");
+            let show = stage.piton(["--format", "json", "sessions", "show", &id]).run().expect_code(0);
+            assert_eq!(show.at("/data/steps/0/items/0/status"), "failed", "{show}");
+        }
+    }
+    let text = OUTPUTS.replace("MORE", "").replace("out/${item}.json", "../${item}.json");
+    assert!(refusal(&text).contains("the output cannot be used"));
+    let text = OUTPUTS.replace("MORE", "").replace("type: object", "type: nothing");
+    assert!(refusal(&text).contains("correct the schema, which is in step make"));
+}
+
+#[test]
+fn a_step_of_an_item_whose_outputs_are_gone_is_done_again_with_those_after_it() {
+    for more in ["", ", worktree: each"] {
+        let write = "echo \"{\\\"ok\\\": 1}\" > out/${item}.json";
+        for damage in ["rm", "empty"] {
+            let stage = outputs(more, write);
+            let (output, id) = stage.run(&[]);
+            output.expect_code(7);
+            let folder = match more {
+                "" => stage.worktree(&id),
+                _ => {
+                    let show = stage.piton(["--format", "json", "sessions", "show", &id]).run().expect_code(0);
+                    let folder =
+                        show.at("/data/steps/0/items/0/worktree").as_str().expect("the worktree of a").to_owned();
+                    folder.replace("$TOP", stage.sandbox.top().as_str()).into()
+                }
+            };
+            let file = folder.join("out/a.json");
+            match damage {
+                "rm" => std::fs::remove_file(&file),
+                _ => std::fs::write(&file, ""),
+            }
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
+            std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
+            let output = stage.resume(&id).expect_code(0);
+            assert!(output.stderr.contains("l[a].make is done again: its outputs are not there"), "{output}");
+            assert_eq!(
+                stage.executions(),
+                ["make a", "check a", "pack a", "make a", "check a", "pack a", "make b", "check b", "pack b", "after"],
+                "{more} {damage}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_plan_looks_for_the_outputs_of_the_steps_that_passed_for_an_item() {
+    let stage = Stage::in_place(
+        "
+steps:
+- id: l
+  foreach: [a, b]
+  steps:
+  - {id: make, shell: 'echo x > made-${item}', outputs: 'made-${item}'}
+  - {id: look, when: '${item} == \"a\"', shell: 'echo x > seen-${item}', outputs: 'seen-${item}'}
+  - {id: test, if_skipped: run, shell: exit 1, continue_on_error: true, outputs: 'tested-${item}'}
+- {id: last, agent: x}
+",
+    );
+    stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
+    stage.piton(["exec", "l", "--run", "x"]).run().expect_code(0);
+    let plan = || stage.piton(["--format", "json", "plan", "x"]).run();
+    assert_eq!(plan().at("/data/next/0/step"), "last");
+    std::fs::remove_file(stage.sandbox.root().join("seen-a")).expect("the sandbox is ours");
+    let lost = plan();
+    assert_eq!(lost.at("/findings").as_array().map(Vec::len), Some(1), "{lost}");
+    assert_eq!(lost.at("/findings/0/file"), "seen-a", "{lost}");
+}
