@@ -12,6 +12,7 @@ use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::refused;
 use crate::dialect::piton;
+use crate::dialect::piton::facts::BegunStep;
 use crate::dialect::piton::facts::PassedStep;
 use crate::dialect::piton::unmet;
 use crate::model::Status;
@@ -26,7 +27,7 @@ impl StepExecutor<'_> {
         (step, steps): (&StepId, &[Step]),
         (item, is_recorded): (&str, bool),
     ) -> Result<StepOutcome, RunError> {
-        let is_recorded = is_recorded && steps.len() > 1;
+        let is_recorded = is_recorded && (steps.len() > 1 || steps.iter().any(|inner| !inner.idempotent));
         if is_recorded && let Some(at) = self.without_outputs((step, steps), item) {
             let id = self.id_of(&steps[at]);
             self.context.console.tell(&Event::Note { text: &format!("{id} is done again: its outputs are not there") });
@@ -41,6 +42,10 @@ impl StepExecutor<'_> {
         for (number, inner) in (1..).zip(steps).skip(ended.len()) {
             let before = (self.outputs.clone(), self.said.len());
             let is_left_out = last == Some(Status::Skipped) && !inner.runs_if_skipped;
+            if is_recorded && !inner.idempotent && !is_left_out && self.skipped_by_condition(inner).is_none() {
+                let name = piton::name_inside(step.as_str(), inner.id.as_str()).to_owned();
+                self.context.ledger().begin_item_step(step, item, BegunStep { number, name })?;
+            }
             let done = match is_left_out {
                 true => StepOutcome::Skipped(unmet::WITH_OTHERS),
                 false => self.run_titled(inner)?,

@@ -12,6 +12,7 @@ use super::error::RunError;
 use crate::dialect::piton;
 use crate::dialect::piton::Session;
 use crate::dialect::piton::facts::Act;
+use crate::dialect::piton::facts::BegunStep;
 use crate::dialect::piton::facts::Captured;
 use crate::dialect::piton::facts::Facts;
 use crate::dialect::piton::facts::ItemProgress;
@@ -383,6 +384,11 @@ impl Ledger {
         self.append(Event::Runner(RunnerAct { at: self.now(), act }), Facts::default())
     }
 
+    /// Records that a step of a group that must not run twice begins for an item.
+    pub(super) fn begin_item_step(&mut self, step: &StepId, item: &str, begun: BegunStep) -> Result<(), RunError> {
+        self.runner_does(Act::ItemStepBegins { step: step.clone(), item: item.to_owned(), begun })
+    }
+
     /// Records how many steps of a group passed for an item, with how the last of them ended and what it left.
     pub(super) fn record_item_step(
         &mut self,
@@ -496,6 +502,6 @@ fn copy(state: &State, step: &mut Step) {
     let state = state.steps.get(step.id.as_str()).map_or(&untouched, Box::as_ref);
     piton::copy_record(step, state);
     for part in &mut step.detail.parts {
-        part.status = state.parts.get(&part.name).copied().unwrap_or(Status::Pending);
+        part.status = state.part_status(&part.name);
     }
 }

@@ -100,6 +100,8 @@ pub(crate) enum Act {
     OnStopBegins,
     /// They are over, done or failed.
     OnStopEnds,
+    /// A step of a group that must not run twice begins for an item of a `foreach`.
+    ItemStepBegins { step: StepId, item: String, begun: BegunStep },
     /// The first `passed` steps of a group passed for an item of a `foreach`, the last of them with what its agents `said`; 0 where its worktree is gone.
     ItemStep {
         step: StepId,
@@ -120,6 +122,7 @@ impl Act {
             Self::WorktreeSetUp { .. } => "worktree",
             Self::OnStopBegins => "on_stop",
             Self::OnStopEnds => "on_stop ended",
+            Self::ItemStepBegins { .. } => "begin",
             Self::ItemStep { .. } => "finish",
         }
     }
@@ -128,7 +131,7 @@ impl Act {
     pub(crate) const fn step(&self) -> Option<&StepId> {
         match self {
             Self::WorktreeSetUp { .. } | Self::OnStopBegins | Self::OnStopEnds => None,
-            Self::ItemStep { step, .. } => Some(step),
+            Self::ItemStepBegins { step, .. } | Self::ItemStep { step, .. } => Some(step),
         }
     }
 }
@@ -139,9 +142,21 @@ pub(crate) struct ItemProgress {
     /// The first of its steps, as far as they passed; empty once the item is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) passed: Vec<PassedStep>,
+    /// The step that must not run twice and is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) begun: Option<BegunStep>,
     /// Once it is done: [`Facts::left_out`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) left_out: Vec<usize>,
+}
+
+/// A step of a group that must not run twice and began for an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BegunStep {
+    /// From 1.
+    pub(crate) number: usize,
+    /// Its id, without that of the loop.
+    pub(crate) name: String,
 }
 
 /// A step of a group that is over for an item.
@@ -167,6 +182,7 @@ impl Default for PassedStep {
 impl ItemProgress {
     /// Takes over that so many steps passed, the last of them with what it left.
     pub(super) fn went_on(&mut self, passed: usize, last: PassedStep) {
+        self.begun = None;
         self.passed.resize_with(passed, PassedStep::default);
         if let Some(of_last) = self.passed.last_mut() {
             *of_last = last;
@@ -230,8 +246,6 @@ pub(crate) struct OutlineStep {
     pub(crate) depends_on: Option<Vec<StepId>>,
     /// `Step::canonical`.
     pub(crate) definition: Value,
-    #[serde(default = "yes", skip_serializing_if = "is_true")]
-    pub(crate) idempotent: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) probe: Option<String>,
 }
@@ -264,7 +278,6 @@ impl Outline {
             group: step.group.as_ref().map(|group| group.title.clone().unwrap_or_else(|| group.id.clone())),
             depends_on: Some(step.depends_on.iter().map(|need| need.id.clone()).collect()),
             definition: step.canonical.clone(),
-            idempotent: step.idempotent,
             probe: step.probe.as_ref().map(ToString::to_string),
         });
         Self { name: workflow.name.clone(), sha256, head: workflow.head_digest(), steps: steps.collect() }
@@ -312,10 +325,6 @@ pub(crate) fn reviewed(definition: &Value) -> Option<StepId> {
     definition.get("reviews")?.as_str().map(StepId::new)
 }
 
-const fn yes() -> bool {
-    true
-}
-
 const fn completed() -> Status {
     Status::Completed
 }
@@ -323,9 +332,4 @@ const fn completed() -> Status {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn is_completed(status: &Status) -> bool {
     *status == Status::Completed
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-const fn is_true(value: &bool) -> bool {
-    *value
 }

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
+use super::facts::BegunStep;
+use super::facts::PassedStep;
 use super::record::Header;
 use super::state::State;
 use super::state::StepState;
@@ -42,6 +44,59 @@ impl State {
     /// Counts the items that failed and did not pass since.
     pub(crate) fn failed_items(&self) -> usize {
         self.steps.values().flat_map(|step| failed_items(step)).count()
+    }
+}
+
+/// A step of a group that must not run twice and was cut off for an item, or is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CutOffStep {
+    /// The name that it has among the parts of the loop.
+    pub(crate) part: String,
+    pub(crate) item: String,
+    pub(crate) begun: BegunStep,
+}
+
+impl CutOffStep {
+    /// Returns its id: `build[linux].publish`.
+    pub(crate) fn id(&self, step: &str) -> String {
+        format!("{}.{}", item_id(step, &self.item), self.begun.name)
+    }
+}
+
+impl StepState {
+    /// Returns the steps of its group that are under way for an item and must not run twice.
+    pub(crate) fn cut_off_steps(&self) -> Vec<CutOffStep> {
+        let begun = self.item_progress.iter().filter_map(|(item, progress)| Some((item, progress.begun.as_ref()?)));
+        let begun: Vec<_> = begun.collect();
+        if begun.is_empty() {
+            return Vec::new();
+        }
+        let mut seen = self.items.as_deref().map(item_names).unwrap_or_default().into_iter().collect();
+        let named = begun.into_iter().map(|(item, begun)| CutOffStep {
+            part: unused(format!("{item}.{}", begun.name), &mut seen),
+            item: item.clone(),
+            begun: begun.clone(),
+        });
+        named.collect()
+    }
+
+    /// Takes over how a part ended, if it is a step of its group that was cut off for an item.
+    pub(super) fn settle(&mut self, part: &str, ended: Status) -> bool {
+        let found = self.cut_off_steps().into_iter().find(|step| step.part == part);
+        let progress = found.and_then(|step| Some((self.item_progress.get_mut(&step.item)?, step.begun.number)));
+        let Some((progress, number)) = progress else { return false };
+        progress.begun = None;
+        if ended.satisfies() {
+            progress.went_on(number, PassedStep::default());
+        }
+        true
+    }
+
+    /// Returns the status of a part.
+    pub(crate) fn part_status(&self, part: &str) -> Status {
+        let is_cut_off = || self.cut_off_steps().iter().any(|step| step.part == part);
+        let known = self.parts.get(part).copied();
+        known.or_else(|| is_cut_off().then_some(Status::InProgress)).unwrap_or(Status::Pending)
     }
 }
 
@@ -123,8 +178,13 @@ pub(crate) fn log_name(step: &str, item: &str) -> String {
 /// Returns the id of a step inside of an item, or the name of its log, from that of the item: `build[linux].test` in a group, else that of the
 /// item. `top` is the step with the items.
 pub(crate) fn id_inside(item: &str, top: &str, inner: &str) -> String {
-    let inner = inner.strip_prefix(top).and_then(|inner| inner.strip_prefix('.')).unwrap_or(inner);
+    let inner = name_inside(top, inner);
     if inner == "1" { item.to_owned() } else { format!("{item}.{inner}") }
+}
+
+/// Returns the id of a step inside of a loop without that of the loop.
+pub(crate) fn name_inside<'a>(top: &str, inner: &'a str) -> &'a str {
+    inner.strip_prefix(top).and_then(|inner| inner.strip_prefix('.')).unwrap_or(inner)
 }
 
 /// Returns the name of the file with what an attempt printed. `log` is the id of a step, or of an item as [`log_name`] writes it.

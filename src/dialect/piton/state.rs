@@ -315,6 +315,9 @@ impl State {
             Act::WorktreeSetUp { .. } => self.run.is_set_up = true,
             Act::OnStopBegins => self.run.is_stopping = true,
             Act::OnStopEnds => self.run.is_stopping = false,
+            Act::ItemStepBegins { step, item, begun } => {
+                self.step(step).item_progress.entry(item.clone()).or_default().begun = Some(begun.clone());
+            }
             Act::ItemStep { step, item, passed, ended, said } => {
                 self.run.spent.cost_usd += facts.claude.cost_usd;
                 let step = self.step(step);
@@ -357,7 +360,9 @@ impl State {
                 let of_old = old.get(step.id.as_str()).and_then(|old| of_loop(old));
                 if let (Some(old), Some(now)) = (of_old, of_loop(&step.definition)) {
                     let same = old.iter().zip(&now).take_while(|(old, now)| old == now).count();
-                    state.item_progress.values_mut().for_each(|item| item.passed.truncate(same));
+                    // What is before a step that may have taken effect stays done.
+                    let items = state.item_progress.values_mut().filter(|item| item.begun.is_none());
+                    items.for_each(|item| item.passed.truncate(same));
                     continue;
                 }
                 state.parts.clear();
@@ -508,8 +513,14 @@ impl State {
         step.child = None;
         step.claude.add(&facts.claude);
         if let Some(part) = &outcome.part {
+            if step.settle(part, outcome.status) {
+                return;
+            }
             step.measured = facts.measured.unwrap_or(step.measured);
             step.parts.insert(part.clone(), outcome.status);
+            if let Some(progress) = step.item_progress.get_mut(part) {
+                progress.begun = None;
+            }
             if outcome.status.satisfies() {
                 step.item_progress.remove(part);
                 if !facts.left_out.is_empty() {

@@ -236,10 +236,6 @@ fn no_mistake_passes() {
         ("- {shell: a, probe: b, irreversible: false}", "a `probe` is for a step that must not run twice"),
         ("- {shell: a, idempotent: true, irreversible: true}", "`idempotent` and `irreversible` contradict each other"),
         (
-            "- foreach: {foreach: [a], do: [{shell: b, irreversible: true}]}",
-            "step 1.1 must not run twice, and it is inside of another one",
-        ),
-        (
             "- {shell: a, on_success: {id: x, shell: b, idempotent: false}}",
             "step x must not run twice, and it is inside",
         ),
