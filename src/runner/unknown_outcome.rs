@@ -189,10 +189,11 @@ impl StepSelection<'_> {
         let message =
             format!("{item} must not run twice, and it is unknown whether it took effect before it was interrupted");
         let probe = defined.and_then(|defined| Some((defined.probe.as_ref()?.to_string(), defined.has_agent())));
+        let finish = format!("piton finish {name} --part {} --run {id}", quoted(part));
         let hints = [
             self.look(probe),
-            format!("when it did: `piton finish {name} --part {} --run {id}`, then `{resume}`", quoted(part)),
-            format!("when it did not: `{resume} --from {name}`"),
+            format!("when it did: `{finish}`, then `{resume}`"),
+            format!("when it did not: `{finish} --status failed`, then `{resume}`"),
         ];
         RunError::new(ProblemKind::Person, message, hints)
     }

@@ -320,6 +320,11 @@ pub(crate) fn is_for_an_agent(definition: &Value) -> bool {
     ["agent", "gate"].iter().any(|key| definition.get(key).is_some())
 }
 
+/// Tells whether a step of this definition is a loop.
+pub(crate) fn is_loop(definition: &Value) -> bool {
+    definition.get("foreach").is_some()
+}
+
 /// Returns the step that a step of this definition reviews.
 pub(crate) fn reviewed(definition: &Value) -> Option<StepId> {
     definition.get("reviews")?.as_str().map(StepId::new)

@@ -92,6 +92,13 @@ impl StepState {
         true
     }
 
+    /// Takes over that a person leaves out a part.
+    pub(super) fn skip_part(&mut self, part: &str) {
+        if !self.settle(part, Status::Skipped) {
+            self.parts.insert(part.to_owned(), Status::Skipped);
+        }
+    }
+
     /// Returns the status of a part.
     pub(crate) fn part_status(&self, part: &str) -> Status {
         let is_cut_off = || self.cut_off_steps().iter().any(|step| step.part == part);
@@ -224,6 +231,7 @@ mod tests {
     use serde_json::json;
 
     use super::ItemWorktree;
+    use super::StepState;
     use super::is_inside;
     use super::item_names;
     use super::log_file;
@@ -231,7 +239,10 @@ mod tests {
     use super::log_of;
     use super::merge_names;
     use super::part_names;
+    use crate::dialect::piton::facts::BegunStep;
+    use crate::dialect::piton::facts::ItemProgress;
     use crate::dialect::piton::testing::header;
+    use crate::model::Status;
 
     #[test]
     fn items_are_named_by_their_values() {
@@ -251,6 +262,33 @@ mod tests {
         let each = json!({"foreach": {"worktree": "each"}});
         assert_eq!(part_names(&[json!("a")], &each), ["a", "merge of a"]);
         assert_eq!(part_names(&[json!("a")], &json!({"foreach": {}})), ["a"]);
+    }
+
+    #[test]
+    fn a_step_that_was_cut_off_for_an_item_is_a_part_until_it_is_settled() {
+        let begun = |number| Some(BegunStep { number, name: "push".to_owned() });
+        let progress = |number| ItemProgress { begun: begun(number), ..ItemProgress::default() };
+        let state = StepState {
+            items: Some(vec![json!("a"), json!("a.push"), json!("b")]),
+            item_progress: [("a", progress(2)), ("b", progress(1))].map(|(item, of)| (item.to_owned(), of)).into(),
+            ..StepState::default()
+        };
+        let parts: Vec<(String, String)> =
+            state.cut_off_steps().into_iter().map(|step| (step.id("l"), step.part)).collect();
+        let expected = [("l[a].push", "a.push#2"), ("l[b].push", "b.push")];
+        assert_eq!(parts, expected.map(|(id, part)| (id.to_owned(), part.to_owned())));
+        assert_eq!((state.part_status("b.push"), state.part_status("b")), (Status::InProgress, Status::Pending));
+        for (part, ended, is_known, passed) in [
+            ("a.push#2", Status::Completed, true, 2),
+            ("a.push#2", Status::Skipped, true, 2),
+            ("a.push#2", Status::Failed, true, 0),
+            ("a.push", Status::Completed, false, 0),
+        ] {
+            let mut state = state.clone();
+            assert_eq!(state.settle(part, ended), is_known, "{part}");
+            assert_eq!(state.item_progress["a"].passed.len(), passed, "{part} {ended}");
+            assert_eq!(state.cut_off_steps().len(), if is_known { 1 } else { 2 }, "{part}");
+        }
     }
 
     #[test]

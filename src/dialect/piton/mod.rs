@@ -33,6 +33,7 @@ pub(crate) use adopt::own_definition;
 pub(crate) use brief::filled_in;
 pub(crate) use brief::wanted;
 pub(crate) use facts::is_for_an_agent;
+pub(crate) use facts::is_loop;
 pub(crate) use items::CutOffStep;
 pub(crate) use items::ItemWorktree;
 pub(crate) use items::failed_items;

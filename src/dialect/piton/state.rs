@@ -267,7 +267,7 @@ impl State {
                 self.execution = ExecutionState::Completed { step: step.clone() };
             }
             ChangeKind::Skip { step, part: Some(part), .. } => {
-                self.step(step).parts.insert(part.clone(), Status::Skipped);
+                self.step(step).skip_part(part);
             }
             ChangeKind::Skip { step, part: None, .. } => {
                 let state = self.step(step);

@@ -21,10 +21,14 @@ steps:
 
 /// Cuts the runner off while `publish` runs for the first item.
 fn cut_off(text: &str, probe: &str) -> (Stage, String) {
+    cut_off_after(text, probe, &["publish linux"])
+}
+
+fn cut_off_after(text: &str, probe: &str, begun: &[&str]) -> (Stage, String) {
     let stage = Stage::new(&text.replace("PROBE", probe));
     stage.program("work", "[ $1 != linux ] || sleep 9").sandbox.commit("the workflow");
     let mut child = stage.piton(["run", "w.yml"]).spawn();
-    until("the first item is published", || stage.count("publish linux") == 1);
+    until("they are published", || begun.iter().all(|line| stage.count(line) == 1));
     kill(child.id());
     child.wait().expect("it was killed");
     stage.program("work", ":");
@@ -77,10 +81,40 @@ fn without_an_answer_a_person_says_it() {
 }
 
 #[test]
+fn only_the_item_that_a_person_names_is_done_again() {
+    let publish = ["publish linux", "publish macos"];
+    let text = FLOW.replace("MORE", ", parallel: 2").replace("work ${item}", "work linux");
+    let (stage, id) = cut_off_after(&text, "exit 2", &publish);
+    let plan = stage.piton(["--format", "json", "plan"]).run();
+    let message = "build must not run twice, and its part linux.publish was cut off: its outcome is unknown";
+    assert_eq!(plan.at("/findings/0/message"), message, "{plan}");
+    let options = plan.at("/data/question/options").to_string();
+    assert!(options.contains(&format!("finish build --run {id} --status completed --part linux.publish")), "{plan}");
+    let finish = |part: &str, status: &str| {
+        let words = ["--format", "json", "finish", "build", "--part", part, "--status", status, "--run", &id];
+        stage.piton(words).run().expect_code(0)
+    };
+    finish("linux.publish", "failed");
+    let refused = stage.resume(&id).expect_code(9);
+    assert!(refused.stderr.contains("build[macos].publish must not run twice"), "{refused}");
+    let next = finish("macos.publish", "completed");
+    assert_eq!(next.at("/data/next"), format!("piton resume {id}"), "{next}");
+    stage.resume(&id).expect_code(0);
+    assert_eq!(publish.map(|line| stage.count(line)), [2, 1]);
+    assert_eq!(stage.executions().last().map(String::as_str), Some("after"));
+}
+
+#[test]
 fn who_says_so_has_it_done_again() {
     let (stage, id) = cut_off(&FLOW.replace("MORE", ", parallel: 2"), "exit 2");
     stage.piton(["resume", &id, "--from", "build"]).run().expect_code(0);
     assert_eq!((stage.count("publish linux"), stage.count("make linux")), (2, 1));
+
+    let (stage, id) = cut_off(&FLOW.replace("MORE", ""), "exit 2");
+    let skip = ["skip", "build", "--part", "linux.publish", "--run", &id, "--by", "me", "--reason", "it is late"];
+    stage.piton(skip).run().expect_code(0);
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), rest(&[]));
 
     let (stage, id) = cut_off(&FLOW.replace("MORE", ""), "exit 2");
     let Some(output) = stage.piton(["resume", &id, "--yes"]).on_terminal("no\n") else { return };
