@@ -374,7 +374,8 @@ impl StepExecutor<'_> {
         self.context.console.tell(&Event::Item { source: self.source(step), name: &name, number, total });
         if foreach_loop.foreach.in_worktrees && !self.has_worktree(step, item.name) {
             // What its steps did is gone with it.
-            self.context.ledger().keep_item_steps(&step.id, item.name, 0)?;
+            let kept = self.steps_kept((&step.id, &foreach_loop.foreach.steps), item.name);
+            self.context.ledger().keep_item_steps(&step.id, item.name, kept)?;
         }
         let in_worktree = foreach_loop.foreach.in_worktrees.then(|| self.enter_worktree(step, item.name));
         let done = match in_worktree.transpose() {

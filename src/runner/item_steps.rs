@@ -82,18 +82,23 @@ impl StepExecutor<'_> {
         left_out.map(|(at, _)| at).collect()
     }
 
-    /// Returns the first step that passed for an item and whose outputs are not there. One that must not run twice stays done, with those
-    /// before it.
+    /// Returns the first step that passed for an item and whose outputs are not there, of those that can be done again.
     fn without_outputs(&self, (step, steps): (&StepId, &[Step]), item: &str) -> Option<usize> {
         let ended: Vec<Status> =
             self.context.ledger().item_progress(step, item)?.passed.iter().map(|passed| passed.ended).collect();
-        let is_kept = |(inner, ended): (&Step, &Status)| !inner.idempotent && *ended != Status::Skipped;
-        let kept = steps.iter().zip(&ended).rposition(is_kept).map_or(0, |at| at + 1);
         let is_gone = |at: &usize| {
             let files = self.output_files(&steps[*at]).unwrap_or_default();
             ended[*at] == Status::Completed && settle::missing_output(&self.folder, &steps[*at], &files).is_some()
         };
-        (kept..ended.len().min(steps.len())).find(is_gone)
+        (self.steps_kept((step, steps), item)..ended.len().min(steps.len())).find(is_gone)
+    }
+
+    /// Counts the steps that stay done for an item: those as far as the last one that must not run twice.
+    pub(super) fn steps_kept(&self, (step, steps): (&StepId, &[Step]), item: &str) -> usize {
+        let ledger = self.context.ledger();
+        let passed = ledger.item_progress(step, item).map(|progress| progress.passed.as_slice()).unwrap_or_default();
+        let is_kept = |(inner, passed): (&Step, &PassedStep)| !inner.idempotent && passed.ended != Status::Skipped;
+        steps.iter().zip(passed).rposition(is_kept).map_or(0, |last| last + 1)
     }
 
     /// Takes what the steps left that are over for an item, and returns how they ended.

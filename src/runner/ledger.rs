@@ -501,7 +501,9 @@ fn copy(state: &State, step: &mut Step) {
     let untouched = StepState::default();
     let state = state.steps.get(step.id.as_str()).map_or(&untouched, Box::as_ref);
     piton::copy_record(step, state);
+    let cut_off: Vec<String> = state.cut_off_steps().into_iter().map(|step| step.part).collect();
     for part in &mut step.detail.parts {
-        part.status = state.part_status(&part.name);
+        let unknown = if cut_off.contains(&part.name) { Status::InProgress } else { Status::Pending };
+        part.status = state.parts.get(&part.name).copied().unwrap_or(unknown);
     }
 }

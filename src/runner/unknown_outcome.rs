@@ -135,7 +135,7 @@ impl StepSelection<'_> {
             let id = clean_line(&mask_secrets(&one.id(step.id.as_str())), 120);
             let top = self.workflow.steps.iter().find(|top| top.id == step.id);
             let defined = match top.map(|top| &top.command) {
-                Some(Command::Foreach(foreach)) => foreach.steps.get(one.begun.number - 1),
+                Some(Command::Foreach(foreach)) => foreach.steps.get(one.begun.number.wrapping_sub(1)),
                 _ => None,
             };
             let probed = match top.zip(defined) {

@@ -102,7 +102,7 @@ pub(crate) enum Act {
     OnStopEnds,
     /// A step of a group that must not run twice begins for an item of a `foreach`.
     ItemStepBegins { step: StepId, item: String, begun: BegunStep },
-    /// The first `passed` steps of a group passed for an item of a `foreach`, the last of them with what its agents `said`; 0 where its worktree is gone.
+    /// The first `passed` steps of a group passed for an item of a `foreach`, the last of them with what its agents `said`; fewer than before where what they left is gone.
     ItemStep {
         step: StepId,
         item: String,
@@ -135,6 +135,9 @@ impl Act {
         }
     }
 }
+
+/// How many steps of a group are taken to have passed at most.
+const MOST_STEPS: usize = 10_000;
 
 /// How far an item has come for which a group of steps runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -180,10 +183,21 @@ impl Default for PassedStep {
 }
 
 impl ItemProgress {
+    /// Leaves the first steps, of an edited group those that are the same, but all that are before a step that may have taken effect and must not
+    /// run twice. `group` has their definitions.
+    pub(super) fn go_back(&mut self, same: usize, group: &[Value]) {
+        let is_once =
+            |(step, passed): (&Value, &PassedStep)| step.get("idempotent").is_some() && passed.ended != Status::Skipped;
+        let kept = group.iter().zip(&self.passed).rposition(is_once).map_or(0, |last| last + 1);
+        if self.begun.is_none() {
+            self.passed.truncate(same.max(kept));
+        }
+    }
+
     /// Takes over that so many steps passed, the last of them with what it left.
     pub(super) fn went_on(&mut self, passed: usize, last: PassedStep) {
         self.begun = None;
-        self.passed.resize_with(passed, PassedStep::default);
+        self.passed.resize_with(passed.min(MOST_STEPS), PassedStep::default);
         if let Some(of_last) = self.passed.last_mut() {
             *of_last = last;
         }

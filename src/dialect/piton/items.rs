@@ -98,13 +98,6 @@ impl StepState {
             self.parts.insert(part.to_owned(), Status::Skipped);
         }
     }
-
-    /// Returns the status of a part.
-    pub(crate) fn part_status(&self, part: &str) -> Status {
-        let is_cut_off = || self.cut_off_steps().iter().any(|step| step.part == part);
-        let known = self.parts.get(part).copied();
-        known.or_else(|| is_cut_off().then_some(Status::InProgress)).unwrap_or(Status::Pending)
-    }
 }
 
 /// Returns the names of the parts of a `foreach`: its items, then their merges, if each item has a worktree.
@@ -277,7 +270,6 @@ mod tests {
             state.cut_off_steps().into_iter().map(|step| (step.id("l"), step.part)).collect();
         let expected = [("l[a].push", "a.push#2"), ("l[b].push", "b.push")];
         assert_eq!(parts, expected.map(|(id, part)| (id.to_owned(), part.to_owned())));
-        assert_eq!((state.part_status("b.push"), state.part_status("b")), (Status::InProgress, Status::Pending));
         for (part, ended, is_known, passed) in [
             ("a.push#2", Status::Completed, true, 2),
             ("a.push#2", Status::Skipped, true, 2),

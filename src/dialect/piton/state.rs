@@ -360,9 +360,7 @@ impl State {
                 let of_old = old.get(step.id.as_str()).and_then(|old| of_loop(old));
                 if let (Some(old), Some(now)) = (of_old, of_loop(&step.definition)) {
                     let same = old.iter().zip(&now).take_while(|(old, now)| old == now).count();
-                    // What is before a step that may have taken effect stays done.
-                    let items = state.item_progress.values_mut().filter(|item| item.begun.is_none());
-                    items.for_each(|item| item.passed.truncate(same));
+                    state.item_progress.values_mut().for_each(|item| item.go_back(same, &old));
                     continue;
                 }
                 state.parts.clear();

@@ -137,6 +137,16 @@ fn a_step_that_failed_or_passed_is_no_question() {
 }
 
 #[test]
+fn an_edit_before_a_step_that_was_cut_off_does_not_repeat_it() {
+    let text = FLOW.replace("MORE", "").replace("PROBE", "true");
+    let (stage, id) = cut_off(&text, "true");
+    stage.workflow(&text.replace("'echo make", "'echo made"));
+    stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
+    let expected = rest(&["probe linux 0 linux-1"]).into_iter().map(|line| line.replace("make macos", "made macos"));
+    assert_eq!(stage.executions(), expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn what_is_before_a_step_that_took_effect_is_not_done_again() {
     let text = FLOW
         .replace("MORE", "")
@@ -151,6 +161,26 @@ fn what_is_before_a_step_that_took_effect_is_not_done_again() {
     std::fs::remove_file(stage.worktree(&id).join("linux.txt")).expect("it was made");
     std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
     stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), rest(&[]));
+}
+
+#[test]
+fn a_step_that_took_effect_is_not_repeated_where_the_worktree_is_gone() {
+    let text = FLOW.replace("MORE", ", worktree: each").replace("PROBE", "true").replace("; work ${item}", "");
+    let stage = Stage::new(&text.replace("'echo tell", "'work && echo tell"));
+    stage.program("work", "[ -e LOG.repaired ]").sandbox.commit("the workflow");
+    let (output, id) = stage.run(&[]);
+    output.expect_code(7);
+    let listed = stage.sandbox.git(["worktree", "list", "--porcelain"]);
+    let of_item =
+        listed.lines().find_map(|line| line.strip_prefix("worktree ").filter(|path| path.ends_with("/linux")));
+    let of_item = of_item.expect("the worktree of linux").replace("$TOP", stage.sandbox.top().as_str());
+    stage.sandbox.git(["worktree", "remove", "--force", &of_item]);
+    let branches = stage.sandbox.git(["for-each-ref", "--format=%(refname:short)", "refs/heads/piton"]);
+    let branch = branches.lines().find(|line| line.ends_with("/linux")).expect("the branch of linux");
+    stage.sandbox.git(["branch", "-D", branch]);
+    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
+    stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
     assert_eq!(stage.executions(), rest(&[]));
 }
 
