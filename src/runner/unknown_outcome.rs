@@ -165,11 +165,17 @@ impl StepSelection<'_> {
             locals.insert("item".to_owned(), items[at].clone());
             locals.insert("index".to_owned(), Value::from(at));
         }
+        let (steps, is_apart) = match &top.command {
+            Command::Foreach(foreach) => (foreach.steps.as_slice(), foreach.in_worktrees),
+            _ => (&[][..], false),
+        };
         let passed = self.ledger.item_progress(&top.id, &cut_off.item).map(|progress| progress.passed.as_slice());
-        for (name, captured) in passed.unwrap_or_default().iter().flat_map(|passed| &passed.variables) {
-            locals.extend(self.ledger.value(captured).ok().map(|value| (name.clone(), value)));
+        for (inner, passed) in steps.iter().zip(passed.unwrap_or_default()) {
+            let values =
+                passed.variables.iter().map(|(name, captured)| Some((name.clone(), self.ledger.value(captured).ok()?)));
+            locals.extend(values.flatten());
+            locals.insert(workflow::end_variable(&inner.id), Value::from(piton::end_word(passed.ended, false)));
         }
-        let is_apart = matches!(&top.command, Command::Foreach(foreach) if foreach.in_worktrees);
         let base = state.and_then(|state| state.head.as_deref()).filter(|_| is_apart);
         let worktree = base.map(|base| ItemWorktree::of(self.header, (top.id.as_str(), base), &cut_off.item));
         let folder = worktree.and_then(|worktree| item_worktrees::folder_in(&worktree, run_folder).ok());

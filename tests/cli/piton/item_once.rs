@@ -14,7 +14,7 @@ steps:
   - id: publish
     shell: 'echo publish ${item} >> LOG; work ${item}'
     idempotent: false
-    probe: 'echo probe ${item} ${index} ${made} >> LOG; PROBE'
+    probe: 'echo probe ${item} ${index} ${made} ${step.make.status} >> LOG; PROBE'
   - {id: tell, shell: 'echo tell ${made} >> LOG'}
 - {id: after, shell: echo after >> LOG}
 ";
@@ -49,17 +49,19 @@ fn the_probe_says_whether_the_step_took_effect_for_the_item() {
         let output = stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
         let said = "The probe of step build[linux].publish found that it took effect; it is not repeated";
         assert!(output.stderr.contains(said), "{output}");
-        assert_eq!(stage.executions(), rest(&["probe linux 0 linux-1"]), "{more}");
+        assert_eq!(stage.executions(), rest(&["probe linux 0 linux-1 succeeded"]), "{more}");
 
         let (stage, id) = cut_off(&text, "exit 1");
         stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
-        assert_eq!(stage.executions(), rest(&["probe linux 0 linux-1", "publish linux"]), "{more}");
+        assert_eq!(stage.executions(), rest(&["probe linux 0 linux-1 succeeded", "publish linux"]), "{more}");
     }
 }
 
 #[test]
 fn without_an_answer_a_person_says_it() {
-    let with_probe = FLOW.replace("MORE", "").replace("echo probe ${item} ${index} ${made} >> LOG; PROBE", "exit 2");
+    let with_probe = FLOW
+        .replace("MORE", "")
+        .replace("echo probe ${item} ${index} ${made} ${step.make.status} >> LOG; PROBE", "exit 2");
     let without = with_probe.replace("    probe: 'exit 2'\n", "");
     for text in [with_probe, without] {
         let (stage, id) = cut_off(&text, "");
@@ -120,7 +122,7 @@ fn who_says_so_has_it_done_again() {
     let Some(output) = stage.piton(["resume", &id, "--yes"]).on_terminal("no\n") else { return };
     let asked = "Step build[linux].publish must not run twice. Did it take effect?";
     assert!(output.expect_code(0).stderr.contains(asked));
-    assert_eq!(stage.executions(), rest(&["probe linux 0 linux-1", "publish linux"]));
+    assert_eq!(stage.executions(), rest(&["probe linux 0 linux-1 succeeded", "publish linux"]));
 }
 
 #[test]
@@ -142,7 +144,8 @@ fn an_edit_before_a_step_that_was_cut_off_does_not_repeat_it() {
     let (stage, id) = cut_off(&text, "true");
     stage.workflow(&text.replace("'echo make", "'echo made"));
     stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
-    let expected = rest(&["probe linux 0 linux-1"]).into_iter().map(|line| line.replace("make macos", "made macos"));
+    let expected =
+        rest(&["probe linux 0 linux-1 succeeded"]).into_iter().map(|line| line.replace("make macos", "made macos"));
     assert_eq!(stage.executions(), expected.collect::<Vec<_>>());
 }
 
