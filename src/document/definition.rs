@@ -41,9 +41,10 @@ impl<'a> Problems<'a> {
         Self { file, findings: Vec::new(), notes: Vec::new() }
     }
 
-    /// Returns all findings, ordered by position.
+    /// Returns all findings, ordered by position, each once: several steps may have the same text.
     pub(crate) fn in_order(mut self) -> Vec<Finding> {
         self.findings.sort_by_key(|finding| (finding.line, finding.column));
+        self.findings.dedup();
         self.findings
     }
 
@@ -51,6 +52,7 @@ impl<'a> Problems<'a> {
     pub(crate) fn in_order_with_notes(mut self) -> (Vec<Finding>, Vec<Finding>) {
         let mut notes = std::mem::take(&mut self.notes);
         notes.sort_by_key(|note| (note.line, note.column));
+        notes.dedup();
         (self.in_order(), notes)
     }
 

@@ -69,10 +69,18 @@ pub(super) fn finish(step: &Step, run: &RunId) -> String {
         StepKind::Review => " --verdict VERDICT",
         StepKind::Work | StepKind::Gate | StepKind::Container => " --status completed",
     };
-    // Of a step that must not run twice only the part that was cut off may have taken effect.
-    let begun = step.detail.parts.iter().find(|part| !step.idempotent && part.status == Status::InProgress);
-    let tail = begun.map_or_else(|| tail.to_owned(), |part| format!("{tail} --part {}", quoted(&part.name)));
+    let tail = format!("{tail}{}", of_cut_off_part(step));
     with_verdicts(on_step("finish", &step.id, run, &tail), step)
+}
+
+/// Returns the part of a step that must not run twice and was cut off: only that may have taken effect.
+pub(super) fn cut_off_part(step: &Step) -> Option<&Part> {
+    step.detail.parts.iter().find(|part| !step.idempotent && part.status == Status::InProgress)
+}
+
+/// Returns the option that names that part.
+pub(super) fn of_cut_off_part(step: &Step) -> String {
+    cut_off_part(step).map(|part| option("part", &part.name)).unwrap_or_default()
 }
 
 /// Names the verdicts of a review in a comment, if its format cannot record every one.

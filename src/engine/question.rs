@@ -237,9 +237,10 @@ impl QuestionInput<'_> {
             Some(ask(message.clone(), options))
         } else if finding.code == FindingCode::OutcomeUnknown {
             let step = step?;
-            let finish = " --status completed";
+            let part = self.reconciled.run.step(step).map(command::of_cut_off_part).unwrap_or_default();
+            let finish = format!(" --status completed{part}");
             let options = vec![
-                self.decide("finish", "it took effect: record it as done", step, finish),
+                self.decide("finish", "it took effect: record it as done", step, &finish),
                 self.decide("redo", "it did not take effect: do it again", step, BY_AND_WHY),
                 self.leave("leave", "leave it as it is"),
             ];

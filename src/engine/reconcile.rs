@@ -31,6 +31,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::clean_line;
 use crate::model::plural;
 
 /// Returns the effective status of every step, by position in `run.steps`.
@@ -247,7 +248,12 @@ impl Reconciler<'_> {
                 format!("find out whether it took effect, then `{finish}`, or if it did not: `{redo}`")
             }
         };
-        let message = format!("{} must not run twice, and {what}: its outcome is unknown", self.step.id);
+        let part = command::cut_off_part(self.step).map(|part| format!("its part {} ", clean_line(&part.name, 100)));
+        let message = format!(
+            "{} must not run twice, and {}{what}: its outcome is unknown",
+            self.step.id,
+            part.unwrap_or_default()
+        );
         if !self.step.recorded {
             self.reasons.push("its outcome is unknown".to_owned());
         }

@@ -19,6 +19,7 @@ use super::resolve::resolve_ids;
 use super::run_location::RunLocation;
 use super::select;
 use super::workflow_file;
+use crate::dialect::piton;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Rebegin;
@@ -142,7 +143,9 @@ fn check_plan(locked: &LockedRun<'_>, run: &Run, kind: &ChangeKind, evidence: &E
 /// Returns the command after a part of a step was changed.
 fn next_of_parts(written: &Written, opened: &OpenedRun) -> Option<String> {
     let run = opened.loaded.run.as_ref().filter(|_| written.is_of_part)?;
-    run.step(written.step.as_ref()?).map(|step| engine::after_part(step, &run.id))
+    // The items of a loop are begun by the runner.
+    let step = run.step(written.step.as_ref()?).filter(|step| !piton::is_loop(&step.definition));
+    step.map(|step| engine::after_part(step, &run.id))
 }
 
 /// Reads a run where a change moved its state, and takes its evidence there.

@@ -124,7 +124,7 @@ impl StepExecutor<'_> {
     }
 
     /// Returns the id of a step, for an item `build[linux]`, in a group `build[linux].test`.
-    fn id_of(&self, step: &Step) -> StepId {
+    pub(super) fn id_of(&self, step: &Step) -> StepId {
         let (Some(item), Some(top)) = (&self.item, &self.workflow_step) else { return step.id.clone() };
         StepId::new(self.id_inside(step, &piton::item_id(top.as_str(), &item.name)))
     }

@@ -51,7 +51,7 @@ fn failed_step(context: &RunContext<'_>, state: &State, step: &str, item: &str) 
     let of_loop = context.workflow.steps.iter().find(|known| known.id.as_str() == step).map(|step| &step.command);
     let Some(Command::Foreach(foreach)) = of_loop else { return log };
     let progress = state.steps.get(step).and_then(|state| state.item_progress.get(item));
-    let failed = foreach.steps.get(progress.map_or(0, |progress| progress.passed));
+    let failed = foreach.steps.get(progress.map_or(0, |progress| progress.passed.len()));
     failed.map_or_else(|| log.clone(), |failed| piton::id_inside(&log, step, failed.id.as_str()))
 }
 

@@ -1,7 +1,6 @@
-//! `foreach`: the same steps for each item. In a top-level step each item is recorded as a part, and each step of a group that passed for it,
-//! so that a resume continues with the items that did not finish.
+//! `foreach`: the same steps for each item. In a top-level step each item is recorded as a part, so that a resume continues with the items
+//! that did not finish.
 
-use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -30,7 +29,6 @@ use crate::model::ChangeKind;
 use crate::model::ClaudeWork;
 use crate::model::Outcome;
 use crate::model::Status;
-use crate::model::StepId;
 use crate::model::first_names;
 use crate::model::plural;
 use crate::model::short_summary;
@@ -376,13 +374,14 @@ impl StepExecutor<'_> {
         self.context.console.tell(&Event::Item { source: self.source(step), name: &name, number, total });
         if foreach_loop.foreach.in_worktrees && !self.has_worktree(step, item.name) {
             // What its steps did is gone with it.
-            self.context.ledger().forget_item_steps(&step.id, item.name)?;
+            let kept = self.steps_kept((&step.id, &foreach_loop.foreach.steps), item.name);
+            self.context.ledger().keep_item_steps(&step.id, item.name, kept)?;
         }
         let in_worktree = foreach_loop.foreach.in_worktrees.then(|| self.enter_worktree(step, item.name));
         let done = match in_worktree.transpose() {
             Ok(folder) => {
                 self.folder = folder.unwrap_or_else(|| self.folder.clone());
-                self.item_steps(foreach_loop, item)?
+                self.item_steps((&step.id, &foreach_loop.foreach.steps), (item.name, foreach_loop.is_recorded))?
             }
             Err(failure) => StepOutcome::Failed(failure),
         };
@@ -406,7 +405,8 @@ impl StepExecutor<'_> {
                 Err(message) => return Ok(StepOutcome::Failed(refused(message))),
             };
             let claude = std::mem::take(&mut self.work);
-            let facts = Facts { variables, claude, ..Facts::default() };
+            let left_out = self.left_out(&foreach_loop.foreach.steps);
+            let facts = Facts { variables, claude, left_out, ..Facts::default() };
             let mut ledger = self.context.ledger();
             match step.has_agent() {
                 true => ledger.record_report(outcome, facts)?,
@@ -414,63 +414,6 @@ impl StepExecutor<'_> {
             }
         }
         Ok(done)
-    }
-
-    /// Runs the steps for an item. Where they are a group each is recorded when it passed, so that no try of the item repeats it.
-    fn item_steps(&mut self, foreach_loop: &ForeachLoop<'_>, item: &Item<'_>) -> Result<StepOutcome, RunError> {
-        let (step, steps) = (&foreach_loop.step.id, &foreach_loop.foreach.steps);
-        if !foreach_loop.is_recorded || steps.len() < 2 {
-            return self.run_all(steps);
-        }
-        if let Err(message) = self.take_up(step, item.name) {
-            return Ok(StepOutcome::Failed(refused(message)));
-        }
-        let passed = self.context.ledger().item_progress(step, item.name).map_or(0, |progress| progress.passed);
-        for (number, inner) in (1..).zip(steps).skip(passed) {
-            let before = (self.outputs.clone(), self.said.len());
-            match self.run_all(std::slice::from_ref(inner))? {
-                StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
-                done @ (StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
-            }
-            // The end of the item is recorded with that of its last step.
-            if number < steps.len()
-                && let Some(end) = self.record_item_step(step, (item.name, number), &before)?
-            {
-                return Ok(end);
-            }
-        }
-        Ok(StepOutcome::Completed(Box::default()))
-    }
-
-    /// Takes what the steps left that passed for an item.
-    fn take_up(&mut self, step: &StepId, item: &str) -> Result<(), String> {
-        let ledger = self.context.ledger();
-        let Some(progress) = ledger.item_progress(step, item) else { return Ok(()) };
-        for (name, captured) in &progress.variables {
-            self.outputs.insert(name.clone(), ledger.value(captured)?);
-        }
-        self.said.clone_from(&progress.said);
-        Ok(())
-    }
-
-    /// Records that a step of a group passed for an item. `before` are the variables and the number of reports that the item had before it.
-    fn record_item_step(
-        &mut self,
-        step: &StepId,
-        passed: (&str, usize),
-        before: &(BTreeMap<String, Value>, usize),
-    ) -> Result<Option<StepOutcome>, RunError> {
-        self.outputs.append(&mut self.last);
-        let mut ledger = self.context.ledger();
-        let new = self.outputs.iter().filter(|(name, value)| before.0.get(*name) != Some(value));
-        let kept = new.map(|(name, value)| Ok((name.clone(), ledger.keep(value.clone())?)));
-        let variables = match kept.collect::<Result<_, String>>() {
-            Ok(variables) => variables,
-            Err(message) => return Ok(Some(StepOutcome::Failed(refused(message)))),
-        };
-        let facts = Facts { variables, claude: std::mem::take(&mut self.work), ..Facts::default() };
-        ledger.record_item_step(step, passed, self.said[before.1..].to_vec(), facts)?;
-        Ok(None)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
@@ -60,8 +61,6 @@ impl StepExecutor<'_> {
     pub(super) fn enter_worktree(&self, step: &Step, item: &str) -> Result<Utf8PathBuf, Failure> {
         let wanted = self.worktree_of(step, item)?;
         let base = self.head.as_deref().unwrap_or("HEAD");
-        let prefix = worktree::git(&self.folder, "rev-parse", &["--show-prefix"]);
-        let prefix = prefix.map_err(|refusal| refused(refusal.to_string()))?;
         let made = {
             let _lock = self.lock_worktrees();
             match self.is_made(&wanted) {
@@ -73,11 +72,7 @@ impl StepExecutor<'_> {
             }
         };
         made.map_err(|why| refused(format!("its worktree cannot be made: {why}")))?;
-        // Where the project is a folder of its repository.
-        Ok(match prefix.trim() {
-            "" => wanted.folder,
-            below => wanted.folder.join(below),
-        })
+        folder_in(&wanted, &self.folder).map_err(refused)
     }
 
     /// Returns the file that is written when the worktree is whole: one without it was being made when its runner was killed.
@@ -214,4 +209,13 @@ impl StepExecutor<'_> {
         };
         self.context.console.tell(&Event::Warning { text: &text });
     }
+}
+
+/// Returns the folder that an item works in: where the project is a folder of its repository, that folder of the worktree.
+pub(super) fn folder_in(worktree: &ItemWorktree, project: &Utf8Path) -> Result<Utf8PathBuf, String> {
+    let prefix = worktree::git(project, "rev-parse", &["--show-prefix"]).map_err(|refusal| refusal.to_string())?;
+    Ok(match prefix.trim() {
+        "" => worktree.folder.clone(),
+        below => worktree.folder.join(below),
+    })
 }

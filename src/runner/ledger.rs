@@ -12,9 +12,11 @@ use super::error::RunError;
 use crate::dialect::piton;
 use crate::dialect::piton::Session;
 use crate::dialect::piton::facts::Act;
+use crate::dialect::piton::facts::BegunStep;
 use crate::dialect::piton::facts::Captured;
 use crate::dialect::piton::facts::Facts;
 use crate::dialect::piton::facts::ItemProgress;
+use crate::dialect::piton::facts::PassedStep;
 use crate::dialect::piton::facts::RunnerAct;
 use crate::dialect::piton::record::Event;
 use crate::dialect::piton::record::Header;
@@ -35,6 +37,7 @@ use crate::engine::LiveRun;
 use crate::engine::StepDue;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::ClaudeWork;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -391,15 +394,22 @@ impl Ledger {
         self.append(Event::Runner(RunnerAct { at: self.now(), act }), Facts::default())
     }
 
-    /// Records how many steps of a group passed for an item, with what the last of them left.
+    /// Records that a step of a group that must not run twice begins for an item.
+    pub(super) fn begin_item_step(&mut self, step: &StepId, item: &str, begun: BegunStep) -> Result<(), RunError> {
+        self.runner_does(Act::ItemStepBegins { step: step.clone(), item: item.to_owned(), begun })
+    }
+
+    /// Records how many steps of a group passed for an item, with how the last of them ended and what it left.
     pub(super) fn record_item_step(
         &mut self,
         step: &StepId,
         (item, passed): (&str, usize),
-        said: Vec<String>,
-        facts: Facts,
+        last: PassedStep,
+        claude: ClaudeWork,
     ) -> Result<(), RunError> {
-        let act = Act::ItemStep { step: step.clone(), item: item.to_owned(), passed, said };
+        let PassedStep { ended, variables, said } = last;
+        let act = Act::ItemStep { step: step.clone(), item: item.to_owned(), passed, ended, said };
+        let facts = Facts { variables, claude, ..Facts::default() };
         self.append(Event::Runner(RunnerAct { at: self.now(), act }), facts)
     }
 
@@ -482,13 +492,12 @@ impl Ledger {
         }
     }
 
-    /// Records that nothing is left of the steps that passed for an item.
-    pub(super) fn forget_item_steps(&mut self, step: &StepId, item: &str) -> Result<(), RunError> {
-        if self.item_progress(step, item).is_some() {
-            self.record_item_step(step, (item, 0), Vec::new(), Facts::default())
-        } else {
-            Ok(())
-        }
+    /// Records that of the steps that passed for an item only the first ones count.
+    pub(super) fn keep_item_steps(&mut self, step: &StepId, item: &str, kept: usize) -> Result<(), RunError> {
+        let progress = self.item_progress(step, item).filter(|progress| progress.passed.len() > kept);
+        let Some(progress) = progress else { return Ok(()) };
+        let last = kept.checked_sub(1).map(|last| progress.passed[last].clone()).unwrap_or_default();
+        self.record_item_step(step, (item, kept), last, ClaudeWork::default())
     }
 
     /// Returns how far an item has come for which a group of steps runs.
@@ -502,7 +511,9 @@ fn copy(state: &State, step: &mut Step) {
     let untouched = StepState::default();
     let state = state.steps.get(step.id.as_str()).map_or(&untouched, Box::as_ref);
     piton::copy_record(step, state);
+    let cut_off: Vec<String> = state.cut_off_steps().into_iter().map(|step| step.part).collect();
     for part in &mut step.detail.parts {
-        part.status = state.parts.get(&part.name).copied().unwrap_or(Status::Pending);
+        let unknown = if cut_off.contains(&part.name) { Status::InProgress } else { Status::Pending };
+        part.status = state.parts.get(&part.name).copied().unwrap_or(unknown);
     }
 }

@@ -14,7 +14,7 @@
 //! - `finish` merges or keeps the worktree; `merge` does that at a later time.
 //!
 //! One step:
-//! - `step_executor` runs its command; `step_outputs` keeps what it leaves; `foreach` its items, `item_worktrees` each in a worktree; `effects` the steps that are not a command.
+//! - `step_executor` runs its command; `step_outputs` keeps what it leaves; `foreach` its items, `item_steps` what is done for each, `item_worktrees` each in a worktree; `effects` the steps that are not a command.
 //! - `claude_step` has the conversation of a `claude` step, and what it did and was denied.
 //! - `context` is what all steps share; `scoped_variables` and `variables` (pure) render its texts; `secrets` masks values.
 //! - `exec` starts processes and ends their groups; `output_watcher` passes on and logs what they print; `claude` reads the
@@ -40,6 +40,7 @@ mod failed_log;
 mod files;
 mod finish;
 mod foreach;
+mod item_steps;
 mod item_worktrees;
 mod ledger;
 mod limit;

@@ -400,7 +400,10 @@ fn drive_claimed(
 fn preview_rest(header: &Header, workflow: &Workflow, ledger: &Ledger, plan: &[ScheduledStep]) -> RunResult {
     let folder = header.worktree.as_ref().unwrap_or(&header.root);
     let known = KnownVariables::of(workflow, |name| {
-        ledger.variable(name).ok().flatten().or_else(|| header.variable(name, &workflow.name, folder))
+        // How a step ends that is not over is not known yet.
+        let is_open = |value: &serde_json::Value| piton::status_of(name).is_some() && value == "open";
+        let left = ledger.variable(name).ok().flatten().filter(|value| !is_open(value));
+        left.or_else(|| header.variable(name, &workflow.name, folder))
     });
     let due: Vec<usize> = plan.iter().map(|due| due.at).collect();
     let shown = Preview::of(workflow, &due, &known);

@@ -1,5 +1,7 @@
 //! The `probe` of a step that must not run twice, run once a person agreed.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use camino::Utf8Path;
@@ -17,7 +19,9 @@ use super::exec::Stream;
 use super::exec::Watcher;
 use super::ledger::Ledger;
 use super::orphan;
+use super::scoped_variables::is_set_in;
 use crate::dialect::piton::record::Header;
+use crate::model::StepId;
 use crate::workflow::Step;
 use crate::workflow::Workflow;
 use crate::workflow::variables;
@@ -41,11 +45,17 @@ pub(super) enum ProbeOutcome {
 
 /// The folder, the environment and the variables that a probe runs with.
 pub(super) struct Probe<'a> {
+    /// The top-level step that it is about.
+    pub(super) top: &'a StepId,
     pub(super) ledger: &'a Ledger,
     pub(super) workflow: &'a Workflow,
     pub(super) header: &'a Header,
     pub(super) folder: &'a Utf8Path,
     pub(super) env: &'a [(String, String)],
+    /// The variables of the item.
+    pub(super) locals: BTreeMap<String, Value>,
+    /// What only the steps for an item set.
+    pub(super) of_item: BTreeSet<String>,
 }
 
 impl Probe<'_> {
@@ -77,7 +87,7 @@ impl Probe<'_> {
                 super::files::working_dir(self.folder, &path)?
             }
         };
-        let marks = orphan::marks(&self.header.session, Some(step.id.as_str()));
+        let marks = orphan::marks(&self.header.session, Some(self.top.as_str()));
         let job = Job {
             words: step.interpreter.unwrap_or_default().words(shell.text),
             folder,
@@ -93,7 +103,12 @@ impl Probe<'_> {
 
 impl Scope for Probe<'_> {
     fn get(&self, name: &str) -> Result<Option<Value>, String> {
-        if let Some(value) = self.ledger.variable(name)? {
+        if let Some(value) = self.locals.get(name) {
+            return Ok(Some(value.clone()));
+        }
+        if !is_set_in(&self.of_item, name)
+            && let Some(value) = self.ledger.variable(name)?
+        {
             return Ok(Some(value));
         }
         if let Some((_, value)) = self.env.iter().rev().find(|(known, _)| known == name) {
@@ -104,7 +119,7 @@ impl Scope for Probe<'_> {
 
     fn names(&self) -> Vec<String> {
         let captured = self.ledger.state().variables.keys().cloned();
-        captured.chain(self.env.iter().map(|(name, _)| name.clone())).collect()
+        captured.chain(self.locals.keys().cloned()).chain(self.env.iter().map(|(name, _)| name.clone())).collect()
     }
 }
 

@@ -33,9 +33,7 @@ impl Scope for ScopedVariables<'_> {
         if let Some(value) = here {
             return Ok(Some(value.clone()));
         }
-        let is_of_item =
-            |set: &String| name.strip_prefix(set.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        if !self.of_item.iter().any(is_of_item)
+        if !is_set_in(self.of_item, name)
             && let Some(value) = self.context.ledger().variable(name)?
         {
             return Ok(Some(value));
@@ -95,6 +93,13 @@ impl ScopedVariables<'_> {
             }
         }))
     }
+}
+
+/// Tells whether a name is one of these, or a value inside of one.
+pub(super) fn is_set_in(names: &BTreeSet<String>, name: &str) -> bool {
+    let is_inside =
+        |set: &String| name.strip_prefix(set.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    names.iter().any(is_inside)
 }
 
 /// Returns the files of one kind, one per line.

@@ -212,7 +212,7 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Runs a nested step with all its tries.
-    pub(super) fn run_nested(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
+    fn run_nested(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         if let Some(done) = self.skipped_by_condition(step) {
             return Ok(done);
         }
@@ -245,17 +245,24 @@ impl<'a> StepExecutor<'a> {
     pub(super) fn run_all(&mut self, steps: &[Step]) -> Result<StepOutcome, RunError> {
         let mut last = Box::<StepOutput>::default();
         for step in steps {
-            match self.run_nested(step)? {
+            match self.run_titled(step)? {
                 StepOutcome::Completed(produced) => last = produced,
                 StepOutcome::Skipped(_) => {}
-                StepOutcome::Failed(failure) => {
-                    let message = format!("{}: {}", step.title, failure.message);
-                    return Ok(StepOutcome::Failed(Failure { message, ..failure }));
-                }
-                stopped @ StepOutcome::Stopped(_) => return Ok(stopped),
+                done @ (StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
             }
         }
         Ok(StepOutcome::Completed(last))
+    }
+
+    /// Runs a nested step; a failure names it.
+    pub(super) fn run_titled(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
+        Ok(match self.run_nested(step)? {
+            StepOutcome::Failed(failure) => {
+                let message = format!("{}: {}", step.title, failure.message);
+                StepOutcome::Failed(Failure { message, ..failure })
+            }
+            done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => done,
+        })
     }
 
     /// Returns the delay before the next try and whether the last one counts, and reports it; `None` when there is no further try. `tries`

@@ -1,14 +1,23 @@
 //! Steps that must not run twice and were cut off: their probe, else a person, says whether they took effect.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
 use super::console::says_yes;
 use super::context::environment;
 use super::context::named_secrets;
 use super::error::ProblemKind;
 use super::error::RunError;
+use super::item_worktrees;
 use super::probe::Probe;
 use super::probe::ProbeOutcome;
 use super::resume::StepSelection;
 use crate::dialect::piton;
+use crate::dialect::piton::CutOffStep;
+use crate::dialect::piton::ItemWorktree;
 use crate::dialect::piton::facts::Facts;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
@@ -17,44 +26,75 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+use crate::workflow;
+use crate::workflow::Command;
 
 /// What is recorded of an effect that a person confirmed.
 const BY_PERSON: &str = "a person said that it took effect";
+const BY_PROBE: &str = "its probe found that it took effect";
+
+/// What is found out about a step.
+enum Effect {
+    /// With what says so.
+    Took(&'static str),
+    HadNone,
+    Unknown,
+}
+
+/// The variables and the folder of a probe, where a loop does not have those of the run.
+struct ItemScope {
+    folder: Utf8PathBuf,
+    locals: BTreeMap<String, Value>,
+    of_item: BTreeSet<String>,
+}
 
 impl StepSelection<'_> {
     /// Finds out whether an interrupted step that must not run twice took effect: from its probe, else from a person.
     pub(super) fn took_effect(&mut self, at: usize) -> Result<bool, RunError> {
         let step = self.ledger.run().steps[at].clone();
-        if self.ledger.items(&step.id).is_some() {
+        if self.ledger.items(&step.id).is_some() && step.status == Status::InProgress {
             // The loop goes on with the items that are not done.
-            return self.items_took_effect(&step).map(|()| false);
+            self.items_took_effect(&step)?;
+            return self.steps_of_items_took_effect(&step).map(|()| false);
         }
-        let may_ask = match self.run_probe(&step)? {
+        let probed = match self.workflow.steps.iter().find(|defined| defined.id == step.id) {
+            Some(defined) => self.run_probe(step.id.as_str(), (&step, defined), None)?,
+            None => None,
+        };
+        match self.effect(step.id.as_str(), probed)? {
+            Effect::Took(summary) => self.record_effect(&step, summary).map(|()| true),
+            Effect::HadNone => Ok(false),
+            Effect::Unknown => Err(self.outcome_unknown(&step)),
+        }
+    }
+
+    /// Returns what the probe of a step found, else what a person says.
+    fn effect(&self, id: &str, probed: Option<ProbeOutcome>) -> Result<Effect, RunError> {
+        let may_ask = match probed {
             Some(ProbeOutcome::TookEffect) => {
-                self.say(&format!("The probe of step {} found that it took effect; it is not repeated", step.id));
-                return self.record_effect(&step, "its probe found that it took effect").map(|()| true);
+                self.say(&format!("The probe of step {id} found that it took effect; it is not repeated"));
+                return Ok(Effect::Took(BY_PROBE));
             }
             Some(ProbeOutcome::HadNoEffect) => {
-                self.say(&format!("The probe of step {} found that it did not take effect; it is repeated", step.id));
-                return Ok(false);
+                self.say(&format!("The probe of step {id} found that it did not take effect; it is repeated"));
+                return Ok(Effect::HadNone);
             }
             Some(ProbeOutcome::Stopped(stop)) => {
-                let message =
-                    format!("{} came while the probe of step {} ran; nothing was changed", stop.as_str(), step.id);
+                let message = format!("{} came while the probe of step {id} ran; nothing was changed", stop.as_str());
                 let hint = self.header.resume();
                 return Err(RunError::new(ProblemKind::Stopped(stop), message, [hint]));
             }
             Some(ProbeOutcome::Unknown(why)) => {
-                self.say(&format!("The probe of step {} is inconclusive: {why}", step.id));
+                self.say(&format!("The probe of step {id} is inconclusive: {why}"));
                 true
             }
             None => !self.options.dry_run,
         };
-        match self.answer_about(&format!("Step {}", step.id), may_ask) {
-            Some(true) => self.record_effect(&step, BY_PERSON).map(|()| true),
-            Some(false) => Ok(false),
-            None => Err(self.outcome_unknown(&step)),
-        }
+        Ok(match self.answer_about(&format!("Step {id}"), may_ask) {
+            Some(true) => Effect::Took(BY_PERSON),
+            Some(false) => Effect::HadNone,
+            None => Effect::Unknown,
+        })
     }
 
     /// Asks a person whether something that must not run twice took effect; `None` without an answer.
@@ -70,6 +110,9 @@ impl StepSelection<'_> {
 
     /// Finds out from a person whether the items took effect that were cut off, in a loop that must not run twice.
     fn items_took_effect(&mut self, step: &Step) -> Result<(), RunError> {
+        if step.definition.get("idempotent").is_none() {
+            return Ok(());
+        }
         let state = self.ledger.step(&step.id);
         let parts = state.into_iter().flat_map(|state| &state.parts);
         let begun: Vec<String> =
@@ -77,44 +120,128 @@ impl StepSelection<'_> {
         for part in begun {
             let item = clean_line(&mask_secrets(&piton::item_id(step.id.as_str(), &part)), 120);
             match self.answer_about(&item, !self.options.dry_run) {
-                Some(true) => {
-                    let summary = Some(BY_PERSON.to_owned());
-                    let outcome = Outcome { part: Some(part), summary, ..Outcome::completed(step.id.clone()) };
-                    self.ledger.record(ChangeKind::Finish(Box::new(outcome)), Facts::default(), true)?;
-                }
+                Some(true) => self.record_part_effect(step, part, BY_PERSON)?,
                 Some(false) => {}
-                None => return Err(self.item_unknown(step, &item, &part)),
+                None => return Err(self.item_unknown(step, (&item, &part), None)),
             }
         }
         Ok(())
     }
 
-    fn item_unknown(&self, step: &Step, item: &str, part: &str) -> RunError {
+    /// Finds out whether the steps of its group took effect that were cut off for an item and must not run twice.
+    fn steps_of_items_took_effect(&mut self, step: &Step) -> Result<(), RunError> {
+        let cut_off = self.ledger.step(&step.id).map(|state| state.cut_off_steps()).unwrap_or_default();
+        for one in cut_off {
+            let id = clean_line(&mask_secrets(&one.id(step.id.as_str())), 120);
+            let top = self.workflow.steps.iter().find(|top| top.id == step.id);
+            let defined = match top.map(|top| &top.command) {
+                Some(Command::Foreach(foreach)) => foreach.steps.get(one.begun.number.wrapping_sub(1)),
+                _ => None,
+            };
+            let probed = match top.zip(defined) {
+                Some((top, defined)) => {
+                    let scope = self.scope_of(top, &one);
+                    self.run_probe(&id, (step, defined), Some(scope))?
+                }
+                None => None,
+            };
+            match self.effect(&id, probed)? {
+                Effect::Took(summary) => self.record_part_effect(step, one.part, summary)?,
+                Effect::HadNone => {}
+                Effect::Unknown => return Err(self.item_unknown(step, (&id, &one.part), defined)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what a step for an item sees.
+    fn scope_of(&self, top: &workflow::Step, cut_off: &CutOffStep) -> ItemScope {
+        let run_folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
+        let state = self.ledger.step(&top.id);
+        let items = state.and_then(|state| state.items.clone()).unwrap_or_default();
+        let mut locals = BTreeMap::from([("total".to_owned(), Value::from(items.len()))]);
+        let at = piton::item_names(&items).iter().position(|name| *name == cut_off.item);
+        if let Some(at) = at {
+            locals.insert("item".to_owned(), items[at].clone());
+            locals.insert("index".to_owned(), Value::from(at));
+        }
+        let (steps, is_apart) = match &top.command {
+            Command::Foreach(foreach) => (foreach.steps.as_slice(), foreach.in_worktrees),
+            _ => (&[][..], false),
+        };
+        let passed = self.ledger.item_progress(&top.id, &cut_off.item).map(|progress| progress.passed.as_slice());
+        for (inner, passed) in steps.iter().zip(passed.unwrap_or_default()) {
+            let values =
+                passed.variables.iter().map(|(name, captured)| Some((name.clone(), self.ledger.value(captured).ok()?)));
+            locals.extend(values.flatten());
+            locals.insert(workflow::end_variable(&inner.id), Value::from(piton::end_word(passed.ended, false)));
+        }
+        let base = state.and_then(|state| state.head.as_deref()).filter(|_| is_apart);
+        let worktree = base.map(|base| ItemWorktree::of(self.header, (top.id.as_str(), base), &cut_off.item));
+        let folder = worktree.and_then(|worktree| item_worktrees::folder_in(&worktree, run_folder).ok());
+        let folder = folder.unwrap_or_else(|| run_folder.clone());
+        ItemScope { folder, locals, of_item: self.workflow.set_by_item(top) }
+    }
+
+    fn record_part_effect(&mut self, step: &Step, part: String, summary: &str) -> Result<(), RunError> {
+        let summary = Some(summary.to_owned());
+        let outcome = Outcome { part: Some(part), summary, ..Outcome::completed(step.id.clone()) };
+        self.ledger.record(ChangeKind::Finish(Box::new(outcome)), Facts::default(), true)
+    }
+
+    /// `defined` is the step that was cut off for the item, where it is not the item as a whole.
+    fn item_unknown(&self, step: &Step, (item, part): (&str, &str), defined: Option<&workflow::Step>) -> RunError {
         let (id, name, resume) = (&self.header.session, quoted(step.id.as_str()), self.header.resume());
         let message =
             format!("{item} must not run twice, and it is unknown whether it took effect before it was interrupted");
+        let probe = defined.and_then(|defined| Some((defined.probe.as_ref()?.to_string(), defined.has_agent())));
+        let finish = format!("piton finish {name} --part {} --run {id}", quoted(part));
         let hints = [
-            format!("when it did: `piton finish {name} --part {} --run {id}`, then `{resume}`", quoted(part)),
-            format!("when it did not: `{resume} --from {name}`"),
+            self.look(probe),
+            format!("when it did: `{finish}`, then `{resume}`"),
+            format!("when it did not: `{finish} --status failed`, then `{resume}`"),
         ];
         RunError::new(ProblemKind::Person, message, hints)
     }
 
+    /// Returns how to find out whether a step with this probe took effect; that of an agent's step is a text.
+    fn look(&self, probe: Option<(String, bool)>) -> String {
+        match probe {
+            Some((probe, true)) => format!("to find out: {probe}"),
+            Some((probe, false)) if !self.options.yes => {
+                format!("to find out: `{} --yes`, which runs its probe: {probe}", self.header.resume())
+            }
+            Some((_, false)) | None => format!("piton status {}", self.header.session),
+        }
+    }
+
     /// Runs the probe of a step once a person agreed; `--yes` agrees to the probe, never to repeating the step.
-    fn run_probe(&self, step: &Step) -> Result<Option<ProbeOutcome>, RunError> {
-        let (Some(text), false) = (&step.probe, self.options.dry_run) else { return Ok(None) };
-        let defined = self.workflow.steps.iter().find(|defined| defined.id == step.id);
+    fn run_probe(
+        &self,
+        id: &str,
+        (top, defined): (&Step, &workflow::Step),
+        scope: Option<ItemScope>,
+    ) -> Result<Option<ProbeOutcome>, RunError> {
         // That of an agent's step is a text for a person.
-        let Some(defined) = defined.filter(|defined| !defined.has_agent()) else { return Ok(None) };
+        let (Some(text), false) = (&defined.probe, self.options.dry_run || defined.has_agent()) else {
+            return Ok(None);
+        };
         let question =
-            format!("Step {} must not run twice. Run its probe to see whether it took effect: {text} [y/N]", step.id);
+            format!("Step {id} must not run twice. Run its probe to see whether it took effect: {text} [y/N]");
         if !self.options.yes && !says_yes(self.console.ask(&question, None)) {
             return Ok(None);
         }
-        let folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
-        let mut env = environment(self.workflow, self.declared, self.header, folder)?;
+        let run_folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
+        let mut env = environment(self.workflow, self.declared, self.header, run_folder)?;
         env.extend(named_secrets(&defined.secrets, self.declared));
-        let probe = Probe { ledger: self.ledger, workflow: self.workflow, header: self.header, folder, env: &env };
+        let scope = scope.unwrap_or_else(|| ItemScope {
+            folder: run_folder.clone(),
+            locals: BTreeMap::new(),
+            of_item: BTreeSet::new(),
+        });
+        let ItemScope { folder, locals, of_item } = scope;
+        let (ledger, workflow, header, folder) = (&*self.ledger, self.workflow, self.header, folder.as_path());
+        let probe = Probe { top: &top.id, ledger, workflow, header, folder, env: &env, locals, of_item };
         Ok(Some(probe.run(defined, self.console)))
     }
 
@@ -132,13 +259,8 @@ impl StepSelection<'_> {
             step.id, step.title
         );
         let is_for_an_agent = piton::is_for_an_agent(&step.definition);
-        let look = match (&step.probe, self.options.yes) {
-            (Some(probe), _) if is_for_an_agent => format!("to find out: {probe}"),
-            (Some(probe), false) => format!("to find out: `{resume} --yes`, which runs its probe: {probe}"),
-            (Some(_), true) | (None, _) => format!("piton status {id}"),
-        };
         let hints = [
-            look,
+            self.look(step.probe.clone().map(|probe| (probe, is_for_an_agent))),
             format!("when it did: `piton finish {name} --run {id}`, then `{resume}`"),
             format!("when it did not: `{resume} --from {name}`"),
         ];

@@ -1,6 +1,7 @@
 //! Checks of a workflow as a whole: ids are unique, references exist, dependencies have no cycles, gates can be approved. Pure.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::Command;
 use super::Foreach;
@@ -10,6 +11,7 @@ use super::order::ancestors;
 use crate::document::TextPosition;
 use crate::document::definition::Problems;
 use crate::model::GateEffect;
+use crate::model::StepId;
 
 /// Adds problems of the steps as a whole.
 pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
@@ -68,9 +70,14 @@ fn unique_ids(workflow: &Workflow, problems: &mut Problems<'_>) {
     }
 }
 
-/// Refuses `idempotent: false` and `worktree: each` on nested steps: only a top-level step is recorded, so only there an interruption is
-/// known.
+/// Refuses `idempotent: false` and `worktree: each` on nested steps: only a top-level step is recorded, and one of its group for items, so only
+/// there an interruption is known.
 fn recorded_inside(workflow: &Workflow, problems: &mut Problems<'_>) {
+    let groups = workflow.steps.iter().filter_map(|step| match &step.command {
+        Command::Foreach(foreach) => Some(&foreach.steps),
+        _ => None,
+    });
+    let recorded: BTreeSet<&StepId> = groups.flatten().map(|step| &step.id).collect();
     let inside = workflow.steps.iter().flat_map(Step::inside).flatten();
     let mut waiting: Vec<&Step> = inside.chain(workflow.around()).collect();
     while let Some(step) = waiting.pop() {
@@ -78,7 +85,7 @@ fn recorded_inside(workflow: &Workflow, problems: &mut Problems<'_>) {
             let message = format!("step {} has `worktree: each`, and it is inside of another one", step.id);
             problems.add(step.place, message, "make it a step of the workflow: only there its merges are recorded");
         }
-        if !step.idempotent {
+        if !step.idempotent && !recorded.contains(&step.id) {
             let message = format!("step {} must not run twice, and it is inside of another one", step.id);
             problems.add(step.place, message, "say it of the step of the workflow that it belongs to, or make it one");
         }

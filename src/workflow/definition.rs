@@ -203,6 +203,8 @@ pub(crate) struct Pool {
 pub(crate) struct When {
     pub(crate) condition: Condition,
     pub(crate) place: TextPosition,
+    /// The place of the condition of its group, which is the first side of the `&&`.
+    pub(super) group_place: Option<TextPosition>,
 }
 
 /// A file that a step has to produce.

@@ -90,10 +90,12 @@ pub(super) const CLAUDE_KEYS: [&str; 8] = [
     "on_denied",
 ];
 /// The keys of a group of steps.
-pub(super) const GROUP_KEYS: [&str; 4] = ["id", "title", "depends_on", "steps"];
+pub(super) const GROUP_KEYS: [&str; 6] = ["id", "title", "depends_on", "when", "if_skipped", "steps"];
 /// The keys that only a step of the workflow can have.
 pub(super) const TOP_KEYS: [&str; 9] =
     ["depends_on", "reviews", "if_skipped", "uses", "skip_if_unchanged", "outputs", "parts", "pool", "instructions"];
+/// Those of them that a step in a group for items has as well.
+const ITEM_KEYS: [&str; 3] = ["instructions", "if_skipped", "outputs"];
 /// The further keys of a gate.
 pub(super) const GATE_KEYS: [&str; 2] = ["options", "on_timeout"];
 
@@ -160,8 +162,7 @@ pub(super) fn kind(
 
 /// Refuses keys that mean nothing for a step inside another one.
 pub(super) fn only_at_the_top(map: &Fields<'_>, level: Level, problems: &mut Problems<'_>) {
-    // Those of an agent, where there can be one.
-    let is_top = |key: &str| TOP_KEYS.contains(&key) && !(level == Level::Item && key == "instructions");
+    let is_top = |key: &str| TOP_KEYS.contains(&key) && !(level == Level::Item && ITEM_KEYS.contains(&key));
     for member in map.members.iter().filter(|member| is_top(&member.key)) {
         let message = format!("`{}` is for a step of the workflow, and this one is inside another", member.key);
         problems.add(member.place, message, "remove it, or make the step one of the workflow");

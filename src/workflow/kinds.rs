@@ -93,11 +93,11 @@ pub(super) fn foreach(node: &Node, steps: Vec<Step>, problems: &mut Problems<'_>
 pub(super) fn condition(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<When> {
     if let Kind::Bool(value) = node.kind {
         let condition = Condition::Value(Operand::Literal(Value::Bool(value)));
-        return Some(When { condition, place: node.place });
+        return Some(When { condition, place: node.place, group_place: None });
     }
     let text = text_of(node, what, problems)?;
     match Condition::parse(&text.text) {
-        Ok(condition) => Some(When { condition, place: text.place }),
+        Ok(condition) => Some(When { condition, place: text.place, group_place: None }),
         Err(message) => {
             problems.add(text.place, format!("{what}: {message}"), "correct the expression");
             None

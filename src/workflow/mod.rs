@@ -100,6 +100,7 @@ pub(crate) use include::ReadFile;
 pub(crate) use interpreter::Interpreter;
 pub(crate) use json_path::JsonPath;
 pub(crate) use names::CHANGES;
+pub(crate) use names::end_variable;
 
 /// A parsed workflow file.
 #[derive(Debug)]
@@ -189,15 +190,15 @@ fn parse_tree((file, bytes): (&RelPath, &[u8]), root: &Node, read_file: ReadFile
     if problems.is_empty() {
         names::check(&workflow, &mut problems);
     }
-    let declared = workflow.steps.iter().flat_map(|step| {
+    let mut output_schemas = Vec::new();
+    workflow.each_step(&mut |step| {
         let schemas = step.outputs.iter().filter_map(|output| output.schema.as_ref()).chain(&step.result);
-        schemas.map(|(schema, place)| OutputDeclaration {
+        output_schemas.extend(schemas.map(|(schema, place)| OutputDeclaration {
             step: step.id.clone(),
             schema: schema.clone(),
             place: *place,
-        })
+        }));
     });
-    let output_schemas = declared.collect();
     let (mut findings, notes) = problems.in_order_with_notes();
     findings.extend(std::mem::take(&mut includes.findings));
     let is_valid = findings.is_empty();

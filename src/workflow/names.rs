@@ -83,7 +83,7 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
         let mut known = Known { names, skippable: BTreeSet::new() };
         known.names.extend(MERGE.map(str::to_owned));
         workflow.steps.iter().for_each(|step| known.add(step));
-        known.names.extend(workflow.steps.iter().map(|step| status_of(&step.id)));
+        known.names.extend(workflow.steps.iter().map(|step| end_variable(&step.id)));
         checker.list(&merge.steps, &mut known);
     }
 }
@@ -211,7 +211,7 @@ impl Known {
 }
 
 /// Returns the variable that says how a step of the workflow ended.
-fn status_of(step: &StepId) -> String {
+pub(crate) fn end_variable(step: &StepId) -> String {
     format!("step.{step}.status")
 }
 
@@ -273,7 +273,7 @@ impl<'a> Checker<'a, '_, '_> {
         let before = &self.order[step.id.as_str()];
         for earlier in self.workflow.steps.iter().filter(|earlier| before.contains(earlier.id.as_str())) {
             known.add(earlier);
-            known.names.insert(status_of(&earlier.id));
+            known.names.insert(end_variable(&earlier.id));
         }
         known
     }
@@ -287,8 +287,13 @@ impl<'a> Checker<'a, '_, '_> {
     }
 
     fn step(&mut self, step: &'a Step, mut known: Known) {
-        if let Some(when) = &step.when {
-            self.condition(&when.condition, when.place, &known);
+        match step.when.as_ref().map(|when| (&when.condition, when.group_place, when.place)) {
+            Some((Condition::And(of_group, own), Some(group_place), place)) => {
+                self.condition(of_group, group_place, &known);
+                self.condition(own, place, &known);
+            }
+            Some((condition, _, place)) => self.condition(condition, place, &known),
+            None => {}
         }
         for text in step.env.values().chain(&step.output_file).chain(&step.working_dir).chain(&step.probe) {
             self.text(text, &known);
@@ -328,7 +333,11 @@ impl<'a> Checker<'a, '_, '_> {
                     self.condition(&only.condition, only.place, &known.and(&["item"]));
                 }
                 let mut inner = known.and(&["item", "index", "total"]);
-                self.list(&foreach.steps, &mut inner);
+                for step in &foreach.steps {
+                    self.step(step, inner.clone());
+                    inner.add(step);
+                    inner.names.insert(end_variable(&step.id));
+                }
             }
             Command::Validate(validate) => {
                 let mut inner = known.clone();
@@ -482,6 +491,10 @@ impl<'a> Checker<'a, '_, '_> {
         if steps.iter().any(|step| step.id.as_str() == asked) {
             let message = format!("how step {asked} ended is not known here: it does not come before this step");
             return self.problems.add(place, message, format!("let this step depend on {asked}"));
+        }
+        if steps.iter().flat_map(Step::inside).flatten().any(|step| step.id.as_str() == asked) {
+            let message = format!("how step {asked} ended is known only to the steps after it in its group");
+            return self.problems.add(place, message, "ask for a step that comes before this one");
         }
         let near = nearest(asked, steps.iter().map(|step| step.id.as_str()));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();

@@ -61,7 +61,7 @@ impl Renamed {
             capture.name = format!("{}.{}", self.prefix, capture.name);
         }
         if let Some(when) = &mut step.when {
-            when.place = self.place;
+            (when.place, when.group_place) = (self.place, None);
             self.condition(&mut when.condition);
         }
         for output in &mut step.outputs {

@@ -1,5 +1,6 @@
 //! The steps of a workflow: their kinds and the keys that every kind takes. Pure.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::AgentWork;
@@ -14,9 +15,12 @@ use super::Output;
 use super::Pool;
 use super::Step;
 use super::Validate;
+use super::When;
 use super::artifacts;
 use super::bare::bare;
 use super::bare::complete;
+use super::canonical;
+use super::condition::Condition;
 use super::gate;
 use super::include::Includes;
 use super::keys;
@@ -48,6 +52,7 @@ use crate::document::definition::Fields;
 use crate::document::definition::Problems;
 use crate::document::definition::identifier;
 use crate::document::definition::items;
+use crate::model::StepId;
 
 const VALIDATE_KEYS: [&str; 8] =
     ["shell", "claude", "steps", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];
@@ -84,6 +89,8 @@ fn group(node: &Node, number: usize, inherited: &Inherited, problems: &mut Probl
     let title = map.text("title", problems).map(|title| title.text);
     let is_ordered = is_given(node, "depends_on");
     let needs = map.take("depends_on").map(|node| references(node, problems)).unwrap_or_default();
+    let when = map.take("when").and_then(|node| kinds::condition(node, "`when`", problems));
+    let runs_if_skipped = map.text("if_skipped", problems).is_some_and(|text| if_skipped(&text, problems));
     let Some(id) = id else {
         problems.add(node.place, "a group of steps needs an `id`", "add `id:`");
         return Vec::new();
@@ -104,7 +111,26 @@ fn group(node: &Node, number: usize, inherited: &Inherited, problems: &mut Probl
         let group_needs = is_ordered.then(|| needs.clone());
         all.push(Listed { step, is_ordered: is_given(node, "depends_on"), is_entry: false, group_needs });
     }
+    let ids: BTreeSet<StepId> = all.iter().map(|one| one.step.id.clone()).collect();
+    for (at, Listed { step, is_ordered, .. }) in all.iter_mut().enumerate() {
+        let is_first = if *is_ordered { step.depends_on.iter().all(|need| !ids.contains(&need.id)) } else { at == 0 };
+        step.runs_if_skipped |= runs_if_skipped && is_first;
+        step.when = joined(when.clone(), step.when.take());
+        step.canonical = canonical::of(step);
+    }
     all
+}
+
+/// Returns the condition of a step in a group: that of the group, and its own.
+fn joined(of_group: Option<When>, own: Option<When>) -> Option<When> {
+    match (of_group, own) {
+        (Some(of_group), Some(own)) => Some(When {
+            condition: Condition::And(Box::new(of_group.condition), Box::new(own.condition)),
+            place: own.place,
+            group_place: Some(of_group.place),
+        }),
+        (of_group, own) => of_group.or(own),
+    }
 }
 
 /// Reads steps inside another one, or one of them. `prefix` begins the ids of steps without an `id`.
@@ -146,7 +172,7 @@ pub(super) fn finally(node: &Node, inherited: &Inherited, problems: &mut Problem
             problems.add(step.place, message, "make it one of these");
         }
         let step = Step { is_final: true, runs_if_skipped: true, ..step };
-        found.push(Step { canonical: super::canonical::of(&step), ..step });
+        found.push(Step { canonical: canonical::of(&step), ..step });
     }
     found
 }

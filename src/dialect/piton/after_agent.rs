@@ -12,6 +12,7 @@ use super::unmet::RecordedVariables;
 use crate::model::Outcome;
 use crate::model::Status;
 use crate::model::Step;
+use crate::model::StepId;
 use crate::workflow::template::Reader;
 use crate::workflow::template::Template;
 use crate::workflow::variables;
@@ -49,6 +50,20 @@ impl State {
         step.status = Status::Pending;
         step.agent = outcome.agent.clone().or_else(|| step.agent.take());
         step.reported = Some(Box::new(outcome.clone()));
+    }
+
+    /// Sets the variables that a step of an agent or a gate leaves, each under its id; what was not said is not set.
+    pub(super) fn leave<const N: usize>(&mut self, id: &StepId, left: [(&str, Option<String>); N]) {
+        if !self.workflow.steps.iter().any(|step| step.id == *id && step.is_for_an_agent()) {
+            return;
+        }
+        for (what, text) in left {
+            let name = format!("{id}.{what}");
+            match text {
+                Some(text) => self.variables.insert(name, Captured::Inline { value: Value::String(text) }),
+                None => self.variables.remove(&name),
+            };
+        }
     }
 
     /// Returns a variable as it is recorded. The output of an agent that drives its step by hand is the summary of its report.

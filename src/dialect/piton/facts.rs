@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::model::ClaudeWork;
 use crate::model::RelPath;
+use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
@@ -33,6 +34,10 @@ pub(crate) struct Facts {
     /// The items of a `foreach`, with the first record of one of its parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) items: Option<Vec<Value>>,
+    /// Of an item that ended: the steps of its group that left none of their outputs, counted from 0: skipped ones, and failures that the file
+    /// tolerates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<usize>,
     /// Of a `foreach` that begins again: the items that are done stay done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) keeps_items: bool,
@@ -101,11 +106,16 @@ pub(crate) enum Act {
     OnStopBegins,
     /// They are over, done or failed.
     OnStopEnds,
-    /// The first `passed` steps of a group passed for an item of a `foreach`, the last of them with what its agents `said`; 0 where its worktree is gone.
+    /// A step of a group that must not run twice begins for an item of a `foreach`.
+    ItemStepBegins { step: StepId, item: String, begun: BegunStep },
+    /// The first `passed` steps of a group passed for an item of a `foreach`, the last of them with what its agents `said`; fewer than before where what they left is gone.
     ItemStep {
         step: StepId,
         item: String,
         passed: usize,
+        /// How the last of them ended.
+        #[serde(default = "completed", skip_serializing_if = "is_completed")]
+        ended: Status,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         said: Vec<String>,
     },
@@ -118,6 +128,7 @@ impl Act {
             Self::WorktreeSetUp { .. } => "worktree",
             Self::OnStopBegins => "on_stop",
             Self::OnStopEnds => "on_stop ended",
+            Self::ItemStepBegins { .. } => "begin",
             Self::ItemStep { .. } => "finish",
         }
     }
@@ -126,33 +137,76 @@ impl Act {
     pub(crate) const fn step(&self) -> Option<&StepId> {
         match self {
             Self::WorktreeSetUp { .. } | Self::OnStopBegins | Self::OnStopEnds => None,
-            Self::ItemStep { step, .. } => Some(step),
+            Self::ItemStepBegins { step, .. } | Self::ItemStep { step, .. } => Some(step),
         }
     }
 }
 
+/// How many steps of a group are taken to have passed at most.
+const MOST_STEPS: usize = 10_000;
+
 /// How far an item has come for which a group of steps runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ItemProgress {
-    /// The number of its steps that passed.
-    pub(crate) passed: usize,
-    /// What they set.
+    /// The first of its steps, as far as they passed; empty once the item is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) passed: Vec<PassedStep>,
+    /// The step that must not run twice and is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) begun: Option<BegunStep>,
+    /// Once it is done: [`Facts::left_out`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<usize>,
+}
+
+/// A step of a group that must not run twice and began for an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BegunStep {
+    /// From 1.
+    pub(crate) number: usize,
+    /// Its id, without that of the loop.
+    pub(crate) name: String,
+}
+
+/// A step of a group that is over for an item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PassedStep {
+    /// Skipped by a condition, or failed where the file tolerates it.
+    #[serde(default = "completed", skip_serializing_if = "is_completed")]
+    pub(crate) ended: Status,
+    /// What it set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) variables: BTreeMap<String, Captured>,
-    /// What their agents said.
+    /// What its agents said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) said: Vec<String>,
 }
 
+impl Default for PassedStep {
+    fn default() -> Self {
+        Self { ended: Status::Completed, variables: BTreeMap::new(), said: Vec::new() }
+    }
+}
+
 impl ItemProgress {
-    /// Adds what the last of the steps left that passed; with none of them it is as new.
-    pub(super) fn went_on(&mut self, passed: usize, variables: &BTreeMap<String, Captured>, said: &[String]) {
-        if passed == 0 {
-            *self = Self::default();
+    /// Leaves the first steps, of an edited group those that are the same, but all that are before a step that may have taken effect and must not
+    /// run twice. `group` has their definitions.
+    pub(super) fn go_back(&mut self, same: usize, group: &[Value]) {
+        let is_once =
+            |(step, passed): (&Value, &PassedStep)| step.get("idempotent").is_some() && passed.ended != Status::Skipped;
+        let kept = group.iter().zip(&self.passed).rposition(is_once).map_or(0, |last| last + 1);
+        if self.begun.is_none() {
+            self.passed.truncate(same.max(kept));
         }
-        self.passed = passed;
-        self.variables.extend(variables.clone());
-        self.said.extend_from_slice(said);
+    }
+
+    /// Takes over that so many steps passed, the last of them with what it left.
+    pub(super) fn went_on(&mut self, passed: usize, last: PassedStep) {
+        self.begun = None;
+        self.passed.resize_with(passed.min(MOST_STEPS), PassedStep::default);
+        if let Some(of_last) = self.passed.last_mut() {
+            *of_last = last;
+        }
     }
 }
 
@@ -212,8 +266,6 @@ pub(crate) struct OutlineStep {
     pub(crate) depends_on: Option<Vec<StepId>>,
     /// `Step::canonical`.
     pub(crate) definition: Value,
-    #[serde(default = "yes", skip_serializing_if = "is_true")]
-    pub(crate) idempotent: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) probe: Option<String>,
 }
@@ -246,7 +298,6 @@ impl Outline {
             group: step.group.as_ref().map(|group| group.title.clone().unwrap_or_else(|| group.id.clone())),
             depends_on: Some(step.depends_on.iter().map(|need| need.id.clone()).collect()),
             definition: step.canonical.clone(),
-            idempotent: step.idempotent,
             probe: step.probe.as_ref().map(ToString::to_string),
         });
         Self { name: workflow.name.clone(), sha256, head: workflow.head_digest(), steps: steps.collect() }
@@ -289,16 +340,21 @@ pub(crate) fn is_for_an_agent(definition: &Value) -> bool {
     ["agent", "gate"].iter().any(|key| definition.get(key).is_some())
 }
 
+/// Tells whether a step of this definition is a loop.
+pub(crate) fn is_loop(definition: &Value) -> bool {
+    definition.get("foreach").is_some()
+}
+
 /// Returns the step that a step of this definition reviews.
 pub(crate) fn reviewed(definition: &Value) -> Option<StepId> {
     definition.get("reviews")?.as_str().map(StepId::new)
 }
 
-const fn yes() -> bool {
-    true
+const fn completed() -> Status {
+    Status::Completed
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-const fn is_true(value: &bool) -> bool {
-    *value
+fn is_completed(status: &Status) -> bool {
+    *status == Status::Completed
 }

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
+use super::facts::BegunStep;
+use super::facts::PassedStep;
 use super::record::Header;
 use super::state::State;
 use super::state::StepState;
@@ -46,6 +48,59 @@ impl State {
     /// Counts the items that failed and did not pass since.
     pub(crate) fn failed_items(&self) -> usize {
         self.steps.values().flat_map(|step| failed_items(step)).count()
+    }
+}
+
+/// A step of a group that must not run twice and was cut off for an item, or is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CutOffStep {
+    /// The name that it has among the parts of the loop.
+    pub(crate) part: String,
+    pub(crate) item: String,
+    pub(crate) begun: BegunStep,
+}
+
+impl CutOffStep {
+    /// Returns its id: `build[linux].publish`.
+    pub(crate) fn id(&self, step: &str) -> String {
+        format!("{}.{}", item_id(step, &self.item), self.begun.name)
+    }
+}
+
+impl StepState {
+    /// Returns the steps of its group that are under way for an item and must not run twice.
+    pub(crate) fn cut_off_steps(&self) -> Vec<CutOffStep> {
+        let begun = self.item_progress.iter().filter_map(|(item, progress)| Some((item, progress.begun.as_ref()?)));
+        let begun: Vec<_> = begun.collect();
+        if begun.is_empty() {
+            return Vec::new();
+        }
+        let mut seen = self.items.as_deref().map(item_names).unwrap_or_default().into_iter().collect();
+        let named = begun.into_iter().map(|(item, begun)| CutOffStep {
+            part: unused(format!("{item}.{}", begun.name), &mut seen),
+            item: item.clone(),
+            begun: begun.clone(),
+        });
+        named.collect()
+    }
+
+    /// Takes over how a part ended, if it is a step of its group that was cut off for an item.
+    pub(super) fn settle(&mut self, part: &str, ended: Status) -> bool {
+        let found = self.cut_off_steps().into_iter().find(|step| step.part == part);
+        let progress = found.and_then(|step| Some((self.item_progress.get_mut(&step.item)?, step.begun.number)));
+        let Some((progress, number)) = progress else { return false };
+        progress.begun = None;
+        if ended.satisfies() {
+            progress.went_on(number, PassedStep::default());
+        }
+        true
+    }
+
+    /// Takes over that a person leaves out a part.
+    pub(super) fn skip_part(&mut self, part: &str) {
+        if !self.settle(part, Status::Skipped) {
+            self.parts.insert(part.to_owned(), Status::Skipped);
+        }
     }
 }
 
@@ -161,8 +216,13 @@ pub(crate) fn log_name(step: &str, item: &str) -> String {
 /// Returns the id of a step inside of an item, or the name of its log, from that of the item: `build[linux].test` in a group, else that of the
 /// item. `top` is the step with the items.
 pub(crate) fn id_inside(item: &str, top: &str, inner: &str) -> String {
-    let inner = inner.strip_prefix(top).and_then(|inner| inner.strip_prefix('.')).unwrap_or(inner);
+    let inner = name_inside(top, inner);
     if inner == "1" { item.to_owned() } else { format!("{item}.{inner}") }
+}
+
+/// Returns the id of a step inside of a loop without that of the loop.
+pub(crate) fn name_inside<'a>(top: &str, inner: &'a str) -> &'a str {
+    inner.strip_prefix(top).and_then(|inner| inner.strip_prefix('.')).unwrap_or(inner)
 }
 
 /// Returns the name of the file with what an attempt printed. `log` is the id of a step, or of an item as [`log_name`] writes it.
@@ -202,6 +262,7 @@ mod tests {
     use serde_json::json;
 
     use super::ItemWorktree;
+    use super::StepState;
     use super::is_inside;
     use super::item_names;
     use super::log_file;
@@ -209,7 +270,10 @@ mod tests {
     use super::log_of;
     use super::merge_names;
     use super::part_names;
+    use crate::dialect::piton::facts::BegunStep;
+    use crate::dialect::piton::facts::ItemProgress;
     use crate::dialect::piton::testing::header;
+    use crate::model::Status;
 
     #[test]
     fn items_are_named_by_their_values() {
@@ -229,6 +293,32 @@ mod tests {
         let each = json!({"foreach": {"worktree": "each"}});
         assert_eq!(part_names(&[json!("a")], &each), ["a", "merge of a"]);
         assert_eq!(part_names(&[json!("a")], &json!({"foreach": {}})), ["a"]);
+    }
+
+    #[test]
+    fn a_step_that_was_cut_off_for_an_item_is_a_part_until_it_is_settled() {
+        let begun = |number| Some(BegunStep { number, name: "push".to_owned() });
+        let progress = |number| ItemProgress { begun: begun(number), ..ItemProgress::default() };
+        let state = StepState {
+            items: Some(vec![json!("a"), json!("a.push"), json!("b")]),
+            item_progress: [("a", progress(2)), ("b", progress(1))].map(|(item, of)| (item.to_owned(), of)).into(),
+            ..StepState::default()
+        };
+        let parts: Vec<(String, String)> =
+            state.cut_off_steps().into_iter().map(|step| (step.id("l"), step.part)).collect();
+        let expected = [("l[a].push", "a.push#2"), ("l[b].push", "b.push")];
+        assert_eq!(parts, expected.map(|(id, part)| (id.to_owned(), part.to_owned())));
+        for (part, ended, is_known, passed) in [
+            ("a.push#2", Status::Completed, true, 2),
+            ("a.push#2", Status::Skipped, true, 2),
+            ("a.push#2", Status::Failed, true, 0),
+            ("a.push", Status::Completed, false, 0),
+        ] {
+            let mut state = state.clone();
+            assert_eq!(state.settle(part, ended), is_known, "{part}");
+            assert_eq!(state.item_progress["a"].passed.len(), passed, "{part} {ended}");
+            assert_eq!(state.cut_off_steps().len(), if is_known { 1 } else { 2 }, "{part}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::facts::is_loop;
 use super::items::item_names;
 use super::session::Session;
 use super::unmet::RecordedVariables;
@@ -12,20 +13,25 @@ use crate::model::StepId;
 use crate::workflow;
 use crate::workflow::variables::Scope;
 
-/// Returns the files that a step declares, each with its schema. Those of the items of a loop count when the loop is done, for the items
-/// that passed.
+/// Returns the files that a step declares, each with its schema; none of one that never passed. Those of the items of a loop count when the
+/// loop is done, for the items that passed.
 pub(super) fn declared(session: &Session, step: &StepId, definition: &Value) -> Vec<(RelPath, Option<OutputSchema>)> {
     let Session { header, state, .. } = session;
     let scope = RecordedVariables { header, state, skipped: &|_| false };
-    let mut outputs = of(definition, &scope);
+    let never_passed = state.steps.get(step.as_str()).is_some_and(|state| state.tolerated.is_some());
+    let mut outputs = if never_passed && !is_loop(definition) { Vec::new() } else { of(definition, &scope) };
     let inner = definition.pointer("/foreach/do").and_then(Value::as_array);
+    // Of what a group leaves in the worktree of an item only the commits are there afterwards.
+    let inner = inner.filter(|inner| inner.len() == 1 || definition.pointer("/foreach/worktree").is_none());
     let state = state.steps.get(step.as_str()).filter(|state| state.status == Status::Completed);
     if let (Some(inner), Some(state)) = (inner, state) {
         let items = state.items.as_deref().unwrap_or_default();
         for (item, name) in items.iter().zip(item_names(items)) {
             if state.parts.get(&name) == Some(&Status::Completed) {
                 let scope = OfItem { item, outer: &scope };
-                outputs.extend(inner.iter().flat_map(|step| of(step, &scope)));
+                let left_out = state.item_progress.get(&name).map_or(&[][..], |item| &item.left_out);
+                let proven = inner.iter().enumerate().filter(|(at, _)| !left_out.contains(at));
+                outputs.extend(proven.flat_map(|(_, step)| of(step, &scope)));
             }
         }
     }

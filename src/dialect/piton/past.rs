@@ -116,6 +116,9 @@ fn of_act(act: &Act) -> String {
         }
         Act::OnStopBegins => "its steps begin".to_owned(),
         Act::OnStopEnds => "its steps are over".to_owned(),
+        Act::ItemStepBegins { item, begun, .. } => {
+            format!("part {}", clean_line(&mask_secrets(&format!("{item}.{}", begun.name)), WHAT_CHARS))
+        }
         Act::ItemStep { item, passed, .. } => {
             let item = clean_line(&mask_secrets(item), WHAT_CHARS);
             format!("part {item}, {} passed", plural(*passed, "step"))

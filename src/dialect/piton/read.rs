@@ -464,7 +464,6 @@ fn step(outline: OutlineStep, outputs: Vec<RelPath>, state: &StepState) -> Step 
     let named = outline.definition.get("agent").and_then(Value::as_str);
     step.agent = state.agent.as_deref().or(named).map(|agent| clean_line(agent, 200));
     step.proof.outputs = outputs;
-    step.idempotent = outline.idempotent;
     step.probe = outline.probe;
     step.definition = outline.definition;
     step.options = options_of(&step.definition);
@@ -479,17 +478,19 @@ fn step(outline: OutlineStep, outputs: Vec<RelPath>, state: &StepState) -> Step 
     }
     step.detail.parts = parts_of(&step.definition, state);
     if let Some(items) = &state.items {
-        step.detail.parts = part_names(items, &step.definition)
-            .into_iter()
-            .map(|name| Part {
-                title: name.clone(),
-                kind: PartKind::Work,
-                status: state.parts.get(&name).copied().unwrap_or(Status::Pending),
-                output: None,
-                commands: Vec::new(),
-                name,
-            })
-            .collect();
+        // Of what was begun, the steps come first that a person is asked about.
+        let cut_off = state.cut_off_steps().into_iter().map(|step| (step.part, Status::InProgress));
+        let parts = part_names(items, &step.definition).into_iter();
+        let parts = parts.map(|name| (name.clone(), state.parts.get(&name).copied().unwrap_or(Status::Pending)));
+        let part = |(name, status): (String, Status)| Part {
+            title: name.clone(),
+            kind: PartKind::Work,
+            status,
+            output: None,
+            commands: Vec::new(),
+            name,
+        };
+        step.detail.parts = cut_off.chain(parts).map(part).collect();
     }
     step
 }
@@ -497,6 +498,11 @@ fn step(outline: OutlineStep, outputs: Vec<RelPath>, state: &StepState) -> Step 
 /// Copies what is recorded about a step as a whole, but for its parts.
 pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
     step.status = state.status;
+    let is_once = |definition: &Value| definition.get("idempotent").is_some();
+    let mut inner = step.definition.pointer("/foreach/do").and_then(Value::as_array).into_iter().flatten();
+    // A loop that such a step passed in, or that was cut off in the middle of one, is not run again either.
+    let has_effect = !state.cut_off_steps().is_empty() || state.status == Status::Completed && inner.any(is_once);
+    step.idempotent = !has_effect && !is_once(&step.definition);
     step.attempts = state.attempts;
     step.is_reported = state.reported.is_some();
     step.error = state.tolerated.as_ref().or_else(|| state.errors.last()).cloned();

@@ -14,6 +14,7 @@ use super::facts::Facts;
 use super::facts::ItemProgress;
 use super::facts::Outline;
 use super::facts::OutlineStep;
+use super::facts::PassedStep;
 use super::facts::RetryState;
 use super::facts::RunnerAct;
 use crate::model::Change;
@@ -153,7 +154,7 @@ pub(crate) struct StepState {
     pub(crate) claude: ClaudeWork,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) parts: BTreeMap<String, Status>,
-    /// How far items have come that did not pass, where a group of steps runs for each.
+    /// How far items have come, where a group of steps runs for each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) item_progress: BTreeMap<String, ItemProgress>,
     /// How far the current attempt at a step with `validate` is ([`Facts::measured`]).
@@ -272,7 +273,7 @@ impl State {
                 self.execution = ExecutionState::Completed { step: step.clone() };
             }
             ChangeKind::Skip { step, part: Some(part), .. } => {
-                self.step(step).parts.insert(part.clone(), Status::Skipped);
+                self.step(step).skip_part(part);
             }
             ChangeKind::Skip { step, part: None, .. } => {
                 let state = self.step(step);
@@ -320,11 +321,15 @@ impl State {
             Act::WorktreeSetUp { .. } => self.run.is_set_up = true,
             Act::OnStopBegins => self.run.is_stopping = true,
             Act::OnStopEnds => self.run.is_stopping = false,
-            Act::ItemStep { step, item, passed, said } => {
+            Act::ItemStepBegins { step, item, begun } => {
+                self.step(step).item_progress.entry(item.clone()).or_default().begun = Some(begun.clone());
+            }
+            Act::ItemStep { step, item, passed, ended, said } => {
                 self.run.spent.cost_usd += facts.claude.cost_usd;
                 let step = self.step(step);
                 step.claude.add(&facts.claude);
-                step.item_progress.entry(item.clone()).or_default().went_on(*passed, &facts.variables, said);
+                let last = PassedStep { ended: *ended, variables: facts.variables.clone(), said: said.clone() };
+                step.item_progress.entry(item.clone()).or_default().went_on(*passed, last);
             }
         }
     }
@@ -361,7 +366,7 @@ impl State {
                 let of_old = old.get(step.id.as_str()).and_then(|old| of_loop(old));
                 if let (Some(old), Some(now)) = (of_old, of_loop(&step.definition)) {
                     let same = old.iter().zip(&now).take_while(|(old, now)| old == now).count();
-                    state.item_progress.values_mut().for_each(|item| item.passed = item.passed.min(same));
+                    state.item_progress.values_mut().for_each(|item| item.go_back(same, &old));
                     continue;
                 }
                 state.parts.clear();
@@ -400,20 +405,6 @@ impl State {
     fn go_on(&mut self, phase: Phase, reason: Option<&String>) {
         if self.run.status != Phase::Aborted {
             self.set_phase(phase, reason);
-        }
-    }
-
-    /// Sets the variables that a step of an agent or a gate leaves, each under its id; what was not said is not set.
-    fn leave<const N: usize>(&mut self, id: &StepId, left: [(&str, Option<String>); N]) {
-        if !self.workflow.steps.iter().any(|step| step.id == *id && step.is_for_an_agent()) {
-            return;
-        }
-        for (what, text) in left {
-            let name = format!("{id}.{what}");
-            match text {
-                Some(text) => self.variables.insert(name, Captured::Inline { value: Value::String(text) }),
-                None => self.variables.remove(&name),
-            };
         }
     }
 
@@ -522,10 +513,20 @@ impl State {
         step.child = None;
         step.claude.add(&facts.claude);
         if let Some(part) = &outcome.part {
+            if step.settle(part, outcome.status) {
+                return;
+            }
             step.measured = facts.measured.unwrap_or(step.measured);
             step.parts.insert(part.clone(), outcome.status);
+            if let Some(progress) = step.item_progress.get_mut(part) {
+                progress.begun = None;
+            }
             if outcome.status.satisfies() {
                 step.item_progress.remove(part);
+                if !facts.left_out.is_empty() {
+                    let left_out = facts.left_out.clone();
+                    step.item_progress.insert(part.clone(), ItemProgress { left_out, ..ItemProgress::default() });
+                }
             }
             if let Some(error) = outcome.error.as_ref().filter(|_| outcome.status == Status::Failed) {
                 step.part_errors.insert(part.clone(), error.clone());

@@ -134,3 +134,39 @@ fn the_newer_of_journal_and_snapshot_counts() {
     assert_eq!(State::newest(older.clone(), None), older);
     assert_eq!(State::newest(older.clone(), Some(play(&lines[..1]))), older);
 }
+
+#[test]
+fn an_item_knows_the_steps_of_its_group_that_are_over() {
+    let act = |act: Value| json!({"runner": {"at": "2026-01-01T00:01:00Z", "act": act}});
+    let over = |passed: usize, ended: &str, variable: &str| {
+        let act = act(json!({"item_step": {"step": "1", "item": "a", "passed": passed, "ended": ended}}));
+        let mut record = act.as_object().unwrap().clone();
+        record.insert("variables".to_owned(), json!({variable: {"value": 1}}));
+        Value::Object(record)
+    };
+    let begins = act(json!({"item_step_begins": {"step": "1", "item": "a", "begun": {"number": 3, "name": "x"}}}));
+    let part = |status: &str, more: Value| {
+        let mut record = json!({"change": {"change": "finish", "step": "1", "part": "a", "status": status}});
+        record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        record
+    };
+    let lines = [begin("1", 1), over(1, "completed", "v"), over(2, "skipped", "w"), begins];
+    let of_item = |more: &[Value]| {
+        let all: Vec<Value> = std::iter::once(start()).chain(lines.clone()).chain(more.to_vec()).collect();
+        play(&all).steps["1"].item_progress.get("a").cloned()
+    };
+    let known = |more: &[Value]| {
+        let item = of_item(more).unwrap_or_default();
+        let passed: Vec<Status> = item.passed.iter().map(|step| step.ended).collect();
+        let set: Vec<String> = item.passed.iter().flat_map(|step| step.variables.keys().cloned()).collect();
+        (passed, set.join(" "), item.begun.is_some(), item.left_out)
+    };
+    let both = vec![Status::Completed, Status::Skipped];
+    assert_eq!(known(&[]), (both.clone(), "v w".to_owned(), true, vec![]));
+    assert_eq!(known(&[part("failed", json!({"error": "no"}))]), (both, "v w".to_owned(), false, vec![]));
+    let back = over(1, "completed", "v");
+    assert_eq!(known(&[back]), (vec![Status::Completed], "v".to_owned(), false, vec![]));
+    assert!(known(&[over(usize::MAX, "completed", "v")]).0.len() < 100_000);
+    assert_eq!(of_item(&[part("completed", json!({}))]), None);
+    assert_eq!(known(&[part("completed", json!({"left_out": [1]}))]), (vec![], String::new(), false, vec![1]));
+}

@@ -77,16 +77,19 @@ fn holds(step: &Step, variables: &RecordedVariables<'_>) -> Option<Result<bool, 
 }
 
 impl State {
-    /// Returns how a step ended, as conditions ask for it. One whose failure the file tolerates failed.
+    /// Returns how a step ended, as conditions ask for it.
     pub(crate) fn end_of(&self, step: &str) -> &'static str {
-        match self.steps.get(step).map(|step| (step.status, &step.tolerated)) {
-            Some((Status::Completed, None)) => "succeeded",
-            Some((Status::Completed, Some(_)) | (Status::Failed, _)) => "failed",
-            Some((Status::Skipped | Status::Cancelled, _)) => "skipped",
-            Some((Status::Pending | Status::InProgress | Status::WaitingApproval | Status::Blocked, _)) | None => {
-                "open"
-            }
-        }
+        self.steps.get(step).map_or("open", |step| end_word(step.status, step.tolerated.is_some()))
+    }
+}
+
+/// Returns the word for the end of a step of this status. One whose failure the file tolerates failed.
+pub(crate) const fn end_word(status: Status, is_tolerated: bool) -> &'static str {
+    match (status, is_tolerated) {
+        (Status::Completed, false) => "succeeded",
+        (Status::Completed, true) | (Status::Failed, _) => "failed",
+        (Status::Skipped | Status::Cancelled, _) => "skipped",
+        (Status::Pending | Status::InProgress | Status::WaitingApproval | Status::Blocked, _) => "open",
     }
 }
 

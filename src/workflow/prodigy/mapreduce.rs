@@ -3,6 +3,7 @@
 use super::Translation;
 use super::mapping;
 use super::member;
+use super::step::not_skipped;
 use super::text::ITEM_ID;
 use super::text_node;
 use crate::document::Kind;
@@ -61,7 +62,8 @@ impl Translation<'_, '_> {
         if steps.is_empty() {
             return None;
         }
-        members.push(member("steps", root.place, Node { place: root.place, kind: Kind::List(steps), ..Node::null() }));
+        let steps = Node { place: root.place, kind: Kind::List(steps), ..Node::null() };
+        members.push(member("steps", root.place, not_skipped(steps)));
         Some(mapping(root.place, members))
     }
 
@@ -82,7 +84,7 @@ impl Translation<'_, '_> {
             let message = format!("`{}` of `{what}` is not translated", found.key);
             self.problems.add(found.place, message, "write it on the steps that it is for");
         }
-        let mut steps = self.steps(list, false).items().to_vec();
+        let mut steps = self.steps(list).items().to_vec();
         if let Some(timeout) = timeout {
             let message = format!("the `timeout` of `{what}` counts for each of its steps");
             self.problems.note(timeout.place, message, "write `timeout:` on the steps that it is for");
@@ -102,7 +104,7 @@ impl Translation<'_, '_> {
         }
         let template = map.get("agent_template");
         let body = match template.map(|template| template.get("commands").unwrap_or(template)) {
-            Some(list) if list.is_list() => self.steps(list, false),
+            Some(list) if list.is_list() => not_skipped(self.steps(list)),
             Some(_) | None => {
                 self.problems.add(map.place, "`map` needs an `agent_template` with steps", "add `agent_template:`");
                 Node { place: map.place, kind: Kind::List(Vec::new()), ..Node::null() }

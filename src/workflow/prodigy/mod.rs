@@ -9,6 +9,8 @@ mod text;
 
 use std::collections::BTreeSet;
 
+use step::not_skipped;
+
 use crate::document::Kind;
 use crate::document::Member;
 use crate::document::Node;
@@ -87,7 +89,7 @@ impl Translation<'_, '_> {
         if items(node, what, self.problems).is_empty() {
             return None;
         }
-        let steps = self.steps(node, true);
+        let steps = not_skipped(self.steps(node));
         (!steps.items().is_empty()).then_some(steps)
     }
 
@@ -103,7 +105,7 @@ impl Translation<'_, '_> {
 
     fn merge(&mut self, node: &Node) -> Node {
         if node.is_list() {
-            return self.steps(node, false);
+            return self.steps(node);
         }
         let members = node.members().iter().map(|found| match found.key.as_str() {
             "commands" => member("steps", found.place, self.one_or_more(&found.value)),

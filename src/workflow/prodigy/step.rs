@@ -31,24 +31,16 @@ const GONE: [(&str, &str); 2] = [
 ];
 
 impl Translation<'_, '_> {
-    /// Translates a list of steps. After a skipped one the others run, which a current file says.
-    pub(super) fn steps(&mut self, list: &Node, is_top: bool) -> Node {
-        let is_skippable = is_top && list.items().iter().any(|step| step.get("when").is_some());
-        let steps = list.items().iter().filter_map(|node| {
-            let mut step = self.step(node)?;
-            if let (true, Kind::Map(members)) = (is_skippable, &mut step.kind) {
-                members.push(member("if_skipped", node.place, text_node(node.place, "run")));
-            }
-            Some(step)
-        });
-        let steps = steps.collect();
+    /// Translates a list of steps.
+    pub(super) fn steps(&mut self, list: &Node) -> Node {
+        let steps = list.items().iter().filter_map(|node| self.step(node)).collect();
         Node { kind: Kind::List(steps), ..list.clone() }
     }
 
     /// Translates one step or a list of them into a list.
     pub(super) fn one_or_more(&mut self, node: &Node) -> Node {
         match &node.kind {
-            Kind::List(_) => self.steps(node, false),
+            Kind::List(_) => self.steps(node),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => {
                 let steps = self.step(node).into_iter().collect();
                 Node { place: node.place, kind: Kind::List(steps), ..Node::null() }
@@ -214,7 +206,7 @@ impl Translation<'_, '_> {
                     members.push(member("items", found.place, self.items(&found.value)));
                 }
                 "do" if found.value.kind != Kind::Null => {
-                    body = Some(member("steps", found.place, self.one_or_more(&found.value)));
+                    body = Some(member("steps", found.place, not_skipped(self.one_or_more(&found.value))));
                 }
                 _ => members.push(found.clone()),
             }
@@ -237,7 +229,7 @@ impl Translation<'_, '_> {
 
     fn validate(&mut self, value: &Node) -> Node {
         if value.is_list() {
-            return self.steps(value, false);
+            return self.steps(value);
         }
         let mut members = Vec::new();
         // Several commands run in the order of the file; the last one measures.
@@ -266,7 +258,7 @@ impl Translation<'_, '_> {
     /// Translates a handler: a text (a Claude command when it begins with `/`, else one of a shell), a list, or a mapping.
     fn handler(&mut self, value: &Node) -> Node {
         match &value.kind {
-            Kind::List(_) => self.steps(value, false),
+            Kind::List(_) => self.steps(value),
             Kind::Text(text) if text.trim_start().starts_with('/') => {
                 let prompt = self.prompt(value);
                 mapping(value.place, vec![member("claude", value.place, prompt)])
@@ -332,6 +324,20 @@ impl Translation<'_, '_> {
         }
         with(value, members)
     }
+}
+
+/// Has steps run after one that is skipped, as they do there.
+pub(super) fn not_skipped(mut list: Node) -> Node {
+    let is_skippable = list.items().iter().any(|step| step.get("when").is_some());
+    if let (true, Kind::List(steps)) = (is_skippable, &mut list.kind) {
+        for step in steps {
+            let place = step.place;
+            if let Kind::Map(members) = &mut step.kind {
+                members.push(member("if_skipped", place, text_node(place, "run")));
+            }
+        }
+    }
+    list
 }
 
 /// Tells whether a step captures its output as `shell.output` or `claude.output`, which it sets in any case.

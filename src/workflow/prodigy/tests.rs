@@ -236,10 +236,6 @@ fn no_mistake_passes() {
         ("- {shell: a, probe: b, irreversible: false}", "a `probe` is for a step that must not run twice"),
         ("- {shell: a, idempotent: true, irreversible: true}", "`idempotent` and `irreversible` contradict each other"),
         (
-            "- foreach: {foreach: [a], do: [{shell: b, irreversible: true}]}",
-            "step 1.1 must not run twice, and it is inside of another one",
-        ),
-        (
             "- {shell: a, on_success: {id: x, shell: b, idempotent: false}}",
             "step x must not run twice, and it is inside",
         ),
@@ -290,6 +286,10 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
         (
             "- {shell: a, when: 'true'}\n- {shell: b}",
             r#"{"steps":[{"shell":"a","when":"true","if_skipped":"run"},{"shell":"b","if_skipped":"run"}]}"#,
+        ),
+        (
+            "- foreach: {foreach: [x], do: [{shell: a, when: 'true'}, {shell: b}]}",
+            r#"{"steps":[{"foreach":{"items":["x"]},"steps":[{"shell":"a","when":"true","if_skipped":"run"},{"shell":"b","if_skipped":"run"}]}]}"#,
         ),
         (
             "- {shell: b, capture: v}\n- shell: 'n=$(a); for f in x; do echo ${n}% ${n:-0} ${f} ${v} $${HOME}; done'\n  env: {A: '${shell.v}'}\n- {shell: c, capture: shell.output}",
@@ -370,6 +370,15 @@ fn a_mapreduce_file_is_a_loop_between_steps() {
         crate::workflow::condition::Condition::parse("${item.score:-} >= 5 && ${item.kind:-} == 'bug'").unwrap();
     assert_eq!(foreach.only.as_ref().map(|only| &only.condition), Some(&expected));
     assert!(foreach.continue_on_error && foreach.steps[0].commit_required);
+}
+
+#[test]
+fn a_mapreduce_file_goes_on_behind_a_skipped_step() {
+    let text = "name: m\nmode: mapreduce\nsetup: [{shell: a, when: 'true'}]\nmap:\n  input: items.json\n  agent_template: [{shell: b, when: 'true'}, {shell: c}]\nreduce: [{shell: d}]\n";
+    let steps = parse(&file(), text.as_bytes()).workflow.unwrap().steps;
+    assert!(steps.iter().all(|step| step.runs_if_skipped));
+    let Command::Foreach(foreach) = &steps[1].command else { panic!("a loop") };
+    assert!(foreach.steps.iter().all(|step| step.runs_if_skipped));
 }
 
 #[test]

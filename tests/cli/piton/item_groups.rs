@@ -120,7 +120,7 @@ steps:
   foreach: {{items: [a, b, c], parallel: {parallel}}}
   steps:
   - {{id: w, when: '${{item}} == \"a\"', shell: 'echo made ${{item}}', capture: made}}
-  - {{id: z, shell: 'echo \"${{item}} ${{made:-none}} ${{w.output:-no}} ${{both}}\" >> LOG'}}
+  - {{id: z, if_skipped: run, shell: 'echo \"${{item}} ${{made:-none}} ${{w.output:-no}} ${{both}}\" >> LOG'}}
 "
         ));
         stage.run(&["--no-worktree"]).0.expect_code(0);

@@ -61,6 +61,59 @@ fn what_depends_on_a_skipped_step_is_skipped_unless_it_says_otherwise() {
 }
 
 #[test]
+fn a_group_whose_condition_does_not_hold_is_skipped_as_a_whole() {
+    let flow = |given: &str| {
+        format!(
+            "inputs: {{go: {{default: '{given}'}}}}
+steps:
+- id: g
+  when: '${{go}} == 1 || ${{go}} == 2'
+  steps:
+  - {{id: a, when: '${{go}} == 1', shell: echo a >> LOG}}
+  - {{id: b, if_skipped: run, shell: echo b >> LOG}}
+  - {{id: c, depends_on: [], shell: echo c >> LOG}}
+- {{id: d, shell: echo d >> LOG}}
+- {{id: e, depends_on: g, if_skipped: run, when: 'skipped(a)', shell: echo e >> LOG}}
+"
+        )
+    };
+    runs(&flow("1"), &[], 0, &["a", "b", "c", "d"]);
+    runs(&flow("2"), &[], 0, &["b", "c", "d", "e"]);
+    let said = runs(&flow("0"), &[], 0, &["e"]);
+    assert_eq!(said.matches("its `when` does not hold").count(), 3, "{said}");
+}
+
+#[test]
+fn a_group_can_run_behind_a_skipped_step() {
+    let flow = |more: &str| {
+        format!(
+            "steps:
+- {{id: a, when: false, shell: echo a >> LOG}}
+- id: g{more}
+  steps:
+  - {{id: b, shell: echo b >> LOG}}
+  - {{id: c, when: false, shell: echo c >> LOG}}
+  - {{id: d, shell: echo d >> LOG}}
+  - {{id: e, depends_on: [a], shell: echo e >> LOG}}
+"
+        )
+    };
+    runs(&flow(""), &[], 0, &[]);
+    runs(&flow("\n  if_skipped: run"), &[], 0, &["b", "e"]);
+}
+
+#[test]
+fn a_mistake_in_the_condition_of_a_group_is_named_once_where_it_is() {
+    let stage = Stage::in_place(
+        "steps:\n- id: g\n  when: '${no} == 1'\n  steps:\n  - {shell: a}\n  - {shell: b, when: '${nor} == 2'}\n",
+    );
+    let refused = stage.piton(["--format", "json", "validate", "w.yml"]).run().expect_code(1);
+    let found = refused.at("/findings").as_array().cloned().unwrap_or_default();
+    let places: Vec<_> = found.iter().map(|found| (&found["line"], &found["column"])).collect();
+    assert_eq!(places, [(&json!(3), &json!(9)), (&json!(6), &json!(22))], "{refused}");
+}
+
+#[test]
 fn a_condition_asks_how_a_step_before_it_ended() {
     let flow = "steps:
 - {id: a, shell: exit 1, on_failure: {shell: 'true', max_attempts: 0, fail_workflow: false}}

@@ -16,6 +16,8 @@ mod gates;
 mod hardships;
 mod includes;
 mod item_groups;
+mod item_once;
+mod item_steps;
 mod keys;
 mod kills;
 mod language;

@@ -145,6 +145,16 @@ fn an_item_that_failed_and_is_tolerated_needs_no_output() {
 }
 
 #[test]
+fn a_step_whose_failure_is_tolerated_needs_no_output() {
+    let stage = Stage::in_place(
+        "steps:\n- {id: a, shell: exit 1, outputs: out, continue_on_error: true}\n- {id: last, agent: x}\n",
+    );
+    stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
+    stage.piton(["exec", "a", "--run", "x"]).run().expect_code(0);
+    assert_eq!(plan(&stage).at("/data/next/0/step"), json!("last"));
+}
+
+#[test]
 fn a_value_that_leads_out_of_the_project_fails_its_step() {
     for (value, expected) in [
         ("../../x", "the output cannot be used: `out/../../x` leaves its folder with `..`"),
