@@ -150,7 +150,8 @@ impl Dialect for Piton {
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
-        let is_for_an_agent = run.step(&next.step).is_some_and(|step| is_for_an_agent(&step.definition));
+        let is_for_an_agent =
+            run.step(&next.step).is_some_and(|step| is_for_an_agent(&step.definition) && !step.is_reported);
         if prodigy::is_state(&files.state) {
             prodigy::brief(files, run, next)
         } else if is_for_an_agent {

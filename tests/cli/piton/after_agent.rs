@@ -57,6 +57,11 @@ fn what_follows_an_agent_is_done_by_exec() {
     let finished = stage.piton(["finish", "draft", "--summary", "It is written"]).run().expect_code(0);
     assert!(finished.to_string().contains("piton exec draft --run x"), "{finished}");
     is_next(&stage, "exec", "draft");
+    let brief = stage.piton(["--format", "json", "context", "x"]).run().expect_code(0);
+    assert_eq!(
+        brief.at("/data/instructions"),
+        "It is run by `piton exec draft --run x`; nothing has to be done by hand."
+    );
     // Its agent does not begin again, and nothing behind it begins.
     let again = stage.piton(["begin", "draft"]).run().expect_code(1);
     assert!(again.to_string().contains("the agent of draft has reported"), "{again}");
