@@ -109,7 +109,7 @@ verbs! {
     Merge(commands::merge::Merge),
     /// Drop a session: remove its worktree and branch, and archive its records
     Drop(commands::merge::Drop),
-    /// Run one step of a workflow file that is a command, under the same record as the steps of agents
+    /// Run one step of a workflow file that is a command, or what a step has besides the work of its agent
     Exec(commands::exec::Exec),
     /// List sessions of `piton run`, show one, or archive those that are merged
     Sessions(commands::sessions::Sessions),

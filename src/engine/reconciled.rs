@@ -121,14 +121,14 @@ impl<'a> ReconciledRun<'a> {
     /// Returns what is known of the attempts that were made at an open step.
     pub(super) fn earlier_attempts(&self, at: usize) -> String {
         let step = &self.run.steps[at];
+        if step.is_reported {
+            return "; its agent reported, and piton does the rest of the step".to_owned();
+        }
         if step.kind == StepKind::Review {
             // What it said is among the findings, and the work that it judges was done again.
             return String::new();
         }
         let last = step.error.as_deref().or_else(|| step.past_errors.last().map(String::as_str));
-        if step.is_reported {
-            return "; its agent reported, and piton does the rest of the step".to_owned();
-        }
         match (step.attempts, last.and_then(|error| error.lines().find(|line| !line.trim().is_empty()))) {
             (0, _) => String::new(),
             (_, Some(error)) => format!("; the last attempt failed: {}", safe_line(error, ERROR_CHARS)),

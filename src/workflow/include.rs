@@ -7,9 +7,12 @@ use super::Group;
 use super::Input;
 use super::Workflow;
 use super::keys::WORKFLOW_KEYS;
+use super::keys::if_skipped;
 use super::keys::references;
+use super::kinds::condition;
 use super::names;
 use super::order::Listed;
+use super::order::conditioned;
 use super::rename::Renamed;
 use crate::document::Kind;
 use crate::document::Node;
@@ -25,7 +28,7 @@ use crate::model::clean_line;
 use crate::model::nearest;
 use crate::model::sha256_hex;
 
-const INCLUDE_KEYS: [&str; 5] = ["include", "id", "title", "depends_on", "inputs"];
+const INCLUDE_KEYS: [&str; 7] = ["include", "id", "title", "depends_on", "when", "if_skipped", "inputs"];
 /// The keys of a file that is included. What holds for a whole run is in the file that includes.
 const INCLUDED_KEYS: [&str; 4] = ["name", "description", "inputs", "steps"];
 /// How deep files include each other.
@@ -76,6 +79,8 @@ impl<'a> Includes<'a> {
         let id = map.take("id").and_then(|node| identifier(node, "the `id` of an `include`", problems));
         let title = map.text("title", problems).map(|title| title.text);
         let needs = map.take("depends_on").map(|node| references(node, problems));
+        let when = map.take("when").and_then(|node| condition(node, "`when`", problems));
+        let runs_if_skipped = map.text("if_skipped", problems).is_some_and(|text| if_skipped(&text, problems));
         let given = map.take("inputs");
         let Some((path, id)) = path.zip(id) else {
             problems.add(node.place, "an `include` needs the path of a file and an `id`", "add `id:`");
@@ -92,7 +97,9 @@ impl<'a> Includes<'a> {
             step.group = Some(group.clone());
             Listed { step, is_ordered: !is_entry, is_entry, group_needs: needs.clone() }
         });
-        listed.collect()
+        let mut listed: Vec<Listed> = listed.collect();
+        conditioned(&mut listed, when.as_ref(), runs_if_skipped);
+        listed
     }
 
     /// Returns the path in the project of a file that is named from the one that includes it.

@@ -1,10 +1,13 @@
-//! What each step of a workflow depends on: the steps it names, else the one before it. Pure.
+//! What each step of a workflow depends on: the steps it names, else the one before it; and what its group adds to it. Pure.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::Step;
 use super::StepReference;
+use super::When;
+use super::canonical;
+use super::condition::Condition;
 use crate::document::definition::Problems;
 use crate::model::StepId;
 
@@ -133,4 +136,33 @@ pub(super) fn ancestors(steps: &[Step], at: usize) -> BTreeSet<StepId> {
         }
     }
     found
+}
+
+/// Gives the steps of a group its condition, and the steps that it begins with its `if_skipped`.
+pub(super) fn conditioned(all: &mut [Listed], when: Option<&When>, runs_if_skipped: bool) {
+    let ids: BTreeSet<StepId> = all.iter().map(|one| one.step.id.clone()).collect();
+    for (at, Listed { step, is_ordered, is_entry, .. }) in all.iter_mut().enumerate() {
+        let is_first = if *is_entry {
+            true
+        } else if *is_ordered {
+            step.depends_on.iter().all(|need| !ids.contains(&need.id))
+        } else {
+            at == 0
+        };
+        step.runs_if_skipped |= runs_if_skipped && is_first;
+        step.when = joined(when.cloned(), step.when.take());
+        step.canonical = canonical::of(step);
+    }
+}
+
+/// Returns the condition of a step in a group: that of the group, and its own.
+fn joined(of_group: Option<When>, own: Option<When>) -> Option<When> {
+    match (of_group, own) {
+        (Some(of_group), Some(own)) => Some(When {
+            condition: Condition::And(Box::new(of_group.condition), Box::new(own.condition)),
+            place: own.place,
+            group_place: Some(of_group.place),
+        }),
+        (of_group, own) => of_group.or(own),
+    }
 }

@@ -1,6 +1,5 @@
 //! The steps of a workflow: their kinds and the keys that every kind takes. Pure.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::AgentWork;
@@ -15,12 +14,10 @@ use super::Output;
 use super::Pool;
 use super::Step;
 use super::Validate;
-use super::When;
 use super::artifacts;
 use super::bare::bare;
 use super::bare::complete;
 use super::canonical;
-use super::condition::Condition;
 use super::gate;
 use super::include::Includes;
 use super::keys;
@@ -38,6 +35,7 @@ use super::keys::references;
 use super::keys::working_folder;
 use super::kinds;
 use super::order::Listed;
+use super::order::conditioned;
 use super::policy;
 use super::policy::Inherited;
 use super::template::Reader;
@@ -52,7 +50,6 @@ use crate::document::definition::Fields;
 use crate::document::definition::Problems;
 use crate::document::definition::identifier;
 use crate::document::definition::items;
-use crate::model::StepId;
 
 const VALIDATE_KEYS: [&str; 8] =
     ["shell", "claude", "steps", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];
@@ -111,26 +108,8 @@ fn group(node: &Node, number: usize, inherited: &Inherited, problems: &mut Probl
         let group_needs = is_ordered.then(|| needs.clone());
         all.push(Listed { step, is_ordered: is_given(node, "depends_on"), is_entry: false, group_needs });
     }
-    let ids: BTreeSet<StepId> = all.iter().map(|one| one.step.id.clone()).collect();
-    for (at, Listed { step, is_ordered, .. }) in all.iter_mut().enumerate() {
-        let is_first = if *is_ordered { step.depends_on.iter().all(|need| !ids.contains(&need.id)) } else { at == 0 };
-        step.runs_if_skipped |= runs_if_skipped && is_first;
-        step.when = joined(when.clone(), step.when.take());
-        step.canonical = canonical::of(step);
-    }
+    conditioned(&mut all, when.as_ref(), runs_if_skipped);
     all
-}
-
-/// Returns the condition of a step in a group: that of the group, and its own.
-fn joined(of_group: Option<When>, own: Option<When>) -> Option<When> {
-    match (of_group, own) {
-        (Some(of_group), Some(own)) => Some(When {
-            condition: Condition::And(Box::new(of_group.condition), Box::new(own.condition)),
-            place: own.place,
-            group_place: Some(of_group.place),
-        }),
-        (of_group, own) => of_group.or(own),
-    }
 }
 
 /// Reads steps inside another one, or one of them. `prefix` begins the ids of steps without an `id`.

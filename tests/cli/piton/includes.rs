@@ -117,9 +117,9 @@ fn mistakes_are_named_with_the_file_the_line_and_the_column() {
             "needs the path of a file and an `id`",
         ),
         (
-            "steps:\n- {include: parts/checks.yaml, id: c, when: x}\n".to_owned(),
+            "steps:\n- {include: parts/checks.yaml, id: c, timeout: 3}\n".to_owned(),
             String::new(),
-            "an `include` has no key `when`",
+            "an `include` has no key `timeout`",
         ),
         (
             "steps:\n- {id: c.a, shell: x}\n- {include: parts/checks.yaml, id: c}\n".to_owned(),
@@ -140,4 +140,25 @@ fn a_link_out_of_the_project_is_not_followed() {
     std::os::unix::fs::symlink(&secret, stage.sandbox.root().join("linked.yaml")).unwrap();
     let said = stage.piton(["validate", "w.yml"]).run().expect_code(1);
     assert!(said.to_string().contains("the included file linked.yaml cannot be read"), "{said}");
+}
+
+#[test]
+fn an_include_can_be_left_out_by_a_condition_of_the_outer_file() {
+    let shared = "steps:
+- {id: one, depends_on: [], shell: echo one >> LOG}
+- {id: two, depends_on: [], shell: echo two >> LOG}
+- {id: three, depends_on: [one, two], shell: echo three >> LOG}
+";
+    let flow = "inputs: {full: {default: 'no'}}
+steps:
+- {id: first, shell: echo first >> LOG, when: \"${full} == 'never'\"}
+- {include: parts/checks.yaml, id: checks, if_skipped: run, when: \"${full} == 'yes'\"}
+- {id: last, if_skipped: run, shell: 'echo ${step.checks.three.status} >> LOG'}
+";
+    let stage = staged(flow, shared);
+    stage.run(&[]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["skipped"]);
+    stage.forget();
+    stage.run(&["--input", "full=yes"]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["one", "two", "three", "succeeded"]);
 }
