@@ -331,6 +331,7 @@ fn report(id: &str, status: Status) -> StepReport {
         attempt: 1,
         agent: None,
         status,
+        amends: false,
         verdict: None,
         summary: Some(format!("{id} is done")),
         error: None,

@@ -72,7 +72,9 @@ impl Decisions {
             StatementKind::Report(report) if report.part.is_none() => {
                 let Some(at) = graph.position(&report.step) else { return };
                 self.redo.remove(&at);
-                self.last_line.insert(at, line);
+                if !report.amends {
+                    self.last_line.insert(at, line);
+                }
                 self.refusals.remove(&at);
                 if report.status == Status::Failed {
                     self.last_no.insert(at, line);

@@ -70,7 +70,7 @@ impl Reconciler<'_> {
     /// Returns what says that a step is done although its state does not.
     pub(super) fn proof(&mut self) -> StepProof {
         // A command that was cut off may have written half of its outputs; only its end says that it is done.
-        if self.step.is_command {
+        if self.step.is_command || self.step.proof.is_partial {
             return StepProof::Nothing;
         }
         if let Some(report) = self.witness_report() {

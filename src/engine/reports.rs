@@ -218,7 +218,7 @@ pub(super) fn attempts(run: &Run, graph: &Graph, evidence: &Evidence) -> BTreeMa
         let step = &run.steps[at];
         // Some formats do not count attempts, but say when the last one began.
         let is_current = step.attempts.max(1) == attempt.attempt || step.started_at == Some(attempt.at);
-        if step.status == Status::InProgress && is_current {
+        if step.status == Status::InProgress && is_current && !step.is_reported {
             attempts.insert(at, (attempt.clone(), *presence));
         }
     }
@@ -292,6 +292,7 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
                 attempt: outcome.attempt,
                 agent: outcome.agent.clone(),
                 status: outcome.status,
+                amends: outcome.amends,
                 verdict: outcome.verdict,
                 summary: outcome.summary.clone(),
                 // A failed review has its findings for an error.

@@ -90,6 +90,9 @@ pub(crate) struct StepReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
     pub(crate) status: Status,
+    /// It only adds to what is recorded about a step that is done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) amends: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) verdict: Option<ReviewVerdict>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -310,6 +310,8 @@ pub(crate) struct Proof {
     /// Documents that it writes or, as a gate, approves: it ends only once they exist. One that is changed after a gate approved it has to
     /// be approved again.
     pub(crate) documents: Vec<RelPath>,
+    /// Whether its outputs alone do not show that it is done.
+    pub(crate) is_partial: bool,
     /// The work was merged or moved since: what the outputs are now says nothing about the step.
     pub(crate) is_elsewhere: bool,
 }

@@ -334,6 +334,7 @@ fn report(header: &Header, taken: &TakenOver) -> Statement {
         attempt: taken.step.attempts.max(1),
         agent: None,
         status: Status::Completed,
+        amends: false,
         verdict: None,
         summary: Some(summary),
         error: None,

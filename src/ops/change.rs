@@ -166,7 +166,8 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, mut written: Writ
         written.message = format!("{} is blocked", step.id);
         written.is_setback = true;
     }
-    if let Some(step) = after.filter(|step| written.change == "finish" && step.is_reported) {
+    if let Some(step) = after.filter(|step| written.already.is_none() && written.change == "finish" && step.is_reported)
+    {
         written.message = format!("the report of {} is recorded; piton does the rest of the step", step.id);
     }
     let revision = opened.revision();

@@ -27,8 +27,8 @@ use crate::workflow::Step;
 impl StepExecutor<'_> {
     /// Has an agent do a step. A review without a verdict failed; it is never an approval.
     pub(super) fn agent(&mut self, step: &Step, work: &AgentWork) -> Result<StepOutcome, Failure> {
-        if let Some(reported) = self.reported.as_deref().filter(|_| self.is_by_hand(step)) {
-            return self.by_hand(step, reported);
+        if let Some(reported) = self.reported.clone().filter(|_| self.is_by_hand(step)) {
+            return self.by_hand(step, &reported);
         }
         let prompt = self.prompt_of(step, work)?;
         let agent = work.agent.as_deref().filter(|agent| files::is_agent_defined(&self.folder, agent));
@@ -70,11 +70,14 @@ impl StepExecutor<'_> {
     }
 
     /// Returns how the work of an agent ended that drives the step by hand, from its report; its answer is the summary.
-    fn by_hand(&self, step: &Step, reported: &Outcome) -> Result<StepOutcome, Failure> {
+    fn by_hand(&mut self, step: &Step, reported: &Outcome) -> Result<StepOutcome, Failure> {
         let said = reported.summary.clone().unwrap_or_default();
         if reported.status == Status::Failed && reported.verdict.is_none() {
             let error = reported.error.clone().or_else(|| reported.summary.clone());
-            return Err(rejected(error.unwrap_or_else(|| "its agent failed".to_owned())));
+            let error = error.unwrap_or_else(|| "its agent failed".to_owned());
+            let printed = if said.is_empty() { &error } else { &said };
+            self.remember(step, "claude.output", printed.as_bytes(), "");
+            return Err(rejected(error));
         }
         if let Some(path) = &step.output_file {
             let path = files::below(&self.folder(step)?, &self.render(path)?).map_err(refused)?;

@@ -10,24 +10,30 @@ use super::exec;
 use super::exec::Signals;
 use super::run_environment::RunEnvironment;
 use crate::dialect::piton::record::Header;
+use crate::engine::quoted;
 use crate::model::clean_line;
 use crate::ops;
 use crate::ops::Taken;
 use crate::store::RunLock;
 use crate::workflow::Workflow;
 
-/// Takes the group of a workflow, if it has one, and waits for that as the workflow says. `home` has the runs.
+/// Takes the group of a workflow, if it has one, and waits for that as the workflow says. `home` has the runs, `only` is the step that is run
+/// alone.
 pub(super) fn hold(
     environment: &RunEnvironment,
     workflow: &Workflow,
     header: &Header,
-    home: &Utf8Path,
+    (home, only): (&Utf8Path, Option<&str>),
     console: &dyn Console,
 ) -> Result<Option<RunLock>, RunError> {
     let Some(concurrency) = &workflow.concurrency else { return Ok(None) };
     let group = group_of(workflow, header)?.unwrap_or_default();
     let signals = Signals::listen()
         .map_err(|error| RunError::new(ProblemKind::Unreadable, format!("cannot listen for signals: {error}"), []))?;
+    let again = only.map_or_else(
+        || header.resume(),
+        |step| format!("piton exec {} --run {}", quoted(step), quoted(&header.session)),
+    );
     let mut is_told = false;
     loop {
         let of = (&environment.project, environment.ticker.now());
@@ -36,8 +42,7 @@ pub(super) fn hold(
             Taken::By(holder) => holder,
         };
         if concurrency.is_refused {
-            let again = format!("when it is over: `{}`", header.resume());
-            return Err(refused(&group, &holder, again));
+            return Err(refused(&group, &holder, format!("when it is over: `{again}`")));
         }
         if !is_told {
             let (by, group) = (&holder.text, clean_line(&group, 60));
@@ -46,7 +51,7 @@ pub(super) fn hold(
         }
         if let Some(stop) = exec::pause(ops::GROUP_WAIT, &signals) {
             let message = format!("{} came while another run of the group was waited for", stop.as_str());
-            return Err(RunError::new(ProblemKind::Stopped(stop), message, [header.resume()]));
+            return Err(RunError::new(ProblemKind::Stopped(stop), message, [again]));
         }
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
@@ -42,6 +43,7 @@ use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
+use crate::model::EvidenceRecord;
 use crate::model::Options;
 use crate::model::Outcome;
 use crate::model::Part;
@@ -80,6 +82,8 @@ pub(super) struct SessionPaths {
     /// The folder of the session, below it.
     pub(super) data_dir: RelPath,
     pub(super) lock_timeout: Duration,
+    /// The largest log of digests.
+    pub(super) log_bytes: u64,
 }
 
 /// The recorded state of a run, and the writer of its journal.
@@ -287,6 +291,19 @@ impl Ledger {
             StatementKind::Report(_) | StatementKind::Decision(_) | StatementKind::Begun(_) => None,
         });
         said.collect()
+    }
+
+    /// Records the digests of what a step left that an agent did by hand, as `piton finish` does for one that is over with that.
+    pub(super) fn record_outputs(&self, step: &StepId, folder: &Utf8Path, outputs: &[RelPath]) -> Result<(), RunError> {
+        let record = EvidenceRecord {
+            at: self.now(),
+            run: self.run().id.as_str().to_owned(),
+            step: step.clone(),
+            head: store::git::head(folder).and_then(|head| head.sha),
+            outputs: store::describe(folder, outputs),
+            definition: self.step(step).and_then(|state| state.digest.clone()),
+        };
+        Ok(store::record(&self.paths.lock()?, &record, self.paths.log_bytes)?)
     }
 
     /// Returns HEAD when the agent of a step last began it by hand, if the step needs that.

@@ -275,7 +275,12 @@ fn begin(
 
 pub(super) fn session_paths(home: &Utf8Path, id: &str, project: &Project) -> Result<SessionPaths, RunError> {
     let data_dir = candidate(id, None)?.data_dir;
-    Ok(SessionPaths { home: home.to_owned(), data_dir, lock_timeout: project.lock_timeout })
+    Ok(SessionPaths {
+        home: home.to_owned(),
+        data_dir,
+        lock_timeout: project.lock_timeout,
+        log_bytes: project.config.limits.log_bytes,
+    })
 }
 
 pub(super) fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
@@ -346,7 +351,7 @@ fn drive_claimed(
     };
     let caller = (run_environment.ticker, run_environment.caller());
     let mut ledger = Ledger::new(paths.clone(), caller, session, (run, evidence));
-    let group = || concurrency::hold(run_environment, &workflow, header, &paths.home, console);
+    let group = || concurrency::hold(run_environment, &workflow, header, (&paths.home, asked.only.as_deref()), console);
     let _group = if asked.dry_run { None } else { group()? };
     if !asked.dry_run {
         ledger.catch_up()?;

@@ -21,6 +21,7 @@ use crate::dialect::piton::facts::Facts;
 use crate::dialect::piton::facts::RetryState;
 use crate::model::ChangeKind;
 use crate::model::Outcome;
+use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Status;
 use crate::model::StepId;
@@ -118,7 +119,8 @@ fn undecided(context: &RunContext<'_>, step: &Step, verdict: ReviewVerdict) -> O
     match verdict {
         ReviewVerdict::Approved => None,
         ReviewVerdict::ApprovedWithConditions => Some(format!("approved on {}", review.conditions.join("; "))),
-        ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => {
+        ReviewVerdict::Rejected => Some("the work was rejected".to_owned()),
+        ReviewVerdict::NeedsRevision => {
             (review.failures >= REFUSALS).then(|| "the work was refused three times".to_owned())
         }
     }
@@ -139,7 +141,10 @@ pub(super) fn one(
     may_skip: bool,
 ) -> Result<StepOutcome, RunError> {
     executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
-    match executor.skipped_with_others(step).or_else(|| executor.skipped_by_condition(step)) {
+    let is_reported = executor.context.ledger().step(&step.id).is_some_and(|state| state.reported.is_some());
+    let left_out = || executor.skipped_with_others(step).or_else(|| executor.skipped_by_condition(step));
+    // A person had it done, if its condition does not hold.
+    match if is_reported { None } else { left_out() } {
         Some(StepOutcome::Skipped(why)) => {
             executor.context.ledger().leave_out(step.id.clone(), why, due.is_forced)?;
             return Ok(StepOutcome::Skipped(why));
@@ -295,6 +300,14 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
         ..Facts::default()
     };
     if let Some(reported) = executor.reported.as_deref() {
+        let declared = executor.output_files(step).unwrap_or_default();
+        let outputs: Vec<RelPath> = declared.into_iter().chain(reported.outputs.clone()).collect();
+        if !outputs.is_empty() {
+            executor.context.ledger().record_outputs(&step.id, &executor.folder, &outputs)?;
+        }
+        // An edit since then is not what the agent worked by.
+        let digest = executor.context.ledger().step(&step.id).and_then(|state| state.digest.clone());
+        let facts = Facts { digest: digest.or(facts.digest), ..facts };
         let outcome = Outcome { error: None, ..reported.clone() };
         let outcome = match facts.tolerated {
             Some(_) => Outcome { status: Status::Completed, ..outcome },

@@ -148,6 +148,13 @@ pub(super) struct StepOutput {
     pub(super) report: Option<AgentReport>,
 }
 
+impl StepOutput {
+    /// Tells whether a review does not approve: the run goes back.
+    fn sends_back(&self) -> bool {
+        self.report.as_ref().and_then(|report| report.verdict).is_some_and(|verdict| !verdict.approves())
+    }
+}
+
 impl<'a> StepExecutor<'a> {
     pub(super) fn new(context: &'a RunContext<'a>) -> Result<Self, RunError> {
         let signals = Signals::listen().map_err(|error| {
@@ -381,6 +388,7 @@ impl<'a> StepExecutor<'a> {
     /// Tries a step once: its command, its checks and its `on_success` steps.
     pub(super) fn try_once(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         let produced = match self.work(step)? {
+            StepOutcome::Completed(produced) if produced.sends_back() => return Ok(StepOutcome::Completed(produced)),
             StepOutcome::Completed(produced) => produced,
             done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
         };
@@ -415,6 +423,8 @@ impl<'a> StepExecutor<'a> {
         let done = self.command(step);
         self.deadline = outer;
         let produced = match done? {
+            // What follows a step follows its success.
+            StepOutcome::Completed(produced) if produced.sends_back() => return Ok(StepOutcome::Completed(produced)),
             StepOutcome::Completed(produced) => produced,
             done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
         };
@@ -526,19 +536,6 @@ impl<'a> StepExecutor<'a> {
             claude: work.map(|(work, _)| work),
             ..StepOutput::default()
         })))
-    }
-
-    /// Keeps what a failed command printed, for its handler.
-    fn remember(&mut self, step: &Step, kind: &str, stdout: &[u8], stderr: &str) {
-        let both = [printed(stdout), stderr.trim_end_matches(['\n', '\r']).to_owned()];
-        let text: Vec<&str> = both.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-        let text = self.context.masks.hide(&text.join("\n"));
-        if let Some(capture) = &step.capture {
-            for name in ["CAPTURED_OUTPUT", &capture.name] {
-                self.last.insert(name.to_owned(), Value::String(text.clone()));
-            }
-        }
-        self.last.insert(kind.to_owned(), Value::String(text));
     }
 
     /// Returns the failure of a command; `stderr` is the end of what it said, `timeout` how long it could take.

@@ -85,6 +85,19 @@ impl StepExecutor<'_> {
         named.into_iter().find_map(|name| self.set_output(name, output.clone()).err())
     }
 
+    /// Keeps what a failed command printed, for its handler.
+    pub(super) fn remember(&mut self, step: &Step, kind: &str, stdout: &[u8], stderr: &str) {
+        let both = [printed(stdout), stderr.trim_end_matches(['\n', '\r']).to_owned()];
+        let text: Vec<&str> = both.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        let text = self.context.masks.hide(&text.join("\n"));
+        if let Some(capture) = &step.capture {
+            for name in ["CAPTURED_OUTPUT", &capture.name] {
+                self.last.insert(name.to_owned(), Value::String(text.clone()));
+            }
+        }
+        self.last.insert(kind.to_owned(), Value::String(text));
+    }
+
     /// Sets the variables of `finds`: the files that the step added and that match.
     fn find_files(&mut self, step: &Step) -> Result<(), Failure> {
         if step.finds.is_empty() {

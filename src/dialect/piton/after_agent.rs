@@ -28,6 +28,8 @@ pub(super) fn has_rest(definition: &Value, outcome: &Outcome) -> bool {
         return false;
     }
     match (outcome.status, outcome.verdict) {
+        // The run goes back to the work that was reviewed.
+        (_, Some(verdict)) if !verdict.approves() => false,
         (Status::Completed, _) | (_, Some(_)) => AFTER_WORK.iter().any(has),
         (Status::Failed, None) => has(&"on_failure"),
         (
@@ -42,11 +44,19 @@ pub(super) fn has_rest(definition: &Value, outcome: &Outcome) -> bool {
     }
 }
 
+/// Tells whether the outputs of an agent do not show that a step of this definition is done: it leaves more than files.
+pub(super) fn leaves_more(definition: &Value) -> bool {
+    let keys = AFTER_WORK.iter().chain(&["commit_required", "result"]);
+    definition.get("agent").is_some() && keys.into_iter().any(|key| definition.get(key).is_some())
+}
+
 impl State {
     /// Keeps what the agent of a step reported, until Piton did the rest of the step.
     pub(super) fn report(&mut self, outcome: &Outcome) {
+        let digest = self.workflow.digest_of(&outcome.step);
         let step = self.step(&outcome.step);
         step.child = None;
+        step.digest = digest;
         step.status = Status::Pending;
         step.agent = outcome.agent.clone().or_else(|| step.agent.take());
         step.reported = Some(Box::new(outcome.clone()));
@@ -73,6 +83,13 @@ impl State {
             self.variables.get(&format!("{}.summary", step.strip_prefix("step.").unwrap_or(step)))
         };
         self.variables.get(name).or_else(summary)
+    }
+
+    /// Tells whether the rest of a step that must not run twice was cut off: a report about it says that it took effect.
+    pub(super) fn took_effect(&self, step: &StepId, definition: Option<&Value>) -> bool {
+        let is_once = definition.is_some_and(|definition| definition.get("idempotent").is_some());
+        let state = self.steps.get(step.as_str()).filter(|_| is_once);
+        state.is_some_and(|state| state.reported.is_some() && state.status == Status::InProgress)
     }
 
     /// Counts the handlers that ran since the agent of a step last passed or failed for good.
@@ -130,19 +147,20 @@ mod tests {
 
     #[test]
     fn what_follows_an_agent_depends_on_how_its_work_ended() {
+        use ReviewVerdict::Approved;
         use ReviewVerdict::Rejected;
         use Status::Completed;
         use Status::Failed;
         use Status::WaitingApproval;
         for (key, status, verdict, expected) in [
             ("capture", Completed, None, true),
-            ("finds", Failed, Some(Rejected), true),
+            ("finds", Failed, Some(Rejected), false),
+            ("finds", Completed, Some(Approved), true),
             ("output_file", Failed, None, false),
             ("on_success", Completed, None, true),
             ("on_success", WaitingApproval, None, false),
             ("on_failure", Completed, None, false),
             ("on_failure", Failed, None, true),
-            // The run goes back to the work that was reviewed.
             ("on_failure", Failed, Some(Rejected), false),
             ("env", Completed, None, false),
         ] {

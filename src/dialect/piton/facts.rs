@@ -81,6 +81,9 @@ pub(crate) struct Facts {
     /// Of an agent's report: the step is not over, Piton does the rest of it. Of a begin: that begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) after_agent: bool,
+    /// Of the end of a step that is done: it only adds to what is recorded about it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) amends: bool,
     /// Of a failure: the handler of the step ran, and its agent tries again.
     #[serde(rename = "handled", default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_handled: bool,
@@ -288,6 +291,11 @@ impl Outline {
                 return found;
             }
         }
+    }
+
+    /// Returns the digest of the definition of a step.
+    pub(super) fn digest_of(&self, id: &StepId) -> Option<String> {
+        self.steps.iter().find(|step| step.id == *id).map(OutlineStep::digest)
     }
 
     /// Returns the outline of a workflow; `sha256` is the digest of its file.

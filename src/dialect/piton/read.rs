@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Map;
 use serde_json::Value;
 
+use super::after_agent::leaves_more;
 use super::damage;
 use super::facts::Captured;
 use super::facts::Outline;
@@ -464,6 +465,7 @@ fn step(outline: OutlineStep, outputs: Vec<RelPath>, state: &StepState) -> Step 
     let named = outline.definition.get("agent").and_then(Value::as_str);
     step.agent = state.agent.as_deref().or(named).map(|agent| clean_line(agent, 200));
     step.proof.outputs = outputs;
+    step.proof.is_partial = leaves_more(&outline.definition);
     step.probe = outline.probe;
     step.definition = outline.definition;
     step.options = options_of(&step.definition);

@@ -13,7 +13,6 @@ use super::facts::ChildProcess;
 use super::facts::Facts;
 use super::facts::ItemProgress;
 use super::facts::Outline;
-use super::facts::OutlineStep;
 use super::facts::PassedStep;
 use super::facts::RetryState;
 use super::facts::RunnerAct;
@@ -259,7 +258,7 @@ impl State {
             ChangeKind::Approve { step, note, choice, .. } => {
                 self.leave(step, [("note", note.clone()), ("choice", choice.clone())]);
                 self.set_phase(Phase::Active, None);
-                let digest = self.digest_of(step);
+                let digest = self.workflow.digest_of(step);
                 let state = self.step(step);
                 *state = StepState {
                     status: Status::Completed,
@@ -296,7 +295,7 @@ impl State {
                 self.run.spent.since = None;
                 self.run.resumes = self.run.resumes.saturating_add(1);
                 for (step, status) in settled {
-                    let digest = self.digest_of(step);
+                    let digest = self.workflow.digest_of(step);
                     let state = self.step(step);
                     state.status = *status;
                     state.finished_at = Some(change.at);
@@ -408,11 +407,6 @@ impl State {
         }
     }
 
-    /// Returns the digest of the current definition of a step.
-    fn digest_of(&self, id: &StepId) -> Option<String> {
-        self.workflow.steps.iter().find(|step| step.id == *id).map(OutlineStep::digest)
-    }
-
     /// Returns the errors of failed reviews of a step, which outlive the records of the reviews.
     fn review_errors(&self, id: &StepId) -> Vec<String> {
         let reviews = self.workflow.steps.iter().filter(|step| step.reviewed().as_ref() == Some(id));
@@ -495,7 +489,7 @@ impl State {
     }
 
     fn finish(&mut self, outcome: &Outcome, at: Timestamp, facts: &Facts) {
-        let digest = facts.digest.clone().or_else(|| self.digest_of(&outcome.step));
+        let digest = facts.digest.clone().or_else(|| self.workflow.digest_of(&outcome.step));
         self.run.spent.cost_usd += facts.claude.cost_usd;
         if outcome.part.is_none() {
             self.run.spent.stop(at);
@@ -543,7 +537,9 @@ impl State {
         step.verdict = outcome.verdict;
         step.conditions.clone_from(&outcome.conditions);
         step.status = outcome.status;
-        step.finished_at = Some(at);
+        if !facts.amends {
+            step.finished_at = Some(at);
+        }
         step.exit_code = facts.exit_code;
         step.commit.clone_from(&outcome.commit);
         step.retry = facts.retry;

@@ -31,7 +31,7 @@ pub(crate) fn unmet(steps: &[Step], header: &Header, state: &State) -> BTreeMap<
     loop {
         let known = unmet.len();
         for (at, step) in steps.iter().enumerate() {
-            if step.status != Status::Pending || unmet.contains_key(&at) {
+            if step.status != Status::Pending || step.is_reported || unmet.contains_key(&at) {
                 continue;
             }
             let needs = || step.depends_on.iter().filter_map(|need| positions.get(need.as_str()));

@@ -56,6 +56,7 @@ fn report(
         attempt: 1,
         agent: None,
         status: Status::Completed,
+        amends: false,
         verdict: None,
         summary: Some(proof.said.clone().unwrap_or_else(|| step.title.clone())),
         error: None,

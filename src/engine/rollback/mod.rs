@@ -46,7 +46,7 @@ fn has_progress(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) ->
     let step = &run.steps[at];
     let looks_open =
         matches!(effective_statuses.get(at), None | Some(EffectiveStatus::Open | EffectiveStatus::OpenContainer));
-    step.status != Status::Pending || (step.kind != StepKind::Container && !looks_open)
+    step.status != Status::Pending || step.is_reported || (step.kind != StepKind::Container && !looks_open)
 }
 
 /// Tells whether a step is over, according to its status or the evidence.

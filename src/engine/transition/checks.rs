@@ -98,6 +98,9 @@ impl TransitionCheck<'_> {
     /// Refuses to approve a review that said no: new work or a person lifts that, not another word about the same work.
     pub(super) fn check_verdict_stands(&self, at: usize) -> Result<(), Refusal> {
         let step = &self.reconciled.run.steps[at];
+        if step.kind == StepKind::Gate && self.reconciled.is_refused_gate(at) {
+            return Err(self.says_no(at));
+        }
         if !step.says_no() {
             return Ok(());
         }
@@ -110,6 +113,12 @@ impl TransitionCheck<'_> {
             return Ok(());
         }
         Err(self.says_no(at))
+    }
+
+    /// Tells whether a verdict takes back a no: it approves, or asks for a revision of what was rejected.
+    pub(super) fn takes_back(&self, at: usize, verdict: ReviewVerdict) -> bool {
+        let recorded = self.reconciled.run.steps[at].review.as_ref().map(|review| review.verdict);
+        verdict.approves() || (verdict, recorded) == (ReviewVerdict::NeedsRevision, Some(ReviewVerdict::Rejected))
     }
 
     /// Returns the refusal to go past a review or gate that said no: new work or a person's decision lifts that.

@@ -2,6 +2,7 @@
 
 use super::ChangeLimits;
 use super::TransitionCheck;
+use crate::engine::command;
 use crate::engine::graph::Graph;
 use crate::engine::preconditions::workspace_problem;
 use crate::engine::proof::missing_documents;
@@ -21,6 +22,7 @@ use crate::model::Finding;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepKind;
+use crate::model::quoted;
 
 /// The answer to a decision that is not refused.
 #[derive(Clone, Debug)]
@@ -98,6 +100,13 @@ impl TransitionCheck<'_> {
             let is_next = self.reconciled.is_ready(at)
                 && self.reconciled.gate_before(at).is_none()
                 && self.reconciled.run.steps[at].kind != StepKind::Gate;
+            if self.reconciled.run.steps[at].is_reported {
+                let exec = self.command("exec", id, "");
+                let back =
+                    command::on_run("rollback", &self.reconciled.run.id, &format!(" --to {}", quoted(id.as_str())));
+                let message = format!("its agent has reported: `{exec}` does the rest, `{back}` takes the report back");
+                return Ok(Decided::Already(message));
+            }
             Ok(Decided::Already(match is_next {
                 true => format!("it can be begun without a decision: `{}`", begin(at)),
                 false => {

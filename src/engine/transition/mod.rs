@@ -25,7 +25,6 @@ use crate::model::ChangeKind;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::Outcome;
-use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Status;
@@ -224,7 +223,10 @@ impl TransitionCheck<'_> {
         let mut behind = self.reconciled.graph.all_dependents(at);
         behind.sort_unstable();
         let behind = behind.into_iter().map(|at| &steps[at]);
-        behind.filter(|step| step.recorded && has_result(step.status)).map(|step| step.id.clone()).collect()
+        behind
+            .filter(|step| step.recorded && (step.is_reported || has_result(step.status)))
+            .map(|step| step.id.clone())
+            .collect()
     }
 
     fn finish(&self, mut outcome: Outcome) -> Result<Admission, Refusal> {
@@ -324,7 +326,10 @@ impl TransitionCheck<'_> {
         {
             return Ok(Some(already));
         }
-        if outcome.part.is_none() && outcome.verdict.is_some_and(ReviewVerdict::approves) {
+        let takes_back = outcome.verdict.is_none_or(|verdict| self.takes_back(at, verdict));
+        // A gate that failed is still refused.
+        let is_no = step.kind == StepKind::Gate && outcome.status == Status::Failed;
+        if outcome.part.is_none() && !outcome.accepts && takes_back && !is_no {
             self.check_verdict_stands(at)?;
         }
         if !self.reconciled.passed_its_gates(at) {
@@ -362,6 +367,15 @@ impl TransitionCheck<'_> {
         let id = &step.id;
         if self.limits.force {
             return Ok(None);
+        }
+        let says_nothing = outcome.status == Status::Completed && outcome.summary.is_none() && outcome.result.is_none();
+        if step.is_reported
+            && step.status == Status::Pending
+            && says_nothing
+            && outcome.verdict.is_none()
+            && outcome.outputs.is_empty()
+        {
+            return Ok(Some(format!("the report of {id} is recorded already")));
         }
         match (self.reconciled.effective_status(at), step.status, outcome.status) {
             (EffectiveStatus::Done, Status::Completed, Status::Completed) if outcome.amends => Ok(None),

@@ -213,10 +213,13 @@ fn what_may_be_finished_otherwise() {
         let mut expected = [YES; 14];
         expected[0] = NO;
         expected[12] = PERSON;
-        for kind in [StepKind::Work, StepKind::Review, StepKind::Gate] {
+        for kind in [StepKind::Work, StepKind::Review] {
             column(kind, || finish("S", status), FREE, expected);
         }
-        expected[0] = YES;
+        // A gate that said no is not asked again by that.
+        expected[6] = if status == Status::WaitingApproval { PERSON } else { YES };
+        column(StepKind::Gate, || finish("S", status), FREE, expected);
+        (expected[0], expected[6]) = (YES, YES);
         column(StepKind::Work, || finish("S", status), FORCE, expected);
     }
     for status in [Status::Pending, Status::InProgress, Status::Blocked, Status::Skipped, Status::Cancelled] {

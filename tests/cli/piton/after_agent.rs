@@ -62,6 +62,8 @@ fn what_follows_an_agent_is_done_by_exec() {
         brief.at("/data/instructions"),
         "It is run by `piton exec draft --run x`; nothing has to be done by hand."
     );
+    let redo = stage.piton(["redo", "draft", "--by", "Ann", "--note", "x"]).run().expect_code(0);
+    assert!(redo.to_string().contains("`piton rollback x --to draft` takes the report back"), "{redo}");
     // Its agent does not begin again, and nothing behind it begins.
     let again = stage.piton(["begin", "draft"]).run().expect_code(1);
     assert!(again.to_string().contains("the agent of draft has reported"), "{again}");
@@ -135,14 +137,14 @@ fn a_verdict_counts_once_piton_did_the_rest() {
         stage.piton(["begin", "review"]).run().expect_code(0);
         let words = ["finish", "review", "--verdict", verdict, "--summary", "Read.", "--finding", "a typo"];
         stage.piton(words).run().expect_code(0);
-        is_next(&stage, "exec", "review");
-        stage.piton(["exec", "review"]).run().expect_code(0)
     };
-    let refused = review("NEEDS_REVISION");
-    assert!(refused.stderr.contains("Step review of x has not passed"), "{refused}");
+    // What follows a step follows its success.
+    review("NEEDS_REVISION");
     is_next(&stage, "return", "draft");
     work(0);
     review("APPROVED");
+    is_next(&stage, "exec", "review");
+    stage.piton(["exec", "review"]).run().expect_code(0);
     stage.piton(["exec", "use"]).run().expect_code(0);
     assert_eq!(stage.executions(), ["APPROVED Read."]);
 }
@@ -197,4 +199,140 @@ fn an_environment_that_no_brief_shows_is_refused() {
         "{refused}"
     );
     assert!(refused.to_string().contains("piton run w.yml"), "{refused}");
+}
+
+const REVIEWED: &str = "steps:\n- {id: draft, agent: a, outputs: out.md}\n- {id: review, agent: b, reviews: draft, capture: said}\n- {id: use, shell: echo used >> LOG}\n";
+
+fn step(stage: &Stage, step: &str, more: &[&str]) {
+    stage.piton(["begin", step]).run().expect_code(0);
+    stage.piton([&["finish", step], more].concat()).run().expect_code(0);
+}
+
+/// A report is about the work that was there: work that is done again takes it back.
+#[test]
+fn a_report_that_waits_is_taken_back_with_the_work_that_it_is_about() {
+    for way in ["redo", "rollback"] {
+        let stage = Stage::in_place(REVIEWED);
+        start(&stage);
+        stage.piton(["begin", "draft"]).run().expect_code(0);
+        stage.sandbox.file("out.md", "first\n");
+        stage.piton(["finish", "draft"]).run().expect_code(0);
+        step(&stage, "review", &["--verdict", "APPROVED"]);
+        is_next(&stage, "exec", "review");
+        match way {
+            "redo" => stage.piton(["redo", "draft", "--by", "Ann", "--note", "again"]).run().expect_code(0),
+            _ => {
+                stage.sandbox.remove("out.md");
+                stage.piton(["rollback", "x", "--to", "draft", "--yes"]).run().expect_code(0)
+            }
+        };
+        stage.piton(["begin", "draft"]).run().expect_code(0);
+        stage.sandbox.file("out.md", "second\n");
+        stage.piton(["finish", "draft"]).run().expect_code(0);
+        is_next(&stage, "run", "review");
+        stage.piton(["exec", "review"]).run().expect_code(1);
+        stage.piton(["exec", "use"]).run().expect_code(1);
+        assert_eq!(stage.executions(), [""; 0], "{way}");
+    }
+}
+
+#[test]
+fn files_alone_do_not_end_a_step_that_leaves_more() {
+    for more in ["capture: said", "commit_required: true", "on_success: [{shell: echo checked >> LOG}]"] {
+        let stage = Stage::new(&format!(
+            "steps:\n- {{id: a, agent: w, outputs: o.md, {more}}}\n- {{id: use, shell: echo used >> LOG}}\n"
+        ));
+        start(&stage);
+        stage.piton(["begin", "a"]).run().expect_code(0);
+        stage.sandbox.file("o.md", "text\n");
+        is_next(&stage, "run", "a");
+        stage.piton(["exec", "use"]).run().expect_code(1);
+        assert_eq!(stage.executions(), [""; 0], "{more}");
+    }
+}
+
+#[test]
+fn the_rest_may_complete_what_the_step_leaves() {
+    let stage = Stage::in_place(
+        "steps:\n- {id: a, agent: w, outputs: o.md, on_success: [{shell: echo formatted >> o.md}]}\n- {id: use, shell: echo used >> LOG}\n",
+    );
+    start(&stage);
+    stage.sandbox.file("o.md", "text\n");
+    step(&stage, "a", &[]);
+    stage.piton(["exec", "a"]).run().expect_code(0);
+    is_next(&stage, "exec", "use");
+    // A change after that is one.
+    stage.sandbox.file("o.md", "other\n");
+    is_next(&stage, "retry", "a");
+}
+
+#[test]
+fn a_second_finish_says_nothing_new_and_a_failure_can_be_captured() {
+    let stage = Stage::in_place(
+        "steps:\n- {id: a, agent: w, capture: said, continue_on_error: true}\n- {id: use, shell: 'echo \"${said}\" >> LOG'}\n",
+    );
+    start(&stage);
+    step(&stage, "a", &["--summary", "hi"]);
+    let again = stage.piton(["finish", "a"]).run().expect_code(0);
+    assert!(again.to_string().contains("the report of a is recorded already"), "{again}");
+    stage.piton(["exec", "a"]).run().expect_code(0);
+    stage.piton(["exec", "use"]).run().expect_code(0);
+    stage.piton(["redo", "a", "--by", "Ann", "--note", "again"]).run().expect_code(0);
+    step(&stage, "a", &["--status", "failed", "--error", "no net", "--summary", "half of it"]);
+    stage.piton(["exec", "a"]).run().expect_code(0);
+    stage.piton(["exec", "use"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["hi", "half of it"]);
+}
+
+#[test]
+fn work_that_a_person_wants_done_is_not_left_out_behind_its_report() {
+    let stage = Stage::in_place(
+        "inputs: {x: {default: '0'}}\nsteps:\n- {id: a, agent: w, when: \"${x} == '1'\", capture: said}\n- {id: use, if_skipped: run, shell: 'echo \"${said}\" >> LOG'}\n",
+    );
+    start(&stage);
+    stage.piton(["redo", "a", "--by", "Ann", "--note", "do it"]).run().expect_code(0);
+    step(&stage, "a", &["--summary", "hi"]);
+    is_next(&stage, "exec", "a");
+    stage.piton(["exec", "a"]).run().expect_code(0);
+    stage.piton(["exec", "use"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["hi"]);
+}
+
+/// The file says what the agent worked by: an edit behind its report opens the step again.
+#[test]
+fn an_edit_behind_a_report_is_a_change_of_the_step() {
+    let flow =
+        "steps:\n- {id: a, agent: w, instructions: Write., capture: said}\n- {id: use, shell: echo used >> LOG}\n";
+    let stage = Stage::in_place(flow);
+    start(&stage);
+    step(&stage, "a", &["--summary", "hi"]);
+    stage.workflow(&flow.replace("Write.", "Write more."));
+    stage.piton(["exec", "a"]).run().expect_code(0);
+    is_next(&stage, "retry", "a");
+}
+
+#[test]
+fn what_took_effect_is_done_without_its_rest_again() {
+    let stage = Stage::in_place(
+        "steps:\n- {id: a, agent: w, idempotent: false, on_success: [{shell: echo begun >> LOG; sleep 60}]}\n- {id: use, shell: 'echo ${a.summary} >> LOG'}\n",
+    );
+    start(&stage);
+    step(&stage, "a", &["--summary", "hi"]);
+    let mut child = stage.piton(["exec", "a"]).spawn();
+    until("the rest runs", || stage.count("begun") == 1);
+    kill(child.id());
+    child.wait().unwrap();
+    is_next(&stage, "verify", "a");
+    stage.piton(["finish", "a", "--status", "completed", "--summary", "done"]).run().expect_code(0);
+    stage.piton(["exec", "use"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["begun", "done"]);
+}
+
+#[test]
+fn a_rest_that_failed_names_the_plan() {
+    let stage = Stage::in_place("steps:\n- {id: a, agent: w, on_success: [{shell: exit 1}]}\n");
+    start(&stage);
+    step(&stage, "a", &[]);
+    let failed = stage.piton(["exec", "a"]).run().expect_code(7);
+    assert!(failed.stderr.contains("→ piton plan x") && !failed.stderr.contains("→ piton exec"), "{failed}");
 }

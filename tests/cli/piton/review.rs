@@ -355,3 +355,51 @@ fn touched_work_lifts_no_rejection() {
         call(&["begin", "draft"]).expect_code(0);
     }
 }
+
+/// A no is not replaced by a failure, by a wait for approval or by a milder no.
+#[test]
+fn no_other_word_lifts_a_rejection() {
+    for kind in ["review", "gate"] {
+        let stage = Stage::in_place(match kind {
+            "review" => {
+                "steps:\n- {id: draft, agent: a}\n- {id: no, agent: b, reviews: draft}\n- {id: use, shell: echo used >> LOG}\n"
+            }
+            _ => "steps:\n- {id: draft, agent: a}\n- {id: no, gate: Ann}\n- {id: use, shell: echo used >> LOG}\n",
+        });
+        let call = |words: &[&str]| stage.piton(words.iter().copied()).run();
+        call(&["start", "w.yml", "--feature", "x"]).expect_code(0);
+        call(&["begin", "draft"]).expect_code(0);
+        call(&["finish", "draft"]).expect_code(0);
+        if kind == "review" {
+            call(&["begin", "no"]).expect_code(0);
+        }
+        call(&["finish", "no", "--verdict", "REJECTED", "--error", "bad"]).expect_code(0);
+        for other in [
+            &["--status", "failed", "--error", "x"][..],
+            &["--status", "waiting_approval"],
+            &["--verdict", "NEEDS_REVISION", "--error", "milder"],
+        ] {
+            let said = call(&[&["finish", "no"], other].concat());
+            assert!(said.code == 9 || kind == "gate" && other[1] != "waiting_approval", "{kind} {other:?}: {said}");
+        }
+        // What is added to the work behind it is no new work.
+        call(&["finish", "draft", "--summary", "more"]);
+        assert_ne!(call(&["approve", "no", "--by", "Ann"]).code, 0, "{kind}");
+        assert_ne!(call(&["exec", "use"]).code, 0, "{kind}");
+        assert_eq!(stage.executions(), [""; 0]);
+    }
+}
+
+/// A rejection stops an unattended run, too.
+#[test]
+fn a_rejection_stops_the_runner_for_a_person() {
+    let stage = Stage::in_place("steps:\n- {id: draft, agent: a}\n- {id: review, agent: b, reviews: draft}\n");
+    stage.program("claude", "for prompt; do :; done\ncase \"$prompt\" in *'step review'*) v='\\nVERDICT: REJECTED' ;; *) v= ;; esac\necho called >> LOG\nprintf '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"Done.\\\\n\\\\nSTATUS: DONE%s\"}\\n' \"$v\"");
+    let (stopped, id) = stage.run(&[]);
+    stopped.expect_code(9);
+    assert_eq!(stage.count("called"), 2, "nothing is done again before a person said so");
+    stage.piton(["resume", &id]).run().expect_code(9);
+    stage.piton(["accept", "review", "--run", &id, "--by", "Ann", "--note", "good enough"]).run().expect_code(0);
+    stage.piton(["resume", &id]).run().expect_code(0);
+    assert_eq!(stage.count("called"), 2);
+}
