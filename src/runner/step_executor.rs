@@ -335,7 +335,8 @@ impl<'a> StepExecutor<'a> {
                 }
             }
         }
-        if handler.fail_workflow {
+        // Without a verdict a review is never over.
+        if handler.fail_workflow || step.reviews.is_some() {
             return Ok(StepOutcome::Failed(failure));
         }
         // What it printed is known to the steps after it, also after a resume.

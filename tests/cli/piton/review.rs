@@ -403,3 +403,26 @@ fn a_rejection_stops_the_runner_for_a_person() {
     stage.piton(["resume", &id]).run().expect_code(0);
     assert_eq!(stage.count("called"), 2);
 }
+
+/// A review that failed has no verdict, so nothing lets the run go on behind it.
+#[test]
+fn a_failed_review_is_not_tolerated() {
+    let stage = Stage::in_place(
+        "steps:\n- {id: draft, agent: a}\n- {id: review, agent: b, reviews: draft, continue_on_error: true}\n- {id: use, shell: echo used >> LOG}\n",
+    );
+    stage.program("claude", "for prompt; do :; done\ncase \"$prompt\" in *'step review'*) s=BLOCKED ;; *) s=DONE ;; esac\nprintf '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"Done.\\\\n\\\\nSTATUS: %s\"}\\n' $s");
+    stage.run(&[]).0.expect_code(7);
+    stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
+    for (step, more) in [("draft", &[][..]), ("review", &["--status", "failed", "--error", "no"])] {
+        stage.piton(["begin", step, "--run", "x"]).run().expect_code(0);
+        stage.piton([&["finish", step, "--run", "x"], more].concat()).run().expect_code(0);
+    }
+    stage.piton(["exec", "review", "--run", "x"]).run().expect_code(7);
+    let plan = stage.piton(["--format", "json", "plan", "x"]).run();
+    assert_eq!(
+        (plan.at("/data/next/0/action"), plan.at("/data/next/0/step")),
+        (Value::from("retry"), Value::from("review")),
+        "{plan}"
+    );
+    assert_eq!(stage.executions(), [""; 0]);
+}
