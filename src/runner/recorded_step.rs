@@ -308,11 +308,10 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
         // An edit since then is not what the agent worked by.
         let digest = executor.context.ledger().step(&step.id).and_then(|state| state.digest.clone());
         let facts = Facts { digest: digest.or(facts.digest), ..facts };
-        let outcome = Outcome { error: None, ..reported.clone() };
-        let outcome = match facts.tolerated {
-            Some(_) => Outcome { status: Status::Completed, ..outcome },
-            None => Outcome { error: reported.error.clone(), ..outcome },
-        };
+        let mut outcome = reported.clone();
+        if facts.tolerated.is_some() {
+            (outcome.status, outcome.error) = (Status::Completed, None);
+        }
         ended(executor, step, outcome, facts)?;
         return Ok(StepOutcome::Completed(produced));
     }

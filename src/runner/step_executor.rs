@@ -90,7 +90,7 @@ pub(super) struct StepExecutor<'a> {
     pub(super) brief: Option<Box<Context>>,
     /// What agents said about the current item.
     pub(super) said: Vec<String>,
-    /// What the agent of the current top-level step reported, who drives it by hand: Piton does the rest of the step.
+    /// What the agent of the current top-level step reported, where it drives the step by hand: Piton does the rest.
     pub(super) reported: Option<Box<Outcome>>,
     /// The step is run alone: an agent that has to try again is not started.
     pub(super) is_alone: bool,

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::facts::Captured;
 use super::facts::Facts;
+use super::facts::OutlineStep;
 use super::session::Session;
 use super::state::State;
 use super::unmet::RecordedVariables;
@@ -86,9 +87,9 @@ impl State {
     }
 
     /// Tells whether the rest of a step that must not run twice was cut off: a report about it says that it took effect.
-    pub(super) fn took_effect(&self, step: &StepId, definition: Option<&Value>) -> bool {
-        let is_once = definition.is_some_and(|definition| definition.get("idempotent").is_some());
-        let state = self.steps.get(step.as_str()).filter(|_| is_once);
+    pub(super) fn took_effect(&self, step: &OutlineStep) -> bool {
+        let is_once = step.definition.get("idempotent").is_some();
+        let state = self.steps.get(step.id.as_str()).filter(|_| is_once);
         state.is_some_and(|state| state.reported.is_some() && state.status == Status::InProgress)
     }
 

@@ -9,7 +9,6 @@ use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
 use crate::model::FileSet;
-use crate::model::StepId;
 
 /// Records a change that the runner did not make: a step of an agent, a decision about a step, or a pause.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
@@ -27,10 +26,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Finish(outcome) => Some(outcome.as_ref()),
         _ => None,
     };
-    let definition_of = |id: &StepId| outline.steps.iter().find(|step| step.id == *id).map(|step| &step.definition);
     let after_agent = outcome.is_some_and(|outcome| {
-        let has_rest = definition_of(&outcome.step).is_some_and(|definition| has_rest(definition, outcome));
-        has_rest && !session.state.took_effect(&outcome.step, definition_of(&outcome.step))
+        let step = outline.steps.iter().find(|step| step.id == outcome.step);
+        step.is_some_and(|step| has_rest(&step.definition, outcome) && !session.state.took_effect(step))
     });
     let amends = outcome.is_some_and(|outcome| outcome.amends);
     let facts = Facts { reopens, definition, after_agent, amends, ..Facts::default() };
