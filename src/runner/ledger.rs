@@ -294,14 +294,19 @@ impl Ledger {
     }
 
     /// Records the digests of what a step left that an agent did by hand, as `piton finish` does for one that is over with that.
-    pub(super) fn record_outputs(&self, step: &StepId, folder: &Utf8Path, outputs: &[RelPath]) -> Result<(), RunError> {
+    pub(super) fn record_outputs(
+        &self,
+        step: &StepId,
+        (folder, outputs): (&Utf8Path, &[RelPath]),
+        definition: Option<String>,
+    ) -> Result<(), RunError> {
         let record = EvidenceRecord {
             at: self.now(),
             run: self.run().id.as_str().to_owned(),
             step: step.clone(),
             head: store::git::head(folder).and_then(|head| head.sha),
             outputs: store::describe(folder, outputs),
-            definition: self.step(step).and_then(|state| state.digest.clone()),
+            definition,
         };
         Ok(store::record(&self.paths.lock()?, &record, self.paths.log_bytes)?)
     }

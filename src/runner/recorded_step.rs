@@ -17,6 +17,7 @@ use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
 use super::step_executor::refused;
+use crate::dialect::piton;
 use crate::dialect::piton::facts::Facts;
 use crate::dialect::piton::facts::RetryState;
 use crate::model::ChangeKind;
@@ -302,12 +303,14 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
     if let Some(reported) = executor.reported.as_deref() {
         let declared = executor.output_files(step).unwrap_or_default();
         let outputs: Vec<RelPath> = declared.into_iter().chain(reported.outputs.clone()).collect();
+        // An edit of what its agent was told is not what it worked by.
+        let of_work = executor.context.ledger().step(&step.id).and_then(|state| state.digest.clone());
+        let is_same = of_work.as_ref().is_none_or(|digest| *digest == piton::work_digest(&step.canonical));
+        let digest = if is_same { facts.digest.clone() } else { of_work };
+        let facts = Facts { digest: digest.clone(), ..facts };
         if !outputs.is_empty() {
-            executor.context.ledger().record_outputs(&step.id, &executor.folder, &outputs)?;
+            executor.context.ledger().record_outputs(&step.id, (&executor.folder, &outputs), digest)?;
         }
-        // An edit since then is not what the agent worked by.
-        let digest = executor.context.ledger().step(&step.id).and_then(|state| state.digest.clone());
-        let facts = Facts { digest: digest.or(facts.digest), ..facts };
         let mut outcome = reported.clone();
         if facts.tolerated.is_some() {
             (outcome.status, outcome.error) = (Status::Completed, None);

@@ -14,6 +14,7 @@ use crate::model::Outcome;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::sha256_hex;
 use crate::workflow::template::Reader;
 use crate::workflow::template::Template;
 use crate::workflow::variables;
@@ -51,10 +52,36 @@ pub(super) fn leaves_more(definition: &Value) -> bool {
     definition.get("agent").is_some() && keys.into_iter().any(|key| definition.get(key).is_some())
 }
 
+/// Returns the digest of what a definition says to its agent: an edit of what Piton does after that opens no work again.
+pub(crate) fn work_digest(definition: &Value) -> String {
+    let mut of_agent = definition.clone();
+    if let Some(keys) = of_agent.as_object_mut() {
+        keys.retain(|key, _| {
+            !AFTER_WORK.contains(&key.as_str()) && !["on_failure", "interpreter"].contains(&key.as_str())
+        });
+    }
+    sha256_hex(of_agent.to_string().as_bytes())
+}
+
 impl State {
+    /// Returns how a step ended, with the summary that it has already where it is recorded again without one.
+    pub(super) fn with_summary(&self, outcome: &Outcome) -> Outcome {
+        let mut outcome = outcome.clone();
+        let is_again = self.steps.get(outcome.step.as_str()).is_some_and(|step| step.status == Status::Completed);
+        if is_again && outcome.status == Status::Completed && outcome.part.is_none() && outcome.summary.is_none() {
+            let known = self.variables.get(&format!("{}.summary", outcome.step));
+            outcome.summary = known.and_then(|known| match known {
+                Captured::Inline { value } => value.as_str().map(str::to_owned),
+                Captured::Stored { .. } => None,
+            });
+        }
+        outcome
+    }
+
     /// Keeps what the agent of a step reported, until Piton did the rest of the step.
     pub(super) fn report(&mut self, outcome: &Outcome) {
-        let digest = self.workflow.digest_of(&outcome.step);
+        let mut steps = self.workflow.steps.iter();
+        let digest = steps.find(|step| step.id == outcome.step).map(|step| work_digest(&step.definition));
         let step = self.step(&outcome.step);
         step.child = None;
         step.digest = digest;

@@ -32,6 +32,7 @@ pub(crate) use adopt::AdoptedStep;
 pub(crate) use adopt::adopt;
 pub(crate) use adopt::own_definition;
 pub(crate) use after_agent::surroundings;
+pub(crate) use after_agent::work_digest;
 pub(crate) use brief::filled_in;
 pub(crate) use brief::wanted;
 pub(crate) use facts::is_for_an_agent;

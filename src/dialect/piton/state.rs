@@ -246,6 +246,7 @@ impl State {
                 }
             }
             ChangeKind::Finish(outcome) => {
+                let outcome = &self.with_summary(outcome);
                 self.finish(outcome, change.at, facts);
                 if outcome.part.is_none() {
                     let verdict = outcome.verdict.map(|verdict| verdict.to_string());

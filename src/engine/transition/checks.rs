@@ -255,6 +255,7 @@ impl TransitionCheck<'_> {
                 format!("once that is met: `{}`", command::finish(gate, &self.reconciled.run.id))
             }
             StepKind::Gate if is_next => self.approval(at),
+            StepKind::Review if is_next && gate.is_command => self.command("exec", &gate.id, ""),
             StepKind::Review if is_next => self.command("begin", &gate.id, ""),
             StepKind::Gate | StepKind::Review | StepKind::Work | StepKind::Container => self.plan(),
         };

@@ -302,13 +302,28 @@ fn work_that_a_person_wants_done_is_not_left_out_behind_its_report() {
 #[test]
 fn an_edit_behind_a_report_is_a_change_of_the_step() {
     let flow =
-        "steps:\n- {id: a, agent: w, instructions: Write., capture: said}\n- {id: use, shell: echo used >> LOG}\n";
+        "steps:\n- {id: a, agent: w, instructions: Write., capture: said}\n- {id: use, shell: 'echo used >> LOG'}\n";
     let stage = Stage::in_place(flow);
     start(&stage);
     step(&stage, "a", &["--summary", "hi"]);
     stage.workflow(&flow.replace("Write.", "Write more."));
     stage.piton(["exec", "a"]).run().expect_code(0);
     is_next(&stage, "retry", "a");
+    // What Piton does behind the work is not what the agent worked by.
+    let stage = Stage::in_place(flow);
+    start(&stage);
+    step(&stage, "a", &["--summary", "hi"]);
+    let edited = flow.replace("capture: said", "capture: said, on_success: [{shell: echo checked >> LOG}]");
+    stage.workflow(&edited);
+    stage.piton(["exec", "a"]).run().expect_code(0);
+    is_next(&stage, "exec", "use");
+    // A step that is recorded again keeps what its agent said.
+    stage.workflow(&edited.replace("echo checked", "echo again").replace("echo used", "echo ${said} ${a.summary}"));
+    is_next(&stage, "retry", "a");
+    stage.piton(["finish", "a", "--status", "completed"]).run().expect_code(0);
+    stage.piton(["exec", "a"]).run().expect_code(0);
+    stage.piton(["exec", "use"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["checked", "again", "hi hi"]);
 }
 
 #[test]
@@ -335,4 +350,17 @@ fn a_rest_that_failed_names_the_plan() {
     step(&stage, "a", &[]);
     let failed = stage.piton(["exec", "a"]).run().expect_code(7);
     assert!(failed.stderr.contains("→ piton plan x") && !failed.stderr.contains("→ piton exec"), "{failed}");
+}
+
+#[test]
+fn what_waits_for_the_rest_of_a_review_names_it() {
+    let stage = Stage::in_place(&REVIEWED.replace("- {id: use,", "- {id: app, gate: Ann}\n- {id: use,"));
+    start(&stage);
+    stage.piton(["begin", "draft"]).run().expect_code(0);
+    stage.sandbox.file("out.md", "text\n");
+    stage.piton(["finish", "draft"]).run().expect_code(0);
+    step(&stage, "review", &["--verdict", "APPROVED"]);
+    let refused = stage.piton(["approve", "app", "--by", "Ann"]).run();
+    assert_ne!(refused.code, 0, "{refused}");
+    assert!(refused.to_string().contains("piton exec review --run x"), "{refused}");
 }
