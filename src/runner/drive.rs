@@ -16,9 +16,9 @@ use super::resume::ResumeOptions;
 use super::resume::ScheduledStep;
 use super::side_by_side;
 use super::step_executor::StepExecutor;
+use crate::dialect::piton;
 use crate::model::ClaudeWork;
 use crate::model::quoted;
-use crate::workflow::Command;
 
 /// Runs the steps that are due, then finishes the run.
 pub(super) fn drive(
@@ -72,7 +72,11 @@ pub(super) fn drive(
     let resume = match (&asked.only, &end) {
         _ if asked.gives_up => format!("piton drop {}", quoted(&session)),
         // Its agent tries again.
-        (Some(step), RunEnd::Failed { .. }) if is_of_agent(context, step) => format!("piton plan {}", quoted(&session)),
+        (Some(step), RunEnd::Failed { .. })
+            if ledger.run().resolve(step).is_some_and(|step| piton::is_for_an_agent(&step.definition)) =>
+        {
+            format!("piton plan {}", quoted(&session))
+        }
         // The same step again: the rest of the run was not asked for.
         (Some(step), RunEnd::Failed { .. } | RunEnd::Interrupted(_)) => {
             format!("piton exec {} --run {}", quoted(step), quoted(&session))
@@ -95,11 +99,6 @@ pub(super) fn drive(
         failed_stop,
         total,
     })
-}
-
-fn is_of_agent(context: &RunContext<'_>, step: &str) -> bool {
-    let mut steps = context.workflow.steps.iter();
-    steps.any(|one| one.id.as_str() == step && matches!(one.command, Command::Agent(_)))
 }
 
 /// Returns the error of a run whose `on_stop` failed where no end of it can say so.

@@ -1,7 +1,5 @@
 //! What Piton does of a step once its agent is done: capture, files, checks and handlers that its definition has. Pure.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::facts::Captured;
@@ -9,15 +7,11 @@ use super::facts::Facts;
 use super::facts::OutlineStep;
 use super::session::Session;
 use super::state::State;
-use super::unmet::RecordedVariables;
 use crate::model::Outcome;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::sha256_hex;
-use crate::workflow::template::Reader;
-use crate::workflow::template::Template;
-use crate::workflow::variables;
 use crate::workflow::variables::RenderError;
 
 /// What follows the work of an agent that did not fail.
@@ -134,25 +128,16 @@ impl State {
 ///
 /// If a variable of them has no value.
 pub(crate) fn surroundings(session: &Session, step: &Step) -> Result<Vec<String>, RenderError> {
-    let Session { header, state, .. } = session;
-    let filled = |text: &str| match Template::parse(text, Reader::Plain) {
-        Ok(template) => variables::render(&template, &RecordedVariables { header, state, skipped: &|_| false }),
-        // The parser of the file refused a text that is no template.
-        Err(_) => Ok(text.to_owned()),
-    };
-    let texts = |key: &str| {
-        let all = step.definition.get(key).and_then(Value::as_object).into_iter().flatten();
-        all.map(|(name, value)| (name.as_str(), value)).collect::<BTreeMap<&str, &Value>>()
-    };
+    let entries = |key: &str| step.definition.get(key).and_then(Value::as_object).into_iter().flatten();
     let mut told = Vec::new();
     if let Some(folder) = step.definition.get("working_dir").and_then(Value::as_str) {
-        told.push(format!("Work in the folder {}.", filled(folder)?));
+        told.push(format!("Work in the folder {}.", session.filled(folder)?));
     }
-    for (name, value) in texts("env") {
-        let value = serde_json::to_string(&filled(value.as_str().unwrap_or_default())?).unwrap_or_default();
+    for (name, value) in entries("env") {
+        let value = serde_json::to_string(&session.filled(value.as_str().unwrap_or_default())?).unwrap_or_default();
         told.push(format!("Run its commands with the environment variable {name} set to {value}."));
     }
-    for (name, from) in texts("secrets") {
+    for (name, from) in entries("secrets") {
         let source = match (from.get("env").and_then(Value::as_str), from.get("file").and_then(Value::as_str)) {
             (Some(variable), _) => format!("of the environment variable {variable}"),
             (None, Some(file)) => format!("of the file {file}"),

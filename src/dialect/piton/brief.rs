@@ -10,7 +10,6 @@ use super::outputs;
 use super::read::uses_of;
 use super::record::Header;
 use super::session::Session;
-use super::unmet::RecordedVariables;
 use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
@@ -23,9 +22,6 @@ use crate::model::StepKind;
 use crate::model::clean;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
-use crate::workflow::template::Reader;
-use crate::workflow::template::Template;
-use crate::workflow::variables;
 use crate::workflow::variables::RenderError;
 
 /// Builds the hand-over for one step.
@@ -76,11 +72,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
 ///
 /// If one has no value.
 pub(crate) fn filled_in(session: &Session, step: &Step) -> Result<String, RenderError> {
-    let text = as_written(step);
-    // The parser of the file refused a text that is no template.
-    let Ok(template) = Template::parse(text, Reader::Plain) else { return Ok(text.to_owned()) };
-    let Session { header, state, .. } = session;
-    variables::render(&template, &RecordedVariables { header, state, skipped: &|_| false })
+    session.filled(as_written(step))
 }
 
 fn as_written(step: &Step) -> &str {

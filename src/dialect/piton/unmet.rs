@@ -8,10 +8,13 @@ use serde_json::Value;
 use super::facts::Captured;
 use super::record::BUILT_IN;
 use super::record::Header;
+use super::session::Session;
 use super::state::State;
 use crate::model::Status;
 use crate::model::Step;
 use crate::workflow::condition::Condition;
+use crate::workflow::template::Reader;
+use crate::workflow::template::Template;
 use crate::workflow::variables;
 use crate::workflow::variables::RenderError;
 use crate::workflow::variables::Scope;
@@ -122,6 +125,22 @@ impl Scope for RecordedVariables<'_> {
     fn names(&self) -> Vec<String> {
         let built_in = BUILT_IN.iter().map(|name| (*name).to_owned());
         self.state.variables.keys().chain(self.header.inputs.keys()).cloned().chain(built_in).collect()
+    }
+}
+
+impl Session {
+    /// Fills in a text of a definition from the records.
+    ///
+    /// # Errors
+    ///
+    /// If a variable of it has no value.
+    pub(super) fn filled(&self, text: &str) -> Result<String, RenderError> {
+        // The parser of the file refused a text that is no template.
+        let Ok(template) = Template::parse(text, Reader::Plain) else { return Ok(text.to_owned()) };
+        variables::render(
+            &template,
+            &RecordedVariables { header: &self.header, state: &self.state, skipped: &|_| false },
+        )
     }
 }
 

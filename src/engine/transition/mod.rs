@@ -348,10 +348,10 @@ impl TransitionCheck<'_> {
             let message = format!("{} is a review: its verdict is needed", id.with_title(&step.title));
             return Err(refuse(RefusalKind::Usage, message, [command::finish(step, &self.reconciled.run.id)]));
         }
-        if completes && outcome.part.is_none() && !outcome.amends && step.status != Status::InProgress {
-            self.check_not_rejected(at)?;
-        }
         if completes && outcome.part.is_none() {
+            if !outcome.amends && step.status != Status::InProgress {
+                self.check_not_rejected(at)?;
+            }
             self.check_parts(at)?;
             self.check_proof(at)?;
             if outcome.document.is_none() && !outcome.amends {
