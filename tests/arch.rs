@@ -1,7 +1,6 @@
 //! Checks the direction of imports, which rooms use which crates, and the size of files.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
@@ -51,7 +50,47 @@ fn rooms() -> Vec<(String, BTreeSet<String>)> {
     .collect()
 }
 
-/// Calls `check` with the path below `src/`, the room and the code of every file, without comments.
+/// Returns what a line that begins an import says before `use` and after it.
+fn begun_import(line: &str) -> Option<(&str, &str)> {
+    let (before, tree) = line.trim_start().split_once("use ")?;
+    let is_path = |c: char| c.is_alphanumeric() || "_:{},*; ".contains(c);
+    let begins = before.is_empty() || before.starts_with("pub");
+    (begins && tree.chars().all(is_path) && tree.ends_with([';', '{'])).then_some((before, tree))
+}
+
+/// Returns each path of a tree of imports, written out.
+fn paths_of(before: &str, tree: &str) -> Vec<String> {
+    let Some((head, inner)) = tree.split_once('{') else { return vec![format!("{before}{}", tree.trim())] };
+    let before = format!("{before}{}", head.trim());
+    let inner = inner.trim_end();
+    let mut depth = 0;
+    let parts = inner.strip_suffix('}').unwrap_or(inner).split(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    });
+    parts.filter(|part| !part.trim().is_empty()).flat_map(|part| paths_of(&before, part)).collect()
+}
+
+/// Returns the code with one import per line, so that each path stands there as a whole.
+fn spread(code: &str) -> String {
+    let mut lines = code.lines();
+    let mut out = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some((visible, tree)) = begun_import(line) else {
+            out.push(line.to_owned());
+            continue;
+        };
+        let mut tree = tree.to_owned();
+        while !tree.ends_with(';') {
+            tree.push_str(lines.next().expect("an import ends").trim());
+        }
+        out.extend(paths_of("", tree.trim_end_matches(';')).iter().map(|path| format!("{visible}use {path};")));
+    }
+    out.join("\n")
+}
+
+/// Calls `check` with the path below `src/`, the room and the code of every file, without comments and with one import
+/// per line.
 fn each_file(mut check: impl FnMut(&Utf8Path, &str, &str)) {
     let source = support::repository().join("src");
     for path in support::files_below(&source, "rs") {
@@ -62,7 +101,7 @@ fn each_file(mut check: impl FnMut(&Utf8Path, &str, &str)) {
         let room = relative.components().next().expect("a path has a part").as_str().trim_end_matches(".rs");
         let text = support::read(&path);
         let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-        check(relative, room, &code.join("\n"));
+        check(relative, room, &spread(&code.join("\n")));
     }
 }
 
@@ -88,7 +127,7 @@ fn rooms_import_only_what_they_may() {
         let allowed: BTreeSet<&str> = allowed.iter().map(String::as_str).chain([room]).collect();
         for name in names_after(code, "crate::") {
             if name.is_empty() {
-                wrong.push(format!("{path}: `crate::{{...}}`; one import per line"));
+                wrong.push(format!("{path}: `crate::{{...}}` outside of a `use`"));
             } else if !allowed.contains(name) {
                 wrong.push(format!("{path}: `{room}` may not know `crate::{name}`"));
             }
@@ -118,16 +157,40 @@ fn the_table_has_every_room_once_and_names_no_other() {
     }
 }
 
-#[test]
-fn there_is_one_import_per_line() {
-    let mut wrong = Vec::new();
-    each_file(|path, _, code| {
-        for line in code.lines().map(str::trim_start) {
-            if line.starts_with("use crate::") && line.contains('{') {
-                wrong.push(format!("{path}: {line}"));
+/// Returns the roots that two imports of one block share. An import below an attribute stands alone.
+fn imported_twice(code: &str) -> Vec<String> {
+    let mut twice = Vec::new();
+    let mut block = BTreeSet::new();
+    let mut inside = false;
+    let mut last = "";
+    for line in code.lines() {
+        match begun_import(line) {
+            Some((visible, tree)) if !last.starts_with("#[") => {
+                let ups = tree.split("super::").take_while(|before| before.is_empty()).count();
+                let root = tree.split([':', ';', ' ']).next().unwrap_or_default();
+                if !block.insert((visible.to_owned(), root.to_owned(), ups)) {
+                    twice.push(format!("{visible}use {root}"));
+                }
+                inside = tree.ends_with('{');
             }
+            Some(_) => block.clear(),
+            None if inside => inside = !line.ends_with(';'),
+            None => block.clear(),
         }
-    });
+        last = line.trim_start();
+    }
+    twice
+}
+
+#[test]
+fn the_imports_from_a_crate_stand_in_one_use() {
+    let mut wrong = Vec::new();
+    for folder in ["src", "tests", "benches"] {
+        for path in support::files_below(&support::repository().join(folder), "rs") {
+            let twice = imported_twice(&support::read(&path));
+            wrong.extend(twice.iter().map(|line| format!("{path}: `{line}` twice; put both into one")));
+        }
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -300,6 +363,15 @@ fn folders_inside_a_room_import_only_those_before_them() {
 fn the_guard_sees_what_it_is_for() {
     let code = "use crate::store::Lock;\nlet x = crate::{a, b};\nmycrate::c; other::crate::d";
     assert_eq!(names_after(code, "crate::").collect::<Vec<_>>(), ["store", ""]);
+    let code = "    pub(crate) use crate::{\n        cli::{self, a::{B, C as _}},\n        ops::Plan,\n    };\nuse super::page::*;\nuse href=(x) {";
+    let spread = spread(code);
+    assert_eq!(names_after(&spread, "crate::").collect::<Vec<_>>(), ["cli", "cli", "cli", "ops"]);
+    assert!(spread.contains("pub(crate) use crate::cli::a::C as _;\n"), "{spread}");
+    assert!(spread.ends_with("use super::page::*;\nuse href=(x) {"), "{spread}");
+
+    let apart = "use crate::{\n    a,\n};\npub use crate::b;\n#[cfg(test)]\nuse crate::c;\nuse super::d;\nuse super::super::e;\n\nuse crate::f;";
+    assert!(imported_twice(apart).is_empty(), "{:?}", imported_twice(apart));
+    assert_eq!(imported_twice("use crate::{\n    a,\n};\nuse std::fmt;\nuse crate::b;\nuse std::io;").len(), 2);
 
     let path = |text: &str| -> Vec<String> { text.split("::").map(str::to_owned).collect() };
     let named = named_in(&path("store::lock"), "use super::txn::recover;\nx.super_::y; crate::model::Run");

@@ -1,10 +1,8 @@
 //! Every cited heading exists, and rules are cited in one form: `docs/formats/ccw.md#task-file`.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::support;
 

@@ -1,12 +1,12 @@
 //! `bin/piton` finds the program for any location of the plugin, and stays silent in hooks if it is missing.
 
-use std::io::BufRead as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::{
+    io::BufRead as _,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
 use crate::support;

@@ -2,9 +2,7 @@
 
 use anstyle_svg::Term;
 
-use crate::support;
-use crate::support::Sandbox;
-use crate::support::Tree;
+use crate::support::{self, Sandbox, Tree};
 
 /// Pixels of a terminal of 80 columns.
 const WIDTH: usize = 720;

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use serde_json::Value;
 
-use crate::support;
-use crate::support::Sandbox;
-use crate::support::Tree;
+use crate::support::{self, Sandbox, Tree};
 
 /// Matches anything.
 const ANYTHING: &str = "…";

@@ -5,8 +5,7 @@
 
 use serde_json::json;
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 /// An hour after the newest stamp in any of the trees.
 const NOW: &str = "2026-01-31T12:00:00Z";

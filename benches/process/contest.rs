@@ -1,14 +1,13 @@
 //! Runs programs in turns and says how long each took.
 
-use std::fs::File;
-use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::{
+    fs::File,
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
 
-use super::budget::Budget;
-use super::budget::Taken;
+use super::budget::{Budget, Taken};
 
 /// A program that takes part.
 pub(crate) struct Contender<'a> {

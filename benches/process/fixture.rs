@@ -1,11 +1,12 @@
 //! Projects to measure on: runs in the middle of their work, as large as asked.
 
-use std::fmt::Write as _;
-use std::fs;
-use std::io::Write as _;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
+use std::{
+    fmt::Write as _,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use tempfile::TempDir;
 

@@ -2,14 +2,13 @@
 
 use std::process::Stdio;
 
-use super::budget::Taken;
-use super::contest;
-use super::contest::Contender;
-use super::fixture::Project;
-use super::fixture::Scratch;
-use super::report::Curve;
-use super::report::Report;
-use super::tools::Tools;
+use super::{
+    budget::Taken,
+    contest::{self, Contender},
+    fixture::{Project, Scratch},
+    report::{Curve, Report},
+    tools::Tools,
+};
 
 const STEPS: [usize; 4] = [10, 100, 1_000, 10_000];
 const RUNS: [usize; 4] = [1, 10, 100, 1_000];

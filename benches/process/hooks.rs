@@ -1,15 +1,14 @@
 //! Events of the client in a project with 20 runs; a person waits for each of these processes.
 
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use super::budget::Budget;
-use super::budget::Line;
-use super::contest;
-use super::contest::Contender;
-use super::fixture::Scratch;
-use super::report::Report;
-use super::tools::Tools;
+use super::{
+    budget::{Budget, Line},
+    contest::{self, Contender},
+    fixture::Scratch,
+    report::Report,
+    tools::Tools,
+};
 
 const LAUNCHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bin/piton");
 

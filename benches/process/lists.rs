@@ -1,13 +1,12 @@
 //! Discovery in large trees.
 
-use super::budget::Budget;
-use super::budget::Line;
-use super::contest;
-use super::contest::Contender;
-use super::fixture::Scratch;
-use super::report::Report;
-use super::tools;
-use super::tools::Tools;
+use super::{
+    budget::{Budget, Line},
+    contest::{self, Contender},
+    fixture::Scratch,
+    report::Report,
+    tools::{self, Tools},
+};
 
 pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
     let tree = scratch.forest("forest", 1_000, 100_000);

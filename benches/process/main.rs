@@ -20,8 +20,7 @@ mod sessions;
 mod tools;
 mod writes;
 
-use std::process::Command;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use fixture::Scratch;
 use report::Report;

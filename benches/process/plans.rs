@@ -1,13 +1,12 @@
 //! Plans of growing runs against an empty process, and where a step is a file also against reading those files.
 
-use super::budget::Budget;
-use super::budget::Line;
-use super::contest;
-use super::contest::Contender;
-use super::fixture::Scratch;
-use super::report::Report;
-use super::tools;
-use super::tools::Tools;
+use super::{
+    budget::{Budget, Line},
+    contest::{self, Contender},
+    fixture::Scratch,
+    report::Report,
+    tools::{self, Tools},
+};
 
 const BUDGETS: [(usize, usize, Budget); 3] = [
     (100, 40, Budget::times(Line::Plan, 4.0, 0)),

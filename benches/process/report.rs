@@ -1,8 +1,6 @@
 //! The tables, in Markdown, and what they add up to.
 
-use super::budget::Line;
-use super::budget::Taken;
-use super::budget::median;
+use super::budget::{Line, Taken, median};
 
 /// The memory that any call may have at its peak.
 const MOST_KIBIBYTES: f64 = 64.0 * 1024.0;

@@ -1,13 +1,12 @@
 //! Workflows of steps that do nothing: what is left is what the runner costs.
 
-use super::budget::Budget;
-use super::budget::Line;
-use super::contest;
-use super::contest::Contender;
-use super::fixture::Scratch;
-use super::report::Report;
-use super::tools;
-use super::tools::Tools;
+use super::{
+    budget::{Budget, Line},
+    contest::{self, Contender},
+    fixture::Scratch,
+    report::Report,
+    tools::{self, Tools},
+};
 
 pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
     for (steps, rounds) in [(100, 15), (1_000, 7)] {

@@ -1,18 +1,18 @@
 //! Sessions of the runner as they grow: what a step costs late in a session, what a plan of it costs, and how many bytes it keeps.
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Stdio;
-use std::time::Instant;
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Instant,
+};
 
-use super::budget::Budget;
-use super::budget::Line;
-use super::contest;
-use super::contest::Contender;
-use super::fixture::Scratch;
-use super::report::Curve;
-use super::report::Report;
-use super::tools::Tools;
+use super::{
+    budget::{Budget, Line},
+    contest::{self, Contender},
+    fixture::Scratch,
+    report::{Curve, Report},
+    tools::Tools,
+};
 
 const STEPS: [usize; 4] = [10, 100, 1_000, 10_000];
 /// How many milliseconds a plan may take.

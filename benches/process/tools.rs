@@ -1,10 +1,10 @@
 //! What piton is compared to: programs that are built here, and scripts that need what is on this machine.
 
-use std::ffi::OsStr;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 const SHELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/checkpoint.sh");
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/checkpoint.py");

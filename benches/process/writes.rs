@@ -1,22 +1,16 @@
 //! One durable checkpoint of a run of 100 steps: piton, the least that its files cost, and scripts that write the same fields.
 
-use std::ffi::OsStr;
-use std::path::Path;
-use std::process::Command;
+use std::{ffi::OsStr, path::Path, process::Command};
 
 use serde_json::Value;
 
-use super::budget::Budget;
-use super::budget::Line;
-use super::contest;
-use super::contest::Contender;
-use super::fixture::Project;
-use super::fixture::Scratch;
-use super::fixture::State;
-use super::report::Report;
-use super::tools;
-use super::tools::Peer;
-use super::tools::Tools;
+use super::{
+    budget::{Budget, Line},
+    contest::{self, Contender},
+    fixture::{Project, Scratch, State},
+    report::Report,
+    tools::{self, Peer, Tools},
+};
 
 /// When all of them say it is, where their results are compared.
 const NOW: &str = "2026-02-01T12:00:00Z";

@@ -1,11 +1,8 @@
 //! The command line: the global options and the verbs, with the text of `--help`, written for a first-time reader.
 
-use clap::Parser;
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 
-use super::call::Command;
-use super::commands;
-use super::shared_args::Global;
+use super::{call::Command, commands, shared_args::Global};
 use crate::ops::Exit;
 
 /// Durable checkpoints and resume plans for multi-step agent work.

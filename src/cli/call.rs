@@ -1,21 +1,17 @@
 //! A call of a verb: what a verb has to do, and what the call gives it.
 
-use super::error;
-use super::error::CommandError;
-use super::format::Format;
-use super::output;
-use super::output::Text;
-use super::render;
-use super::render::Shown;
-use super::render::markdown;
-use super::shared_args::Global;
-use crate::hook::CalledVerb;
-use crate::model::Document;
-use crate::ops;
-use crate::ops::Exit;
-use crate::ops::OpError;
-use crate::ops::ProjectContext;
-use crate::ops::Request;
+use super::{
+    error::{self, CommandError},
+    format::Format,
+    output::{self, Text},
+    render::{self, Shown, markdown},
+    shared_args::Global,
+};
+use crate::{
+    hook::CalledVerb,
+    model::Document,
+    ops::{self, Exit, OpError, ProjectContext, Request},
+};
 
 /// A verb with its arguments.
 pub(super) trait Command {

@@ -18,8 +18,7 @@ pub(super) fn called(words: &[String]) -> Option<CalledVerb> {
 #[cfg(test)]
 mod tests {
     use super::called;
-    use crate::model::RECORDING_VERBS;
-    use crate::model::VERBS_READ_BY_CALL;
+    use crate::model::{RECORDING_VERBS, VERBS_READ_BY_CALL};
 
     fn read(line: &str) -> Option<(&'static str, Option<String>)> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

@@ -2,22 +2,18 @@
 
 use std::ffi::OsString;
 
-use clap::CommandFactory as _;
-use clap::Parser as _;
-use clap::ValueEnum as _;
+use clap::{CommandFactory as _, Parser as _, ValueEnum as _};
 
-use super::args::Cli;
-use super::call::Call;
-use super::call::Command;
-use super::call::CommandLine;
-use super::called::called;
-use super::error;
-use super::error::CommandError;
-use super::format::Format;
-use super::shared_args::Global;
-use super::typed::TypedCommand;
-use crate::ops;
-use crate::ops::Exit;
+use super::{
+    args::Cli,
+    call::{Call, Command, CommandLine},
+    called::called,
+    error::{self, CommandError},
+    format::Format,
+    shared_args::Global,
+    typed::TypedCommand,
+};
+use crate::ops::{self, Exit};
 
 const LINE: CommandLine = CommandLine {
     grammar: Cli::command,

@@ -2,21 +2,16 @@
 
 use std::io;
 
-use super::format::Format;
-use super::output;
-use super::output::Text;
-use super::output::Tone;
-use super::typed::TypedCommand;
-use crate::model::ErrorBody;
-use crate::model::ErrorDocument;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::ops;
-use crate::ops::Exit;
-use crate::ops::OpError;
-use crate::runner::ProblemKind;
-use crate::runner::RunError;
-use crate::runner::Stop;
+use super::{
+    format::Format,
+    output::{self, Text, Tone},
+    typed::TypedCommand,
+};
+use crate::{
+    model::{ErrorBody, ErrorDocument, Finding, FindingCode},
+    ops::{self, Exit, OpError},
+    runner::{ProblemKind, RunError, Stop},
+};
 
 /// Number of runs to choose from that an error names, the newest first.
 const CHOICES_SHOWN: usize = 5;

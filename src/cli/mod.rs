@@ -29,19 +29,18 @@ mod shared_args;
 mod terminal;
 mod typed;
 
-use std::ffi::OsString;
-use std::panic;
-use std::panic::AssertUnwindSafe;
-use std::process::ExitCode;
+use std::{
+    ffi::OsString,
+    panic::{self, AssertUnwindSafe},
+    process::ExitCode,
+};
 
 use args::Cli;
-use clap::Parser as _;
-use clap::error::ErrorKind;
+use clap::{Parser as _, error::ErrorKind};
 use format::Format;
 use output::Text;
 
-use crate::model::clean;
-use crate::ops::Exit;
+use crate::{model::clean, ops::Exit};
 
 /// Runs the program and returns its exit code. After a panic that is 70, with a request to report it.
 #[expect(clippy::disallowed_methods, reason = "the command line is an input of this room")]

@@ -1,21 +1,18 @@
 //! The only place that prints. Results go to stdout, everything else to stderr.
 
-use std::borrow::Cow;
-use std::io;
-use std::io::IsTerminal as _;
-use std::io::Write as _;
+use std::{
+    borrow::Cow,
+    io::{self, IsTerminal as _, Write as _},
+};
 
-use anstream::AutoStream;
-use anstream::ColorChoice;
-use anstyle::AnsiColor;
-use anstyle::Style;
-use rustix::event::PollFd;
-use rustix::event::PollFlags;
-use rustix::event::poll;
-use rustix::io::Errno;
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+};
 
-use crate::model::clean;
-use crate::runner::Signals;
+use crate::{model::clean, runner::Signals};
 
 /// Text for people as a list of spans, so that untrusted text can be cleaned without losing the colours.
 #[derive(Debug, Default)]

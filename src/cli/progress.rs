@@ -1,15 +1,13 @@
 //! The progress line of a long run, below the output of its steps; on a terminal only.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
-use indicatif::ProgressBar;
-use indicatif::ProgressState;
-use indicatif::ProgressStyle;
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use super::output;
-use super::output::Text;
+use super::output::{self, Text};
 use crate::model::clean_line;
 
 /// The number of steps below which the line has no bar.

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use super::output;
-use super::output::Text;
-use crate::model::Question;
-use crate::model::QuestionOption;
-use crate::ops::ListedRun;
+use super::output::{self, Text};
+use crate::{
+    model::{Question, QuestionOption},
+    ops::ListedRun,
+};
 
 /// Options of commands that a person completes: the option, the word in the command, what is asked.
 const PLACEHOLDERS: [(&str, &str, &str); 4] = [

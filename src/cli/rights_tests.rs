@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use clap::Command;
-use clap::CommandFactory as _;
+use clap::{Command, CommandFactory as _};
 
 use super::args::Cli;
-use crate::model::PERSON_VERBS;
-use crate::model::RECORDING_VERBS;
-use crate::model::VERBS_READ_BY_CALL;
+use crate::model::{PERSON_VERBS, RECORDING_VERBS, VERBS_READ_BY_CALL};
 
 /// The verbs that the client asks about: they run programs, decide, move or remove state, write elsewhere or change settings, or no
 /// agent has a use for them.

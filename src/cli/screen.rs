@@ -1,34 +1,21 @@
 //! The console of `run`, and of `resume` of a session: events of the runner, for people on stderr or as JSON on stdout. The output of the steps is
 //! the result of a run, so it goes to stdout.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::error;
-use super::error::CommandError;
-use super::format::Format;
-use super::output;
-use super::output::Text;
-use super::output::Tone;
-use super::progress::Progress;
-use super::render;
-use super::shared_args::Global;
-use crate::model::Context;
-use crate::model::Document;
-use crate::model::ReportedStatus;
-use crate::model::human_duration;
-use crate::model::plural;
-use crate::model::quoted;
-use crate::model::until_in_words;
-use crate::ops;
-use crate::ops::Exit;
-use crate::runner;
-use crate::runner::EndedStep;
-use crate::runner::Event;
-use crate::runner::RunEnd;
-use crate::runner::RunResult;
-use crate::runner::WorkEnd;
-use crate::runner::WorktreeOutcome;
+use super::{
+    error::{self, CommandError},
+    format::Format,
+    output::{self, Text, Tone},
+    progress::Progress,
+    render,
+    shared_args::Global,
+};
+use crate::{
+    model::{Context, Document, ReportedStatus, human_duration, plural, quoted, until_in_words},
+    ops::{self, Exit},
+    runner::{self, EndedStep, Event, RunEnd, RunResult, WorkEnd, WorktreeOutcome},
+};
 
 /// What stdout is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

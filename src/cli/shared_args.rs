@@ -1,15 +1,12 @@
 //! The global options, and arguments that several verbs take.
 
-use clap::Args;
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 
-use super::error::CommandError;
-use super::format::Format;
-use crate::model::ChangeKind;
-use crate::model::Mode;
-use crate::model::StepId;
-use crate::ops;
-use crate::ops::ChangeRequest;
+use super::{error::CommandError, format::Format};
+use crate::{
+    model::{ChangeKind, Mode, StepId},
+    ops::{self, ChangeRequest},
+};
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]

@@ -2,18 +2,15 @@
 
 use std::io;
 
-use rustix::process::Signal;
-use rustix::process::getpid;
-use rustix::process::kill_process;
-use rustix::termios::OptionalActions;
-use rustix::termios::Termios;
-use rustix::termios::tcgetattr;
-use rustix::termios::tcgetwinsize;
-use rustix::termios::tcsetattr;
+use rustix::{
+    process::{Signal, getpid, kill_process},
+    termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr},
+};
 
-use super::commands::show::put;
-use super::output;
-use super::output::Text;
+use super::{
+    commands::show::put,
+    output::{self, Text},
+};
 use crate::page::Line;
 
 /// Another screen without a cursor; the person's own one comes back at the end.

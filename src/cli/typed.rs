@@ -2,10 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::Arg;
-use clap::ArgMatches;
-use clap::Command;
-use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
 use crate::model::quoted;
 

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::document::EditRefused;
-use crate::document::Editor;
-use crate::document::Node;
-use crate::document::Syntax;
+use crate::document::{EditRefused, Editor, Node, Syntax};
 
 /// Where the client keeps the rules that allow commands without a prompt.
 const ALLOW: &str = "/permissions/allow";
@@ -208,9 +205,7 @@ fn is_ours(command: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Setting;
-    use super::SettingsError;
-    use super::with;
+    use super::{Setting, SettingsError, with};
 
     fn allow(text: &str) -> Result<String, SettingsError> {
         let rules = vec!["Bash(piton plan:*)".to_owned(), "Bash(piton list:*)".to_owned()];

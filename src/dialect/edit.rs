@@ -1,22 +1,13 @@
 //! What the writers of all formats share: a state file being edited, and the reasons why a change cannot be written.
 
-use std::fmt::Display;
-use std::sync::Arc;
+use std::{fmt::Display, sync::Arc};
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::document::EditRefused;
-use crate::document::Editor;
-use crate::document::Node;
-use crate::document::Syntax;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::ReadProblem;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
+use crate::{
+    document::{EditRefused, Editor, Node, Syntax},
+    model::{Content, Edit, EditKind, FileSet, ReadProblem, Reconstruction, RelPath},
+};
 
 /// The reason why a change cannot be written.
 #[derive(Debug, thiserror::Error)]

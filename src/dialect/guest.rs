@@ -1,25 +1,13 @@
 //! Runs of other programs: read and planned, never written.
 
-use super::Loaded;
-use super::Probed;
-use crate::document::salvage;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::Content;
-use crate::model::DialectId;
-use crate::model::Doubt;
-use crate::model::EvidenceRequest;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GuestProof;
-use crate::model::GuestRequest;
-use crate::model::Listing;
-use crate::model::ReadProblem;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::Step;
-use crate::model::StepId;
+use super::{Loaded, Probed};
+use crate::{
+    document::salvage,
+    model::{
+        Candidate, Claim, Content, DialectId, Doubt, EvidenceRequest, FileSet, Finding, FindingCode, GuestProof,
+        GuestRequest, Listing, ReadProblem, ReadSpec, RelPath, Step, StepId,
+    },
+};
 
 /// Bytes of a file of such a run that are read.
 const FILE_LIMIT: usize = 4 << 20;

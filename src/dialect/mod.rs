@@ -23,29 +23,13 @@ mod taskmaster;
 mod toy;
 mod writer;
 
-pub(crate) use client_settings::Setting;
-pub(crate) use client_settings::with as with_setting;
-pub(crate) use client_settings::{ClientRights, rights as client_rights};
+pub(crate) use client_settings::{ClientRights, Setting, rights as client_rights, with as with_setting};
 pub(crate) use edit::EditError;
 pub(crate) use guest::Guest;
-pub(crate) use optional::Archival;
-pub(crate) use optional::Archives;
-pub(crate) use optional::Comparison;
-pub(crate) use optional::Copies;
-pub(crate) use optional::Discovery;
-pub(crate) use optional::GitComparison;
-pub(crate) use optional::Journal;
-pub(crate) use optional::Leftover;
-pub(crate) use optional::LogBlock;
-pub(crate) use optional::Moved;
-pub(crate) use optional::PastCheckpoint;
-pub(crate) use optional::PreviousLocation;
-pub(crate) use optional::Rebuild;
-pub(crate) use optional::Register;
-pub(crate) use optional::Rollback;
-pub(crate) use optional::RollbackBackup;
-pub(crate) use optional::Start;
-pub(crate) use optional::Wording;
+pub(crate) use optional::{
+    Archival, Archives, Comparison, Copies, Discovery, GitComparison, Journal, Leftover, LogBlock, Moved,
+    PastCheckpoint, PreviousLocation, Rebuild, Register, Rollback, RollbackBackup, Start, Wording,
+};
 #[cfg(test)]
 pub(crate) use toy::Toy;
 
@@ -59,22 +43,13 @@ use optional::NotOffered;
 use camino::Utf8Path;
 use serde_json::Value;
 
-use crate::document::Node;
-use crate::model::Brief;
-use crate::model::Candidate;
-use crate::model::Change;
-use crate::model::Config;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::EvidenceRequest;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Timestamp;
+use crate::{
+    document::Node,
+    model::{
+        Brief, Candidate, Change, Config, DialectId, Edit, EvidenceRequest, FileSet, Finding, Listing, Next, Plan,
+        RelPath, Run, Timestamp,
+    },
+};
 
 /// Translates between one system's files and the model.
 ///

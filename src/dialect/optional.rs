@@ -3,28 +3,10 @@
 use serde_json::Value;
 
 use super::EditError;
-use crate::model::Answer;
-use crate::model::Candidate;
-use crate::model::Config;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::Evidence;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::Notice;
-use crate::model::Plan;
-use crate::model::Question;
-use crate::model::Reconstruction;
-use crate::model::ReferencedFile;
-use crate::model::RelPath;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Suggestions;
-use crate::model::Timestamp;
-use crate::model::Traces;
+use crate::model::{
+    Answer, Candidate, Config, Content, Edit, Evidence, FileSet, Finding, Listing, Notice, Plan, Question,
+    Reconstruction, ReferencedFile, RelPath, RollBack, Run, Step, StepId, Suggestions, Timestamp, Traces,
+};
 
 /// What discovery asks a dialect beyond names and first looks.
 pub(crate) trait Discovery: Sync {

@@ -1,18 +1,12 @@
 //! A toy dialect, a check list with three words: the least that a dialect has to do. `ops/toy_tests.rs` drives a run of it.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Dialect;
-use super::EditError;
-use super::Loaded;
-use super::Probed;
-use super::edit::FileEditor;
-use crate::document::Node;
-use crate::document::OpenError;
-use crate::document::Reader;
-use crate::document::Syntax;
-use crate::model::*;
+use super::{Dialect, EditError, Loaded, Probed, edit::FileEditor};
+use crate::{
+    document::{Node, OpenError, Reader, Syntax},
+    model::*,
+};
 
 /// The dialect; it borrows an id, because no run of it leaves the tests.
 pub(crate) struct Toy;

@@ -4,17 +4,8 @@
 
 use std::fmt::Display;
 
-use super::EditError;
-use super::optional::NO_OTHER_EVIDENCE;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::Interruption;
-use crate::model::Outcome;
-use crate::model::RollBack;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::mask_secrets;
+use super::{EditError, optional::NO_OTHER_EVIDENCE};
+use crate::model::{Change, ChangeKind, Edit, Interruption, Outcome, RollBack, Status, StepId, mask_secrets};
 
 /// A step, or a part of it, that begins.
 pub(super) struct Begun<'a> {

@@ -1,14 +1,8 @@
-use super::StateWriter;
-use super::write;
-use crate::dialect::EditError;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::Outcome;
-use crate::model::RollBack;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
+use super::{StateWriter, write};
+use crate::{
+    dialect::EditError,
+    model::{Change, ChangeKind, Edit, Outcome, RollBack, Status, StepId, Timestamp},
+};
 
 /// A format that cannot express anything.
 struct Stone;

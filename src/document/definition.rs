@@ -1,14 +1,7 @@
 //! Shared readers for hand-written definitions: keys, texts and ids. Every mistake becomes a finding with line and column.
 
-use super::Kind;
-use super::Member;
-use super::Node;
-use super::TextPosition;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::model::nearest;
+use super::{Kind, Member, Node, TextPosition};
+use crate::model::{Finding, FindingCode, RelPath, clean_line, nearest};
 
 /// What other programs call a key, and what it is called here.
 const SYNONYMS: [(&str, &str); 6] = [

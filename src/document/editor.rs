@@ -3,28 +3,16 @@
 //! A change is written at the position that the tree gives, in the style of the text around it. The text is then parsed again,
 //! and the change is refused if anything but this value changed. All other bytes are preserved.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde_json::Value;
 
-use super::ParseError;
-use super::Syntax;
-use super::json;
-use super::parse;
-use super::splice::ALIASED;
-use super::splice::OTHER_TYPE;
-use super::splice::Refused;
-use super::splice::Source;
-use super::splice::Splice;
-use super::tree::Kind;
-use super::tree::Member;
-use super::tree::Node;
-use super::tree::Span;
-use super::tree::Style;
-use super::tree::TextPosition;
-use super::tree::unescape;
-use super::yaml;
+use super::{
+    ParseError, Syntax, json, parse,
+    splice::{ALIASED, OTHER_TYPE, Refused, Source, Splice},
+    tree::{Kind, Member, Node, Span, Style, TextPosition, unescape},
+    yaml,
+};
 
 /// A text being edited.
 #[derive(Debug)]

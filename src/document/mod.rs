@@ -18,17 +18,10 @@ mod tree;
 mod yaml;
 
 pub(crate) use additions::additions;
-pub(crate) use editor::EditRefused;
-pub(crate) use editor::Editor;
+pub(crate) use editor::{EditRefused, Editor};
 pub(crate) use json::parse_value as json_value;
-pub(crate) use reader::Field;
-pub(crate) use reader::OpenError;
-pub(crate) use reader::Reader;
-pub(crate) use tree::Kind;
-pub(crate) use tree::Member;
-pub(crate) use tree::Node;
-pub(crate) use tree::TextPosition;
-pub(crate) use tree::escape;
+pub(crate) use reader::{Field, OpenError, Reader};
+pub(crate) use tree::{Kind, Member, Node, TextPosition, escape};
 pub(crate) use yaml::parse as parse_definition;
 
 use std::fmt;

@@ -2,22 +2,13 @@
 
 use serde_json::json;
 
-use super::Fault;
-use super::Kind;
-use super::Node;
-use super::OpenError;
-use super::Reader;
-use super::Syntax;
-use super::definition::Problems;
-use super::definition::identifier;
-use super::definition::text_of;
-use super::parse;
-use super::parse_definition;
-use super::salvage;
-use super::tree::Span;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::testing::files_of;
+use super::{
+    Fault, Kind, Node, OpenError, Reader, Syntax,
+    definition::{Problems, identifier, text_of},
+    parse, parse_definition, salvage,
+    tree::Span,
+};
+use crate::model::{FileSet, RelPath, testing::files_of};
 
 fn file() -> RelPath {
     RelPath::parse("state.json").unwrap()

@@ -2,20 +2,11 @@
 
 use std::cell::RefCell;
 
-use super::ParseError;
-use super::Syntax;
-use super::parse;
-use super::tree::Kind;
-use super::tree::Member;
-use super::tree::Node;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use super::{
+    ParseError, Syntax, parse,
+    tree::{Kind, Member, Node},
+};
+use crate::model::{FileSet, Finding, FindingCode, ReadProblem, RelPath, StepId, Timestamp, clean_line};
 
 /// Maximum length of an id in a message.
 const ID_CHARS: usize = 100;

@@ -145,9 +145,7 @@ fn value(rest: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::conflict;
-    use super::json;
-    use super::text;
+    use super::{conflict, json, text};
 
     #[test]
     fn a_merge_conflict_is_found_by_its_first_marker() {

@@ -2,11 +2,7 @@
 
 use std::ops::Range;
 
-use super::tree::Kind;
-use super::tree::Member;
-use super::tree::Node;
-use super::tree::Style;
-use super::tree::TextPosition;
+use super::tree::{Kind, Member, Node, Style, TextPosition};
 
 /// A text with its tree.
 #[derive(Clone, Copy)]

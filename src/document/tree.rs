@@ -1,10 +1,8 @@
 //! The tree of a JSON or YAML text, with the position of every key and value.
 
-use std::fmt;
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
-use serde_json::Number;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// A position in a text, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

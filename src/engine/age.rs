@@ -1,14 +1,6 @@
 //! Rule 8: the time since the last activity, by the best time stamp available.
 
-use crate::model::Age;
-use crate::model::AgeBand;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Options;
-use crate::model::Run;
-use crate::model::human_age;
-use crate::model::human_lead;
+use crate::model::{Age, AgeBand, Evidence, Finding, FindingCode, Options, Run, human_age, human_lead};
 
 /// Clock skew up to which a time stamp in the future is accepted.
 const SKEW_SECONDS: i64 = 300;
@@ -81,15 +73,11 @@ fn band(seconds: i64, options: &Options) -> AgeBand {
 
 #[cfg(test)]
 mod tests {
-    use super::age;
-    use super::say_once;
-    use crate::engine::fixtures::run_of;
-    use crate::model::AgeBand;
-    use crate::model::Evidence;
-    use crate::model::Finding;
-    use crate::model::FindingCode;
-    use crate::model::Options;
-    use crate::model::Timestamp;
+    use super::{age, say_once};
+    use crate::{
+        engine::fixtures::run_of,
+        model::{AgeBand, Evidence, Finding, FindingCode, Options, Timestamp},
+    };
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_unix(1_800_000_000 + seconds, 0).unwrap()

@@ -2,14 +2,7 @@
 //!
 //! A run that another process drives has no cause. An interruption that the state records takes precedence.
 
-use crate::model::Cause;
-use crate::model::CauseKind;
-use crate::model::Evidence;
-use crate::model::Owner;
-use crate::model::SessionEvent;
-use crate::model::SessionLine;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use crate::model::{Cause, CauseKind, Evidence, Owner, SessionEvent, SessionLine, Timestamp, clean_line};
 
 /// Errors of the client that mean a limit, not a failure.
 const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];

@@ -1,10 +1,5 @@
 use super::cause;
-use crate::model::CauseKind;
-use crate::model::Evidence;
-use crate::model::Owner;
-use crate::model::SessionEvent;
-use crate::model::SessionLine;
-use crate::model::Timestamp;
+use crate::model::{CauseKind, Evidence, Owner, SessionEvent, SessionLine, Timestamp};
 
 fn at(minute: usize) -> Timestamp {
     Timestamp::parse(&format!("2026-01-31T12:{minute:02}:00Z"), 0).unwrap()
@@ -44,11 +39,7 @@ type Case<'a> = (&'a str, &'a Owner, &'a [SessionEvent], Option<(CauseKind, usiz
 
 #[test]
 fn each_story_has_one_cause() {
-    use CauseKind::AgentLost;
-    use CauseKind::ContextLost;
-    use CauseKind::Failure;
-    use CauseKind::Limit;
-    use CauseKind::SessionEnded;
+    use CauseKind::{AgentLost, ContextLost, Failure, Limit, SessionEnded};
     use SessionEvent::Prompt;
     let (gone, ours) = (dead(), Owner::Ours);
     let cases: &[Case<'_>] = &[

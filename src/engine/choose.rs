@@ -1,22 +1,12 @@
 //! Rules 4 to 6: what comes next, by effective status and dependencies. `overrides` applies the caller's options.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::command;
-use super::preconditions;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::ReconciledRun;
-use crate::model::Action;
-use crate::model::DecisionKind;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Hold;
-use crate::model::Options;
-use crate::model::Pace;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    command, preconditions,
+    reconciled::{EffectiveStatus, ReconciledRun},
+};
+use crate::model::{Action, DecisionKind, Finding, FindingCode, Hold, Options, Pace, Run, StepId, StepKind};
 
 /// The rule for a step that evidence shows as done, and whose status only has to be recorded.
 pub(crate) const BUILT: &str = "3.built";

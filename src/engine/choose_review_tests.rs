@@ -1,28 +1,12 @@
 //! Rules 4 and 5 where work is refused: what reviews send back, what is tried again, and when a person decides.
 
-use super::choose_tests::next;
-use super::choose_tests::nine;
-use super::fixtures::at;
-use super::fixtures::finding;
-use super::fixtures::has;
-use super::fixtures::line_of;
-use super::fixtures::next_of;
-use super::fixtures::notable_codes;
-use super::fixtures::options;
-use super::fixtures::path;
-use super::fixtures::plan_of;
-use super::fixtures::review;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::fixtures::with_statuses;
-use crate::model::DecisionKind;
-use crate::model::FindingCode;
-use crate::model::Options;
-use crate::model::ReviewVerdict;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Verdict;
+use super::{
+    choose_tests::{next, nine},
+    fixtures::{
+        at, finding, has, line_of, next_of, notable_codes, options, path, plan_of, review, run_of, step, with_statuses,
+    },
+};
+use crate::model::{DecisionKind, FindingCode, Options, ReviewVerdict, Status, StepId, StepKind, Verdict};
 
 #[test]
 fn a_return_says_whose_findings_are_to_be_addressed() {
@@ -152,8 +136,7 @@ fn a_chain_of_reviews_goes_back_to_its_root() {
 
 #[test]
 fn rejections_and_the_third_failure_are_for_a_person() {
-    use ReviewVerdict::NeedsRevision;
-    use ReviewVerdict::Rejected;
+    use ReviewVerdict::{NeedsRevision, Rejected};
     for (failures, verdict, code) in [
         (1, NeedsRevision, None),
         (2, NeedsRevision, None),

@@ -1,38 +1,16 @@
 //! Rules 4 to 6 as decision tables: what comes next.
 
-use super::fixtures::at;
-use super::fixtures::finding;
-use super::fixtures::has;
-use super::fixtures::line_of;
-use super::fixtures::next_of;
-use super::fixtures::notable_codes;
-use super::fixtures::options;
-use super::fixtures::path;
-use super::fixtures::plan_of;
-use super::fixtures::planned;
-use super::fixtures::planned_with;
-use super::fixtures::present;
-use super::fixtures::review;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::fixtures::with_statuses;
-use super::fixtures::with_witnesses;
-use super::reports_tests::begun;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GuestProof;
-use crate::model::Hold;
-use crate::model::Options;
-use crate::model::Pace;
-use crate::model::Presence;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Verdict;
+use super::{
+    fixtures::{
+        at, finding, has, line_of, next_of, notable_codes, options, path, plan_of, planned, planned_with, present,
+        review, run_of, step, with_statuses, with_witnesses,
+    },
+    reports_tests::begun,
+};
+use crate::model::{
+    DecisionKind, Evidence, Finding, FindingCode, GuestProof, Hold, Options, Pace, Presence, ReviewVerdict, Run,
+    Status, StepId, StepKind, Verdict,
+};
 
 pub(super) fn next(run: &Run) -> Vec<String> {
     next_of(&plan_of(run, &options()))
@@ -124,10 +102,7 @@ pub(super) fn nine(number: &str, status: Status) -> Run {
 /// The decision table of the nine-step plugin (docs/formats/nine-step.md#decision-table).
 #[test]
 fn the_nine_step_table() {
-    use Status::Completed;
-    use Status::Failed;
-    use Status::InProgress;
-    use Status::WaitingApproval;
+    use Status::{Completed, Failed, InProgress, WaitingApproval};
     for (status, number, expected) in [
         (Failed, "4", "return 3"),
         (Failed, "6", "return 5"),

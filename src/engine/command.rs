@@ -1,17 +1,9 @@
 //! Exact command lines. Ids come from untrusted files and end up in commands that agents run, so each one is quoted as one shell
 //! word and can never become an option of `piton`.
 
-use crate::model::AgentStatus;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::ReviewVerdict;
-use crate::model::RunId;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::quoted;
-use crate::model::safe_line;
+use crate::model::{
+    AgentStatus, Part, PartKind, ReviewVerdict, RunId, Status, Step, StepId, StepKind, quoted, safe_line,
+};
 
 /// Returns ` --NAME VALUE`, or ` --NAME=VALUE` if the value starts with a dash.
 pub(crate) fn option(name: &str, value: &str) -> String {

@@ -1,27 +1,8 @@
-use super::after_part;
-use super::agent_contract;
-use super::context;
-use super::end;
-use super::end_reported;
-use super::failed;
-use super::finish;
-use super::next_of_part;
-use super::on_run;
-use super::on_step;
-use super::option;
-use super::override_hold;
-use super::quoted;
-use super::redo;
-use super::report;
-use crate::model::AgentStatus;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::ReviewVerdict;
-use crate::model::RunId;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    after_part, agent_contract, context, end, end_reported, failed, finish, next_of_part, on_run, on_step, option,
+    override_hold, quoted, redo, report,
+};
+use crate::model::{AgentStatus, Part, PartKind, ReviewVerdict, RunId, Status, Step, StepId, StepKind};
 
 /// Splits a line into words as a POSIX shell does, for the quoting that `quoted` uses. Anything else that a shell would read
 /// as more than itself is an error.

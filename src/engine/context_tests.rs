@@ -1,40 +1,19 @@
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::assemble;
-use super::shorten_instructions;
-use crate::engine::fixtures::at;
-use crate::engine::fixtures::ids;
-use crate::engine::fixtures::line_of;
-use crate::engine::fixtures::options;
-use crate::engine::fixtures::path;
-use crate::engine::fixtures::plan_of;
-use crate::engine::fixtures::planned as planned_with_evidence;
-use crate::engine::fixtures::review;
-use crate::engine::fixtures::step;
-use crate::engine::plan::Planned;
-use crate::engine::reports_tests::decided;
-use crate::model::Action;
-use crate::model::Brief;
-use crate::model::Context;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::Options;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::ReadingItem;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::StepReport;
+use super::{assemble, shorten_instructions};
+use crate::{
+    engine::{
+        fixtures::{at, ids, line_of, options, path, plan_of, planned as planned_with_evidence, review, step},
+        plan::Planned,
+        reports_tests::decided,
+    },
+    model::{
+        Action, Brief, Context, DecisionKind, Evidence, Options, Part, PartKind, ReadingItem, Review, ReviewVerdict,
+        Run, Statement, StatementKind, Status, Step, StepId, StepKind, StepReport,
+    },
+};
 
 const PLENTY: usize = 1 << 20;
 

@@ -1,22 +1,15 @@
 //! Which decisions of people still count: a step that is done again, or that starts or ends against a rule. A decision is for one
 //! attempt: once the step is begun again, or ends, it is used up.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::graph::Graph;
-use super::reports::belongs_to;
-use super::reports::safe_decision;
-use crate::model::Decision;
-use crate::model::DecisionKind;
-use crate::model::Run;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::StepKind;
-use crate::model::StepReport;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use super::{
+    graph::Graph,
+    reports::{belongs_to, safe_decision},
+};
+use crate::model::{
+    Decision, DecisionKind, Run, Statement, StatementKind, Status, StepKind, StepReport, Timestamp, clean_line,
+};
 
 /// Maximum length of the reason of a refusal, in characters.
 const WHY_CHARS: usize = 300;

@@ -2,16 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::choose::Chooser;
-use super::choose::NAMED_IDS;
-use super::choose::chain_of;
-use super::choose::list;
-use super::command;
-use super::reconciled::EffectiveStatus;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    choose::{Chooser, NAMED_IDS, chain_of, list},
+    command,
+    reconciled::EffectiveStatus,
+};
+use crate::model::{Finding, FindingCode, StepId, StepKind};
 
 impl Chooser<'_> {
     /// Rule 6: work is left, but none of it can start. Names the chain from the first waiting step down to the root.

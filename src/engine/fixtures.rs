@@ -1,23 +1,10 @@
 //! Runs for tests.
 
-use super::Planned;
-use super::plan;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Options;
-use crate::model::RelPath;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::Witness;
-use crate::model::testing::header_of;
+use super::{Planned, plan};
+use crate::model::{
+    Evidence, FileFact, Finding, FindingCode, Options, RelPath, Review, ReviewVerdict, Run, Severity, Status, Step,
+    StepId, Timestamp, Witness, testing::header_of,
+};
 
 /// Builds a run of pending steps, each given with what it depends on.
 pub(crate) fn run_of(steps: &[(&str, &[&str])]) -> Run {

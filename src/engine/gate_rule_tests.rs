@@ -2,42 +2,22 @@
 
 use std::time::Duration;
 
-use super::fixtures::at;
-use super::fixtures::finding;
-use super::fixtures::ids;
-use super::fixtures::line_of;
-use super::fixtures::options;
-use super::fixtures::plan_of;
-use super::fixtures::planned;
-use super::fixtures::planned_with;
-use super::fixtures::review;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::fixtures::with_statuses;
-use super::fixtures::with_witnesses;
-use super::graph::Graph;
-use super::reconcile::reconcile;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::ReconciledRun;
-use super::reports_tests::decided;
-use crate::model::Action;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GateEffect;
-use crate::model::GateOption;
-use crate::model::Options;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    fixtures::{
+        at, finding, ids, line_of, options, plan_of, planned, planned_with, review, run_of, step, with_statuses,
+        with_witnesses,
+    },
+    graph::Graph,
+    reconcile::reconcile,
+    reconciled::{EffectiveStatus, ReconciledRun},
+    reports_tests::decided,
+};
+use crate::model::{
+    Action, DecisionKind, Evidence, Finding, FindingCode, GateEffect, GateOption, Options, ReviewVerdict, Run, Status,
+    StepId, StepKind,
+};
 
-use Status::Completed;
-use Status::Failed;
-use Status::InProgress;
-use Status::Pending;
+use Status::{Completed, Failed, InProgress, Pending};
 
 /// Returns a step that is done, a gate and what is behind it.
 fn gated(gate: Status) -> Run {

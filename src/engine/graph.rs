@@ -1,12 +1,11 @@
 //! The dependencies between steps.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::BinaryHeap;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, BinaryHeap},
+};
 
-use crate::model::Run;
-use crate::model::StepId;
+use crate::model::{Run, StepId};
 
 /// The dependency graph of a run, by positions in `run.steps`.
 #[derive(Debug)]

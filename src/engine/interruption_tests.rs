@@ -1,44 +1,22 @@
 //! What interrupted a run, and how the plan recovers from it.
 
-use super::fixtures::at;
-use super::fixtures::ids;
-use super::fixtures::line_of;
-use super::fixtures::next_of;
-use super::fixtures::options;
-use super::fixtures::path;
-use super::fixtures::plan_of;
-use super::fixtures::planned;
-use super::fixtures::planned_with;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::fixtures::with_statuses;
-use super::fixtures::with_witnesses;
-use super::plan_tests::clean;
-use super::plan_tests::over;
-use super::reports_tests::begun;
-use super::reports_tests::decided;
-use crate::model::Action;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::Owner;
-use crate::model::Presence;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Strategy;
+use super::{
+    fixtures::{
+        at, ids, line_of, next_of, options, path, plan_of, planned, planned_with, run_of, step, with_statuses,
+        with_witnesses,
+    },
+    plan_tests::{clean, over},
+    reports_tests::{begun, decided},
+};
+use crate::model::{
+    Action, DecisionKind, Evidence, Finding, FindingCode, Interruption, InterruptionKind, Owner, Presence, RunStatus,
+    Status, StepId, Strategy,
+};
 
 /// The strategies of docs/formats/ccw.md#interruptions-and-strategies.
 #[test]
 fn each_interruption_has_its_strategy() {
-    use InterruptionKind::AgentInterruption;
-    use InterruptionKind::ContextLost;
-    use InterruptionKind::ReadyToExecute;
-    use InterruptionKind::TaskFailure;
-    use InterruptionKind::WaitingApproval;
+    use InterruptionKind::{AgentInterruption, ContextLost, ReadyToExecute, TaskFailure, WaitingApproval};
     let lost = ["partial_recovery", "restart_from_checkpoint"].as_slice();
     for (status, output, kind, strategy, alternatives) in [
         (
@@ -224,8 +202,7 @@ fn what_ended_a_run_that_is_over_is_told() {
 
 #[test]
 fn what_waits_to_be_looked_at_or_was_asked_for_was_not_cut_off() {
-    use InterruptionKind::AgentInterruption;
-    use InterruptionKind::ReadyToExecute;
+    use InterruptionKind::{AgentInterruption, ReadyToExecute};
     let seen = |status: Status| {
         let mut run = line_of(&[("A", status), ("B", Status::Pending)]);
         with_witnesses(step(&mut run, "A"), 1);

@@ -2,23 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::choose::Choice;
-use super::choose::Chooser;
-use super::choose::Chosen;
-use super::command;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::Limit;
-use crate::model::Action;
-use crate::model::DecisionKind;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::plural;
-use crate::model::safe_line;
+use super::{
+    choose::{Choice, Chooser, Chosen},
+    command,
+    reconciled::{EffectiveStatus, Limit},
+};
+use crate::model::{
+    Action, DecisionKind, Finding, FindingCode, Step, StepId, StepKind, clean_line, mask_secrets, plural, safe_line,
+};
 
 /// The longest reason of a rejection that a finding repeats, in characters.
 const WHY_CHARS: usize = 200;

@@ -1,28 +1,18 @@
 //! A run that one process drives from its first step to its last, with the evidence that was there when it began. It is compared once and then
 //! kept up to date step by step; without evidence a change costs next to nothing in a long run too.
 
-use super::choose::Chooser;
-use super::graph::Graph;
-use super::order::StepDue;
-use super::order::in_order;
-use super::overrides;
-use super::propagate::propagate;
-use super::reconcile::by_record;
-use super::reconcile::reconcile;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::Reconciled;
-use super::reconciled::ReconciledRun;
-use super::refusal::Refusal;
-use super::transition::Admitted;
-use super::transition::ChangeLimits;
-use super::transition::admit_reconciled;
-use crate::model::Change;
-use crate::model::Evidence;
-use crate::model::Options;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Step;
-use crate::model::StepKind;
+use super::{
+    choose::Chooser,
+    graph::Graph,
+    order::{StepDue, in_order},
+    overrides,
+    propagate::propagate,
+    reconcile::{by_record, reconcile},
+    reconciled::{EffectiveStatus, Reconciled, ReconciledRun},
+    refusal::Refusal,
+    transition::{Admitted, ChangeLimits, admit_reconciled},
+};
+use crate::model::{Change, Evidence, Options, Run, RunStatus, Step, StepKind};
 
 /// A run whose effective statuses are up to date after every change.
 #[derive(Debug)]
@@ -140,30 +130,17 @@ impl LiveRun {
 
 #[cfg(test)]
 mod tests {
-    use proptest::collection::vec;
-    use proptest::prelude::*;
-    use proptest::sample::Index;
+    use proptest::{collection::vec, prelude::*, sample::Index};
 
     use super::LiveRun;
-    use crate::engine::ChangeLimits;
-    use crate::engine::EffectiveStatus;
-    use crate::engine::StepDue;
-    use crate::engine::effective_statuses;
-    use crate::engine::fixtures::at;
-    use crate::engine::fixtures::ids;
-    use crate::engine::fixtures::line_of;
-    use crate::engine::fixtures::options;
-    use crate::engine::fixtures::path;
-    use crate::engine::fixtures::present;
-    use crate::engine::property_tests::orderly;
-    use crate::model::Action;
-    use crate::model::Change;
-    use crate::model::ChangeKind;
-    use crate::model::Evidence;
-    use crate::model::Options;
-    use crate::model::RunStatus;
-    use crate::model::Status;
-    use crate::model::StepId;
+    use crate::{
+        engine::{
+            ChangeLimits, EffectiveStatus, StepDue, effective_statuses,
+            fixtures::{at, ids, line_of, options, path, present},
+            property_tests::orderly,
+        },
+        model::{Action, Change, ChangeKind, Evidence, Options, RunStatus, Status, StepId},
+    };
 
     #[test]
     fn an_update_is_compared_with_the_evidence() {

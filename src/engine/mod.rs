@@ -70,36 +70,20 @@ mod strategy;
 mod transition;
 
 pub(crate) use choose::BUILT;
-pub(crate) use command::END;
-pub(crate) use command::after_part;
-pub(crate) use command::agent_contract;
-pub(crate) use command::context as context_command;
-pub(crate) use command::end as end_command;
-pub(crate) use command::end_reported;
-pub(crate) use command::failed as failed_command;
-pub(crate) use command::option;
-pub(crate) use command::redo as redo_command;
+pub(crate) use command::{
+    END, after_part, agent_contract, context as context_command, end as end_command, end_reported,
+    failed as failed_command, option, redo as redo_command,
+};
 pub(crate) use context::assemble;
 pub(crate) use live_run::LiveRun;
 pub(crate) use order::StepDue;
-pub(crate) use plan::Planned;
-pub(crate) use plan::plan;
+pub(crate) use plan::{Planned, plan};
 pub(crate) use reconcile::effective_statuses;
 pub(crate) use reconciled::EffectiveStatus;
-pub(crate) use refusal::Refusal;
-pub(crate) use refusal::RefusalKind;
-pub(crate) use reports::add_unrecorded;
-pub(crate) use reports::is_wordless;
-pub(crate) use reports::own_attempts;
-pub(crate) use reports::said;
-pub(crate) use reports::statement;
+pub(crate) use refusal::{Refusal, RefusalKind};
+pub(crate) use reports::{add_unrecorded, is_wordless, own_attempts, said, statement};
 pub(crate) use shown::shown_steps;
-pub(crate) use transition::Admitted;
-pub(crate) use transition::ChangeLimits;
-pub(crate) use transition::Decided;
-pub(crate) use transition::Rebegin;
-pub(crate) use transition::admit;
-pub(crate) use transition::decide;
+pub(crate) use transition::{Admitted, ChangeLimits, Decided, Rebegin, admit, decide};
 
 pub(crate) use crate::model::quoted;
 

@@ -2,41 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::cause::cause;
-use super::choose::Choice;
-use super::choose::Chosen;
-use super::command;
-use super::overrides::flags;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::ReconciledRun;
-use super::strategy::strategy;
-use crate::model::Action;
-use crate::model::CauseKind;
-use crate::model::Commands;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::FollowUp;
-use crate::model::InterruptionKind;
-use crate::model::InterruptionReport;
-use crate::model::Next;
-use crate::model::Options;
-use crate::model::Owner;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::PartRef;
-use crate::model::PlannedPart;
-use crate::model::RedoCost;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepGroups;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Verdict;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
+use super::{
+    cause::cause,
+    choose::{Choice, Chosen},
+    command,
+    overrides::flags,
+    reconciled::{EffectiveStatus, ReconciledRun},
+    strategy::strategy,
+};
+use crate::model::{
+    Action, CauseKind, Commands, Evidence, Finding, FindingCode, FollowUp, InterruptionKind, InterruptionReport, Next,
+    Options, Owner, Part, PartKind, PartRef, PlannedPart, RedoCost, Run, RunStatus, Status, Step, StepGroups, StepId,
+    StepKind, Verdict, clean_line, mask_secrets,
+};
 
 /// Maximum length of a quoted reason, in characters.
 const REASON_CHARS: usize = 400;

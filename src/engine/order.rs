@@ -1,16 +1,12 @@
 //! Rules 3 to 7 again and again: the order in which the steps of a run come next, if each one ends well.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::choose::Choice;
-use super::choose::Chooser;
-use super::choose::Chosen;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::ReconciledRun;
-use crate::model::Action;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    choose::{Choice, Chooser, Chosen},
+    reconciled::{EffectiveStatus, ReconciledRun},
+};
+use crate::model::{Action, StepId, StepKind};
 
 /// A step that comes next once those before it have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,24 +83,14 @@ fn asked_again(reconciled: &ReconciledRun<'_>, at: usize, due: &[StepDue]) -> Op
 mod tests {
     use proptest::prelude::*;
 
-    use crate::engine::Admitted;
-    use crate::engine::ChangeLimits;
-    use crate::engine::LiveRun;
-    use crate::engine::fixtures::at;
-    use crate::engine::fixtures::line_of;
-    use crate::engine::fixtures::options;
-    use crate::engine::fixtures::path;
-    use crate::engine::fixtures::planned;
-    use crate::engine::property_tests::orderly;
-    use crate::model::Action;
-    use crate::model::Change;
-    use crate::model::ChangeKind;
-    use crate::model::Evidence;
-    use crate::model::Proof;
-    use crate::model::Run;
-    use crate::model::Status;
-    use crate::model::StepId;
-    use crate::model::StepKind;
+    use crate::{
+        engine::{
+            Admitted, ChangeLimits, LiveRun,
+            fixtures::{at, line_of, options, path, planned},
+            property_tests::orderly,
+        },
+        model::{Action, Change, ChangeKind, Evidence, Proof, Run, Status, StepId, StepKind},
+    };
 
     /// Steps of work in a chain, as those of a workflow file. One behind an open step is done where the step was added later.
     fn chains() -> impl Strategy<Value = Run> {

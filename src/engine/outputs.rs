@@ -2,19 +2,10 @@
 
 use std::time::Duration;
 
-use super::command;
-use super::step_evidence::Reconciler;
-use crate::model::FileFact;
-use crate::model::FindingCode;
-use crate::model::OutputRecord;
-use crate::model::Proof;
-use crate::model::RelPath;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::Timestamp;
+use super::{command, step_evidence::Reconciler};
+use crate::model::{
+    FileFact, FindingCode, OutputRecord, Proof, RelPath, Statement, StatementKind, Status, Step, StepKind, Timestamp,
+};
 
 /// How much older than its step an output may look: some file systems store times with two seconds of precision.
 const FILE_TIME_GRAIN_SECONDS: i64 = 2;

@@ -1,23 +1,11 @@
 //! Rule 7: the caller's options. Each one is checked, and each one adds a finding.
 
-use super::choose::Choice;
-use super::choose::Chooser;
-use super::choose::Chosen;
-use super::choose::list;
-use super::command;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::ReconciledRun;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Options;
-use crate::model::PartKind;
-use crate::model::PartRef;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::quoted;
+use super::{
+    choose::{Choice, Chooser, Chosen, list},
+    command,
+    reconciled::{EffectiveStatus, ReconciledRun},
+};
+use crate::model::{Finding, FindingCode, Options, PartKind, PartRef, Run, Status, Step, StepId, StepKind, quoted};
 
 /// An option that cannot be honoured; a finding says why.
 #[derive(Debug)]

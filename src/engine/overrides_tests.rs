@@ -1,29 +1,11 @@
 //! Rule 7: every option of a caller is checked, and each leaves a finding.
 
-use super::fixtures::finding;
-use super::fixtures::ids;
-use super::fixtures::line_of;
-use super::fixtures::next_of;
-use super::fixtures::notable_codes;
-use super::fixtures::options;
-use super::fixtures::path;
-use super::fixtures::plan_of;
-use super::fixtures::review;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::fixtures::with_statuses;
-use crate::model::DecisionKind;
-use crate::model::FindingCode;
-use crate::model::Options;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::PartRef;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Verdict;
+use super::fixtures::{
+    finding, ids, line_of, next_of, notable_codes, options, path, plan_of, review, run_of, step, with_statuses,
+};
+use crate::model::{
+    DecisionKind, FindingCode, Options, Part, PartKind, PartRef, ReviewVerdict, Run, Status, StepId, StepKind, Verdict,
+};
 
 const REFUSED: FindingCode = FindingCode::OverrideRefused;
 
@@ -443,13 +425,7 @@ fn about(part: &str) -> Option<PartRef> {
 
 #[test]
 fn parts_go_on_where_they_stopped() {
-    use Status::Blocked;
-    use Status::Cancelled;
-    use Status::Completed;
-    use Status::Failed;
-    use Status::InProgress;
-    use Status::Pending;
-    use Status::Skipped;
+    use Status::{Blocked, Cancelled, Completed, Failed, InProgress, Pending, Skipped};
     let run = parted(InProgress, [Completed, Skipped, Completed, InProgress, Pending, Blocked]);
     assert_eq!(parts(&run, &options()), ["done", "skip", "done", "retry", "run", "run"]);
     let run = parted(Failed, [Completed, Completed, Completed, Failed, Cancelled, Pending]);
@@ -463,10 +439,7 @@ fn parts_go_on_where_they_stopped() {
 
 #[test]
 fn options_about_parts_come_on_top() {
-    use Status::Completed;
-    use Status::InProgress;
-    use Status::Pending;
-    use Status::Skipped;
+    use Status::{Completed, InProgress, Pending, Skipped};
     let run = || parted(InProgress, [Completed, Pending, Completed, InProgress, Pending, Skipped]);
     for (name, options, expected) in [
         ("from", Options { from_part: about("w1"), ..options() }, ["skip", "skip", "run", "retry", "run", "skip"]),

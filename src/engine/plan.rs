@@ -2,45 +2,24 @@
 
 use serde_json::Value;
 
-use super::age::age;
-use super::age::say_once;
-use super::choose::Chooser;
-use super::choose::Chosen;
-use super::command;
-use super::graph::Graph;
-use super::guest;
-use super::next::Planner;
-use super::overrides;
-use super::preconditions;
-use super::question::QuestionInput;
-use super::question::question;
-use super::reconcile::reconcile;
-use super::reconciled::ReconciledRun;
-use super::refusal::Refusal;
-use super::refusal::RefusalKind;
-use super::reports::handed;
-use crate::model::Action;
-use crate::model::Age;
-use crate::model::AgeBand;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingClass;
-use crate::model::FindingCode;
-use crate::model::Mode;
-use crate::model::Next;
-use crate::model::Options;
-use crate::model::Plan;
-use crate::model::Progress;
-use crate::model::Run;
-use crate::model::RunHeader;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Statement;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Verdict;
+use super::{
+    age::{age, say_once},
+    choose::{Chooser, Chosen},
+    command,
+    graph::Graph,
+    guest,
+    next::Planner,
+    overrides, preconditions,
+    question::{QuestionInput, question},
+    reconcile::reconcile,
+    reconciled::ReconciledRun,
+    refusal::{Refusal, RefusalKind},
+    reports::handed,
+};
+use crate::model::{
+    Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Mode, Next, Options, Plan,
+    Progress, Run, RunHeader, RunStatus, Severity, Statement, Step, StepId, StepKind, Verdict,
+};
 
 /// A plan with the findings behind it.
 #[derive(Debug)]

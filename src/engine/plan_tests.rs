@@ -1,37 +1,13 @@
 //! The plan as a whole: verdicts, modes, questions, ages, interruptions, commands.
 
-use super::fixtures::at;
-use super::fixtures::has;
-use super::fixtures::ids;
-use super::fixtures::line_of;
-use super::fixtures::next_of;
-use super::fixtures::notable_codes;
-use super::fixtures::options;
-use super::fixtures::path;
-use super::fixtures::plan_of;
-use super::fixtures::planned;
-use super::fixtures::planned_with;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::fixtures::with_statuses;
-use super::fixtures::with_witnesses;
-use crate::model::Action;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::FollowUp;
-use crate::model::Mode;
-use crate::model::Options;
-use crate::model::Owner;
-use crate::model::Question;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Verdict;
+use super::fixtures::{
+    at, has, ids, line_of, next_of, notable_codes, options, path, plan_of, planned, planned_with, run_of, step,
+    with_statuses, with_witnesses,
+};
+use crate::model::{
+    Action, Evidence, Finding, FindingCode, FollowUp, Mode, Options, Owner, Question, Run, RunId, RunStatus, Severity,
+    Status, StepId, StepKind, Verdict,
+};
 
 pub(super) fn clean() -> Run {
     line_of(&[("A", Status::Completed), ("B", Status::Pending), ("C", Status::Pending)])

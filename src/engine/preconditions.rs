@@ -4,30 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use super::command;
-use super::reconciled::ReconciledRun;
-use super::reports::begun_by;
-use crate::model::Action;
-use crate::model::Attempt;
-use crate::model::Evidence;
-use crate::model::EvidenceRecord;
-use crate::model::FileFact;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Options;
-use crate::model::Owner;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::Workspace;
-use crate::model::clean_line;
-use crate::model::plural;
-use crate::model::quoted;
+use super::{command, reconciled::ReconciledRun, reports::begun_by};
+use crate::model::{
+    Action, Attempt, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, Options, Owner, RelPath, Run, RunStatus,
+    Severity, Step, StepId, StepKind, Timestamp, Workspace, clean_line, plural, quoted,
+};
 
 /// Returns the problems with resuming a run that are not about its steps, rule 2 first.
 pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec<Finding> {

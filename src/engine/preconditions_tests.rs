@@ -1,27 +1,10 @@
 //! Rules 2 and 12: owner, workspace and abort, and their effect on the plan.
 
-use super::fixtures::at;
-use super::fixtures::finding;
-use super::fixtures::line_of;
-use super::fixtures::next_of;
-use super::fixtures::notable_codes;
-use super::fixtures::options;
-use super::fixtures::path;
-use super::fixtures::plan_of;
-use super::fixtures::planned;
-use crate::model::Action;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::FindingCode;
-use crate::model::FollowUp;
-use crate::model::Options;
-use crate::model::Owner;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Verdict;
-use crate::model::Workspace;
+use super::fixtures::{at, finding, line_of, next_of, notable_codes, options, path, plan_of, planned};
+use crate::model::{
+    Action, Evidence, FileFact, FindingCode, FollowUp, Options, Owner, Run, RunStatus, Severity, Status, Verdict,
+    Workspace,
+};
 
 fn open() -> Run {
     line_of(&[("A", Status::Completed), ("B", Status::InProgress)])
@@ -89,10 +72,7 @@ pub(super) fn in_worktree(mut run: Run) -> Run {
 
 #[test]
 fn a_workspace_that_is_not_as_recorded_is_named() {
-    use FindingCode::BranchMismatch;
-    use FindingCode::NotInGit;
-    use FindingCode::WorktreeDirty;
-    use FindingCode::WorktreeMissing;
+    use FindingCode::{BranchMismatch, NotInGit, WorktreeDirty, WorktreeMissing};
     const CHECK_OUT: &str = "`git -C .worktree/x checkout feature/x`, or recreate the worktree, which loses \
                              uncommitted changes, or `piton abort R`";
     let branch = |branch: Option<&str>| branch.map(str::to_owned);

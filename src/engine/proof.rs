@@ -1,18 +1,9 @@
 //! Rule 3: what proves that a step is done. The recorded status is compared with it, and `finish` is held to it, here and nowhere else.
 
-use super::step_evidence::EvidenceIndex;
-use super::step_evidence::Reconciler;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::FindingCode;
-use crate::model::Proof;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::Witness;
+use super::step_evidence::{EvidenceIndex, Reconciler};
+use crate::model::{
+    Evidence, FileFact, FindingCode, Proof, RelPath, ReviewVerdict, Run, Status, Step, StepKind, Witness,
+};
 
 /// What the evidence says about a step that its state does not call done.
 pub(super) enum StepProof {

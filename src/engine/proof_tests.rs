@@ -1,36 +1,17 @@
 //! Rule 3, where more than the declared outputs counts: what was recorded, reported and decided about a step.
 
-use super::EffectiveStatus;
-use super::fixtures::at;
-use super::fixtures::path;
-use super::fixtures::present;
-use super::fixtures::review;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::fixtures::with_statuses;
-use super::fixtures::with_witnesses;
-use super::graph::Graph;
-use super::reconcile::reconcile;
-use super::reconcile_tests::file;
-use super::reconcile_tests::one;
-use super::reconcile_tests::reconciled;
-use super::reconcile_tests::record;
-use super::reports_tests::begun;
-use super::reports_tests::decided;
-use super::reports_tests::report;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::EvidenceRecord;
-use crate::model::FileFact;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::ReviewVerdict;
-use crate::model::RollBackRecord;
-use crate::model::Run;
-use crate::model::Statement;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    EffectiveStatus,
+    fixtures::{at, path, present, review, run_of, step, with_statuses, with_witnesses},
+    graph::Graph,
+    reconcile::reconcile,
+    reconcile_tests::{file, one, reconciled, record},
+    reports_tests::{begun, decided, report},
+};
+use crate::model::{
+    DecisionKind, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, ReviewVerdict, RollBackRecord, Run,
+    Statement, Status, StepId, StepKind,
+};
 
 /// A file of this size whose digest was not taken.
 fn unread(bytes: u64) -> FileFact {
@@ -244,8 +225,7 @@ fn what_a_person_wants_done_again_is_open_in_the_way_that_it_was_over() {
 
 #[test]
 fn a_decision_replaces_an_unknown_word_and_nothing_that_cannot_be_read() {
-    use FindingCode::PartUnreadable;
-    use FindingCode::StatusUnknown;
+    use FindingCode::{PartUnreadable, StatusUnknown};
     for (codes, redo, witnesses, expected) in [
         (vec![StatusUnknown], false, 0, EffectiveStatus::Unreadable),
         (vec![StatusUnknown], true, 0, EffectiveStatus::Open),

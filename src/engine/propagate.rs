@@ -1,15 +1,10 @@
 //! Rule 3, second half: propagates the effective status of steps to their containers and dependents.
 
-use super::graph::Graph;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::Reconciled;
-use crate::model::Finding;
-use crate::model::FindingClass;
-use crate::model::FindingCode;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepKind;
-use crate::model::plural;
+use super::{
+    graph::Graph,
+    reconciled::{EffectiveStatus, Reconciled},
+};
+use crate::model::{Finding, FindingClass, FindingCode, Run, Status, StepKind, plural};
 
 /// Derives the effective status of every container from its children, and reopens steps that depend on an invalid one
 /// (invariant 14).

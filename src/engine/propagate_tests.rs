@@ -1,27 +1,13 @@
 //! Rule 3, second half, as decision tables: containers, and what depends on a step that is not believed.
 
-use super::EffectiveStatus;
-use super::fixtures::at;
-use super::fixtures::path;
-use super::fixtures::present;
-use super::fixtures::review;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::fixtures::with_statuses;
-use super::fixtures::with_witnesses;
-use super::graph::Graph;
-use super::reconcile::reconcile;
-use super::reconcile_tests::file;
-use super::reconcile_tests::one;
-use super::reconcile_tests::reconciled;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    EffectiveStatus,
+    fixtures::{at, path, present, review, run_of, step, with_statuses, with_witnesses},
+    graph::Graph,
+    reconcile::reconcile,
+    reconcile_tests::{file, one, reconciled},
+};
+use crate::model::{Evidence, Finding, FindingCode, ReviewVerdict, Run, Status, StepId, StepKind};
 
 /// A container `P` of the children `A` and `B`, and `C` behind it.
 fn family(children: [Status; 2], parent: Status, behind: Status) -> Run {
@@ -34,11 +20,7 @@ fn family(children: [Status; 2], parent: Status, behind: Status) -> Run {
 
 #[test]
 fn a_container_has_the_status_of_its_children() {
-    use Status::Cancelled;
-    use Status::Completed;
-    use Status::Failed;
-    use Status::Pending;
-    use Status::Skipped;
+    use Status::{Cancelled, Completed, Failed, Pending, Skipped};
     for (children, effective_status) in [
         ([Completed, Completed], EffectiveStatus::Done),
         ([Completed, Skipped], EffectiveStatus::Done),

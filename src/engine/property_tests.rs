@@ -1,43 +1,16 @@
 //! Properties of every run: random graphs with cycles, unknown and duplicate ids, random statuses and evidence.
 
-use proptest::collection::vec;
-use proptest::option;
-use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::{collection::vec, option, prelude::*, sample::select};
 
-use super::Admitted;
-use super::ChangeLimits;
-use super::EffectiveStatus;
-use super::Planned;
-use super::admit;
-use super::effective_statuses;
-use super::fixtures::at;
-use super::fixtures::options;
-use super::fixtures::path;
-use super::fixtures::planned;
-use super::fixtures::present;
-use super::fixtures::review;
-use super::fixtures::run_with;
-use super::fixtures::with_witnesses;
-use super::proof::unproved;
-use crate::model::Action;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Next;
-use crate::model::Options;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Verdict;
+use super::{
+    Admitted, ChangeLimits, EffectiveStatus, Planned, admit, effective_statuses,
+    fixtures::{at, options, path, planned, present, review, run_with, with_witnesses},
+    proof::unproved,
+};
+use crate::model::{
+    Action, Change, ChangeKind, Evidence, FileFact, Finding, FindingCode, Next, Options, Outcome, ReviewVerdict, Run,
+    Severity, Status, Step, StepId, StepKind, Verdict,
+};
 
 const IDS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "GONE"];
 

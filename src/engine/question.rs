@@ -1,29 +1,10 @@
 //! The question for a person and its default answer (rule 9). Every option has the one command that does it; without one it is not offered.
 
-use super::command;
-use super::overrides::flags;
-use super::preconditions::renamed;
-use super::reconciled::ReconciledRun;
-use crate::model::Action;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingClass;
-use crate::model::FindingCode;
-use crate::model::GateEffect;
-use crate::model::GateOption;
-use crate::model::Mode;
-use crate::model::Next;
-use crate::model::Options;
-use crate::model::Question;
-use crate::model::QuestionOption;
-use crate::model::RunHeader;
-use crate::model::RunId;
-use crate::model::Severity;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Verdict;
-use crate::model::quoted;
+use super::{command, overrides::flags, preconditions::renamed, reconciled::ReconciledRun};
+use crate::model::{
+    Action, DecisionKind, Evidence, Finding, FindingClass, FindingCode, GateEffect, GateOption, Mode, Next, Options,
+    Question, QuestionOption, RunHeader, RunId, Severity, Step, StepId, Verdict, quoted,
+};
 
 /// What a person adds to a decision. Words in capitals stand for what is filled in.
 const BY_AND_WHY: &str = " --by NAME --note WHY";

@@ -1,34 +1,17 @@
 //! What a person is asked, and with which answers.
 
-use super::fixtures::line_of;
-use super::fixtures::options;
-use super::fixtures::path;
-use super::fixtures::plan_of;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::graph::Graph;
-use super::question::QuestionInput;
-use super::question::question;
-use super::reconcile::reconcile;
-use super::reconciled::ReconciledRun;
-use super::reports_tests::decided;
-use crate::model::Action;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::FollowUp;
-use crate::model::GateEffect;
-use crate::model::GateOption;
-use crate::model::Next;
-use crate::model::Options;
-use crate::model::Question;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Verdict;
-use crate::model::testing::header_of;
+use super::{
+    fixtures::{line_of, options, path, plan_of, run_of, step},
+    graph::Graph,
+    question::{QuestionInput, question},
+    reconcile::reconcile,
+    reconciled::ReconciledRun,
+    reports_tests::decided,
+};
+use crate::model::{
+    Action, DecisionKind, Evidence, Finding, FindingCode, FollowUp, GateEffect, GateOption, Next, Options, Question,
+    Run, Status, StepId, StepKind, Verdict, testing::header_of,
+};
 
 /// What a question is asked about.
 struct Case {
@@ -84,12 +67,7 @@ fn open() -> Run {
 
 #[test]
 fn what_blocks_is_asked_about_unless_a_part_of_it_has_no_answer() {
-    use FindingCode::BranchMismatch;
-    use FindingCode::GateExpired;
-    use FindingCode::OverrideRefused;
-    use FindingCode::RunAborted;
-    use FindingCode::StateUnreadable;
-    use FindingCode::WorktreeMissing;
+    use FindingCode::{BranchMismatch, GateExpired, OverrideRefused, RunAborted, StateUnreadable, WorktreeMissing};
     let mut case = case(open(), Verdict::Blocked);
     case.run.records.abort = true;
     case.run.workspace.branch = Some("work".to_owned());

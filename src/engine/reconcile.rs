@@ -2,37 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use super::command;
-use super::decisions::Decisions;
-use super::graph::Graph;
-use super::guest;
-use super::proof::StepProof;
-use super::proof::WitnessReport;
-use super::propagate::propagate;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::Reconciled;
-use super::reports::attempts;
-use super::reports::belongs_to;
-use super::step_evidence::EvidenceIndex;
-use super::step_evidence::Reconciler;
-use crate::model::CommitFact;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::Finding;
-use crate::model::FindingClass;
-use crate::model::FindingCode;
-use crate::model::Presence;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::clean_line;
-use crate::model::plural;
+use super::{
+    command,
+    decisions::Decisions,
+    graph::Graph,
+    guest,
+    proof::{StepProof, WitnessReport},
+    propagate::propagate,
+    reconciled::{EffectiveStatus, Reconciled},
+    reports::{attempts, belongs_to},
+    step_evidence::{EvidenceIndex, Reconciler},
+};
+use crate::model::{
+    CommitFact, Evidence, FileFact, Finding, FindingClass, FindingCode, Presence, RelPath, ReviewVerdict, Run,
+    Statement, StatementKind, Status, Step, StepId, StepKind, clean_line, plural,
+};
 
 /// Returns the effective status of every step, by position in `run.steps`.
 pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: &[Finding]) -> Vec<EffectiveStatus> {

@@ -1,31 +1,15 @@
 //! Rule 3 as decision tables.
 
-use super::EffectiveStatus;
-use super::effective_statuses;
-use super::fixtures::at;
-use super::fixtures::path;
-use super::fixtures::present;
-use super::fixtures::review;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::fixtures::with_statuses;
-use super::fixtures::with_witnesses;
-use super::graph::Graph;
-use super::reconcile::reconcile;
-use crate::model::CommitFact;
-use crate::model::Evidence;
-use crate::model::EvidenceRecord;
-use crate::model::FileFact;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::OutputRecord;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    EffectiveStatus, effective_statuses,
+    fixtures::{at, path, present, review, run_of, step, with_statuses, with_witnesses},
+    graph::Graph,
+    reconcile::reconcile,
+};
+use crate::model::{
+    CommitFact, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, OutputRecord, Review, ReviewVerdict, Run,
+    RunId, Status, StepId, StepKind,
+};
 
 pub(super) fn reconciled(run: &Run, evidence: &Evidence) -> (Vec<EffectiveStatus>, Vec<FindingCode>) {
     let reconciled = reconcile(run, &Graph::of(run), evidence, &[]);
@@ -58,9 +42,7 @@ fn a_status_alone_is_believed() {
 
 #[test]
 fn witnesses_make_done_together_and_a_conflict_alone() {
-    use FindingCode::StatusConflict;
-    use FindingCode::StatusDrift;
-    use FindingCode::StatusOptimistic;
+    use FindingCode::{StatusConflict, StatusDrift, StatusOptimistic};
     for (status, none, one_of_two, both) in [
         (
             Status::Pending,
@@ -142,11 +124,7 @@ fn what_witnesses_say_is_said_on() {
 
 #[test]
 fn outputs_are_looked_at_before_done_is_believed() {
-    use FindingCode::CompletedByEvidence;
-    use FindingCode::OutputMissing;
-    use FindingCode::OutputOlder;
-    use FindingCode::OutputUnparsable;
-    use FindingCode::StatusConflict;
+    use FindingCode::{CompletedByEvidence, OutputMissing, OutputOlder, OutputUnparsable, StatusConflict};
     let broken = FileFact::Present { bytes: 10, modified: None, sha256: None, parses: Some(false), violation: None };
     let empty = FileFact::Present { bytes: 0, modified: None, sha256: None, parses: None, violation: None };
     let unreadable = FileFact::Unreadable("permission denied".to_owned());
@@ -453,10 +431,7 @@ fn a_commit_that_is_not_here_is_named_and_changes_nothing() {
 
 #[test]
 fn the_verdict_of_a_completed_review_counts() {
-    use ReviewVerdict::Approved;
-    use ReviewVerdict::ApprovedWithConditions;
-    use ReviewVerdict::NeedsRevision;
-    use ReviewVerdict::Rejected;
+    use ReviewVerdict::{Approved, ApprovedWithConditions, NeedsRevision, Rejected};
     let open = || Some(vec!["add a test".to_owned()]);
     for (verdict, conditions, effective_status, codes) in [
         (Approved, None, EffectiveStatus::Done, vec![]),

@@ -1,32 +1,13 @@
 //! A run after comparison with the evidence, and the questions that the planner and transitions both ask about it: which steps may start,
 //! which are behind a gate, where a failure goes back to. Both use this module, so they agree.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::command;
-use super::decisions::Decisions;
-use super::graph::Graph;
-use super::proof::missing_documents;
-use crate::model::Action;
-use crate::model::Attempt;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::GateEffect;
-use crate::model::Hold;
-use crate::model::Presence;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::human_duration;
-use crate::model::mask_secrets;
-use crate::model::safe_line;
+use super::{command, decisions::Decisions, graph::Graph, proof::missing_documents};
+use crate::model::{
+    Action, Attempt, DecisionKind, Evidence, Finding, GateEffect, Hold, Presence, ReviewVerdict, Run, Status, Step,
+    StepId, StepKind, Timestamp, clean_line, human_duration, mask_secrets, safe_line,
+};
 
 /// Characters of a reason that the state gives.
 const HOLD_CHARS: usize = 160;

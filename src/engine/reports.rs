@@ -1,34 +1,13 @@
 //! Which reports and decisions reach a step (rule 13): those of what it builds on, nearest first.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::Graph;
-use crate::model::Attempt;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Decision;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::Presence;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::RollBackRecord;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::StepReport;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::safe_line;
-use crate::model::safe_text;
+use crate::model::{
+    Attempt, Change, ChangeKind, Decision, DecisionKind, Evidence, Interruption, InterruptionKind, Presence, Review,
+    ReviewVerdict, RollBackRecord, Run, RunStatus, Statement, StatementKind, Status, Step, StepId, StepKind,
+    StepReport, Timestamp, clean_line, safe_line, safe_text,
+};
 
 /// Maximum length of a title, in characters.
 pub(super) const TITLE_CHARS: usize = 200;

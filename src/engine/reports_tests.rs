@@ -1,40 +1,12 @@
-use super::fixtures::at;
-use super::fixtures::finding;
-use super::fixtures::has;
-use super::fixtures::line_of;
-use super::fixtures::next_of;
-use super::fixtures::options;
-use super::fixtures::planned;
-use super::fixtures::review;
-use super::fixtures::step;
-use super::reports::add_unrecorded;
-use super::reports::own_attempts;
-use super::reports::said;
-use super::reports::statement;
-use crate::model::Action;
-use crate::model::Attempt;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Decision;
-use crate::model::DecisionKind;
-use crate::model::DriverId;
-use crate::model::Evidence;
-use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Presence;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::RollBackRecord;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::StepReport;
+use super::{
+    fixtures::{at, finding, has, line_of, next_of, options, planned, review, step},
+    reports::{add_unrecorded, own_attempts, said, statement},
+};
+use crate::model::{
+    Action, Attempt, Change, ChangeKind, Decision, DecisionKind, DriverId, Evidence, FindingCode, Outcome, Presence,
+    Records, RelPath, ReviewVerdict, RollBackRecord, Run, RunStatus, Statement, StatementKind, Status, Step, StepId,
+    StepKind, StepReport,
+};
 
 /// Records a change at this second.
 fn said_at(run: &Run, seconds: i64, kind: ChangeKind) -> Option<Statement> {
@@ -199,9 +171,7 @@ pub(super) fn begun(run: &Run, seconds: i64, id: &str) -> Statement {
 
 #[test]
 fn a_decision_counts_for_one_attempt() {
-    use DecisionKind::Accept;
-    use DecisionKind::Override;
-    use DecisionKind::Redo;
+    use DecisionKind::{Accept, Override, Redo};
     let mut run = line_of(&[("A", Status::Failed)]);
     step(&mut run, "A").failures = 3;
     let late = |run: &Run, seconds: i64| {
@@ -307,8 +277,7 @@ fn a_begin_without_a_field_is_known_from_the_log_until_it_ends() {
 
 #[test]
 fn a_revision_is_told_from_a_rejection_by_the_log() {
-    use ReviewVerdict::NeedsRevision;
-    use ReviewVerdict::Rejected;
+    use ReviewVerdict::{NeedsRevision, Rejected};
     let mut base = line_of(&[("A", Status::Completed), ("B", Status::Failed)]);
     step(&mut base, "B").kind = StepKind::Review;
     step(&mut base, "B").review = review(Rejected);
@@ -365,10 +334,7 @@ fn a_revision_is_told_from_a_rejection_by_the_log() {
 
 #[test]
 fn a_stop_without_a_field_is_known_from_the_log_until_it_is_lifted() {
-    use DecisionKind::Abort;
-    use DecisionKind::Approve;
-    use DecisionKind::Pause;
-    use DecisionKind::Resume;
+    use DecisionKind::{Abort, Approve, Pause, Resume};
     let mut base = line_of(&[("A", Status::Pending)]);
     base.stops_unrecorded = true;
     base.stamp = Some(at(6));

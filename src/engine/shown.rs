@@ -1,46 +1,22 @@
 //! A planned run step by step, for people: the mark of each step, the reason and its rule, what shows it, and its attempts. It decides
 //! nothing: it names what reconciling and planning found.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::choose::list;
-use super::graph::Graph;
-use super::plan::Planned;
-use super::reconcile::reconcile;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::ReconciledRun;
-use super::reports::SENTENCE_CHARS;
-use super::reports::TITLE_CHARS;
-use super::reports::belongs_to;
-use super::step_evidence::EvidenceIndex;
-use crate::model::Action;
-use crate::model::Attempt;
-use crate::model::AttemptEnd;
-use crate::model::CommitFact;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Next;
-use crate::model::OutputRecord;
-use crate::model::Presence;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::ShownAttempt;
-use crate::model::ShownStep;
-use crate::model::ShownWitness;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::StepMark;
-use crate::model::StepReport;
-use crate::model::safe_line;
+use super::{
+    choose::list,
+    graph::Graph,
+    plan::Planned,
+    reconcile::reconcile,
+    reconciled::{EffectiveStatus, ReconciledRun},
+    reports::{SENTENCE_CHARS, TITLE_CHARS, belongs_to},
+    step_evidence::EvidenceIndex,
+};
+use crate::model::{
+    Action, Attempt, AttemptEnd, CommitFact, DecisionKind, Evidence, FileFact, Finding, FindingCode, Next,
+    OutputRecord, Presence, RelPath, ReviewVerdict, Run, ShownAttempt, ShownStep, ShownWitness, Statement,
+    StatementKind, Status, Step, StepId, StepKind, StepMark, StepReport, safe_line,
+};
 
 /// Characters of what an attempt ended with.
 const SAID_CHARS: usize = 240;

@@ -1,38 +1,15 @@
 //! What people are shown of each step: its mark, its reason, and its attempts.
 
-use super::fixtures::at;
-use super::fixtures::line_of;
-use super::fixtures::options;
-use super::fixtures::path;
-use super::fixtures::planned;
-use super::fixtures::present;
-use super::fixtures::review;
-use super::fixtures::step;
-use super::reconcile_tests::file;
-use super::reconcile_tests::record;
-use super::reports_tests::begun;
-use super::reports_tests::decided;
-use super::reports_tests::report;
-use super::shown_steps;
-use crate::model::AttemptEnd;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::EvidenceRecord;
-use crate::model::FileFact;
-use crate::model::Outcome;
-use crate::model::OutputRecord;
-use crate::model::Presence;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::ShownStep;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::StepMark;
-use crate::model::Timestamp;
+use super::{
+    fixtures::{at, line_of, options, path, planned, present, review, step},
+    reconcile_tests::{file, record},
+    reports_tests::{begun, decided, report},
+    shown_steps,
+};
+use crate::model::{
+    AttemptEnd, DecisionKind, Evidence, EvidenceRecord, FileFact, Outcome, OutputRecord, Presence, ReviewVerdict, Run,
+    ShownStep, Statement, StatementKind, Status, Step, StepId, StepKind, StepMark, Timestamp,
+};
 
 fn shown(run: &Run, evidence: &Evidence) -> Vec<ShownStep> {
     shown_steps(run, evidence, &planned(run, evidence, &options()))
@@ -102,9 +79,7 @@ type Row = (u32, Option<Timestamp>, Option<Timestamp>, AttemptEnd, Option<&'stat
 
 #[test]
 fn attempts_are_those_of_the_log_and_else_the_last_one_of_the_state() {
-    use AttemptEnd::Completed;
-    use AttemptEnd::Failed;
-    use AttemptEnd::Interrupted;
+    use AttemptEnd::{Completed, Failed, Interrupted};
     let run = line_of(&[("A", Status::InProgress)]);
     let numbered = |mut statement: Statement, number: u32, of_part: bool| {
         let part = of_part.then(|| "p".to_owned());

@@ -1,34 +1,15 @@
 //! What a change leaves in the log, and what the log hands to a step.
 
-use super::fixtures::at;
-use super::fixtures::ids;
-use super::fixtures::line_of;
-use super::fixtures::path;
-use super::fixtures::review;
-use super::fixtures::run_of;
-use super::fixtures::step;
-use super::graph::Graph;
-use super::reports::begun_by;
-use super::reports::handed;
-use super::reports::is_wordless;
-use super::reports::said;
-use super::reports::statement;
-use super::reports_tests::begun;
-use super::reports_tests::decided;
-use super::reports_tests::report;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Decision;
-use crate::model::DecisionKind;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    fixtures::{at, ids, line_of, path, review, run_of, step},
+    graph::Graph,
+    reports::{begun_by, handed, is_wordless, said, statement},
+    reports_tests::{begun, decided, report},
+};
+use crate::model::{
+    Change, ChangeKind, Decision, DecisionKind, Outcome, ReviewVerdict, Run, RunStatus, Statement, StatementKind,
+    Status, StepId, StepKind,
+};
 
 fn of(run: &Run, kind: ChangeKind) -> Option<StatementKind> {
     statement(run, &Change { at: at(1), kind }).map(|statement| statement.kind)

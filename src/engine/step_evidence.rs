@@ -1,23 +1,15 @@
 //! One step beside what is known about it: the records, reports, rollbacks and files of its run.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use super::command;
-use super::reports::belongs_to;
-use crate::model::Evidence;
-use crate::model::EvidenceRecord;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::StatementKind;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::StepReport;
-use crate::model::Timestamp;
+use super::{command, reports::belongs_to};
+use crate::model::{
+    Evidence, EvidenceRecord, Finding, FindingCode, RelPath, Run, StatementKind, Step, StepId, StepKind, StepReport,
+    Timestamp,
+};
 
 /// The evidence log of a run, indexed by step and path.
 #[derive(Default)]

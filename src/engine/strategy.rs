@@ -1,7 +1,6 @@
 //! Recovery strategies by kind of interruption (docs/formats/ccw.md#interruptions-and-strategies).
 
-use crate::model::InterruptionKind;
-use crate::model::Strategy;
+use crate::model::{InterruptionKind, Strategy};
 
 /// Returns the default strategy for a kind of interruption and the names of two others; `None` if nothing was interrupted.
 pub(super) const fn strategy(kind: InterruptionKind) -> Option<(Strategy, [&'static str; 2])> {

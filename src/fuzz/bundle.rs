@@ -3,27 +3,18 @@
 //! The lines before the first `@@ PATH` are changes, one per line. Each `@@ PATH` is followed by the content of that file, up to the
 //! next `@@`; the line end before that belongs to neither.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use camino::Utf8PathBuf;
 
-use crate::dialect::Dialect;
-use crate::dialect::piton::record;
-use crate::model::Candidate;
-use crate::model::Clock;
-use crate::model::Config;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileEntry;
-use crate::model::FileSet;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::store;
+use crate::{
+    dialect::{Dialect, piton::record},
+    model::{
+        Candidate, Clock, Config, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, ReadSpec,
+        RelPath, Timestamp,
+    },
+    store,
+};
 
 /// Limit of files, and of changes; the rest is ignored.
 const FILES: usize = 64;

@@ -1,30 +1,17 @@
 //! Changes to a run: a refused change leaves no trace, and an admitted one has exactly the intended effect.
 
-use super::bundle::Bundle;
-use super::bundle::clock;
-use super::kept;
-use super::look;
-use crate::engine::ChangeLimits;
-use crate::engine::Planned;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::DialectId;
-use crate::model::EditKind;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::ops::ChangeDraft;
-use crate::ops::OpError;
-use crate::ops::OpenedRun;
-use crate::ops::PreparedChange;
+use super::{
+    bundle::{Bundle, clock},
+    kept, look,
+};
+use crate::{
+    engine::{ChangeLimits, Planned},
+    model::{
+        Change, ChangeKind, DialectId, EditKind, Interruption, InterruptionKind, Outcome, ReviewVerdict, RollBack, Run,
+        RunStatus, Status, Step, StepId, StepKind,
+    },
+    ops::{ChangeDraft, OpError, OpenedRun, PreparedChange},
+};
 
 /// The first letter of a line; any other byte is mapped to one of them.
 const KINDS: &[u8] = b"bfxwarnojspqvcBFk";

@@ -3,31 +3,27 @@
 use serde_json::Value;
 
 use super::bundle::clock;
-use crate::dialect::by_id;
-use crate::dialect::piton;
-use crate::dialect::piton::facts::Outline;
-use crate::dialect::piton::record::Header;
-use crate::dialect::piton::record::Source;
-use crate::hook;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Config;
-use crate::model::DialectId;
-use crate::model::RelPath;
-use crate::model::StartSpec;
-use crate::ops::ChangeRequest;
-use crate::store;
-use crate::workflow;
-use crate::workflow::Command;
-use crate::workflow::Step;
-use crate::workflow::Workflow;
-use crate::workflow::condition::Condition;
-use crate::workflow::looks_like_workflow;
-use crate::workflow::template::Piece;
-use crate::workflow::template::Reader;
-use crate::workflow::template::Template;
-use crate::workflow::variables;
-use crate::workflow::variables::Scope;
+use crate::{
+    dialect::{
+        by_id,
+        piton::{
+            self,
+            facts::Outline,
+            record::{Header, Source},
+        },
+    },
+    hook,
+    model::{Change, ChangeKind, Config, DialectId, RelPath, StartSpec},
+    ops::ChangeRequest,
+    store,
+    workflow::{
+        self, Command, Step, Workflow,
+        condition::Condition,
+        looks_like_workflow,
+        template::{Piece, Reader, Template},
+        variables::{self, Scope},
+    },
+};
 
 const VERBS: [&str; 4] = ["begin", "finish", "approve", "skip"];
 

@@ -2,21 +2,19 @@
 
 use serde_json::Value;
 
-use crate::dialect::Setting;
-use crate::dialect::piton::record;
-use crate::dialect::piton::record::Journal;
-use crate::dialect::piton::record::Remainder;
-use crate::dialect::piton::snapshot;
-use crate::dialect::piton::snapshot::Snapshot;
-use crate::dialect::piton::state::State;
-use crate::dialect::with_setting;
-use crate::document::Editor;
-use crate::document::Node;
-use crate::document::Syntax;
-use crate::document::parse;
-use crate::document::parse_json;
-use crate::schema;
-use crate::schema::Subject;
+use crate::{
+    dialect::{
+        Setting,
+        piton::{
+            record::{self, Journal, Remainder},
+            snapshot::{self, Snapshot},
+            state::State,
+        },
+        with_setting,
+    },
+    document::{Editor, Node, Syntax, parse, parse_json},
+    schema::{self, Subject},
+};
 
 /// The edit of a text, given by its first line: `s POINTER VALUE`, `p POINTER VALUE` or `d POINTER`.
 struct Job<'a> {

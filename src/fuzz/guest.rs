@@ -1,19 +1,15 @@
 //! Plans of other programs: read and planned with any files and commits, never written.
 
-use super::bundle::Bundle;
-use super::bundle::clock;
-use super::look;
-use crate::dialect::by_id;
-use crate::engine::Planned;
-use crate::model::Action;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::DialectId;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Verdict;
-use crate::ops::OpenedRun;
+use super::{
+    bundle::{Bundle, clock},
+    look,
+};
+use crate::{
+    dialect::by_id,
+    engine::Planned,
+    model::{Action, Change, ChangeKind, DialectId, Run, Status, StepId, Verdict},
+    ops::OpenedRun,
+};
 
 /// Limit that keeps inputs fast.
 const CANDIDATES: usize = 4;

@@ -5,16 +5,10 @@
 use std::sync::Arc;
 
 use super::bundle::Bundle;
-use crate::model::CommitLog;
-use crate::model::DeclaredFile;
-use crate::model::DeclaredState;
-use crate::model::FileChange;
-use crate::model::GuestEvidence;
-use crate::model::GuestRequest;
-use crate::model::LogReach;
-use crate::model::LoggedCommit;
-use crate::model::Need;
-use crate::model::TouchedFile;
+use crate::model::{
+    CommitLog, DeclaredFile, DeclaredState, FileChange, GuestEvidence, GuestRequest, LogReach, LoggedCommit, Need,
+    TouchedFile,
+};
 
 /// Looks at the files of a project and the commits of the input.
 pub(super) fn evidence(request: &GuestRequest, bundle: &Bundle) -> GuestEvidence {

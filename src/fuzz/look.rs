@@ -2,24 +2,16 @@
 
 use serde_json::Value;
 
-use super::bundle::Bundle;
-use super::bundle::clock;
-use super::guest_evidence;
-use crate::dialect::by_id;
-use crate::engine::Planned;
-use crate::model::Action;
-use crate::model::Candidate;
-use crate::model::CommitFact;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::Options;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Traces;
-use crate::model::clean;
-use crate::model::mask_secrets;
-use crate::ops;
-use crate::ops::OpenedRun;
+use super::{
+    bundle::{Bundle, clock},
+    guest_evidence,
+};
+use crate::{
+    dialect::by_id,
+    engine::Planned,
+    model::{Action, Candidate, CommitFact, Evidence, FileFact, Options, RelPath, Run, Traces, clean, mask_secrets},
+    ops::{self, OpenedRun},
+};
 
 const CONTEXT_BYTES: usize = 6_000;
 

@@ -1,11 +1,7 @@
 //! Runs of every dialect: read, planned, handed over and changed.
 
-use super::bundle::Bundle;
-use super::change;
-use super::look::look;
-use crate::dialect::by_id;
-use crate::model::DialectId;
-use crate::ops::OpenedRun;
+use super::{bundle::Bundle, change, look::look};
+use crate::{dialect::by_id, model::DialectId, ops::OpenedRun};
 
 /// Limit that keeps inputs fast.
 const CANDIDATES: usize = 4;

@@ -4,12 +4,12 @@
 mod damaged_plans;
 mod seeds;
 
-use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use super::TARGETS;
-use super::Target;
+use super::{TARGETS, Target};
 
 /// The folder for new seeds; without it they are only replayed.
 const CORPUS: &str = "PITON_FUZZ_CORPUS";

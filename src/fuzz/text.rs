@@ -1,12 +1,9 @@
 //! Untrusted text on its way to a terminal, a shell or a path, and the Markdown in which some systems keep their state.
 
-use crate::dialect;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::model::clean;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::quoted;
+use crate::{
+    dialect,
+    model::{RelPath, Timestamp, clean, clean_line, mask_secrets, quoted},
+};
 
 /// Reads a check list of CCW and ticks every box of it.
 pub(super) fn checklist(data: &[u8]) {

@@ -1,29 +1,15 @@
 //! Transcripts of the client, and what is made of them.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use crate::dialect::claude;
-use crate::dialect::claude::Digest;
-use crate::dialect::claude::TranscriptReader;
-use crate::dialect::claude::Workflow;
-use crate::model::Action;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::Clock;
-use crate::model::Config;
-use crate::model::Content;
-use crate::model::DialectId;
-use crate::model::Evidence;
-use crate::model::FileEntry;
-use crate::model::FileSet;
-use crate::model::Options;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::Timestamp;
-use crate::ops::OpenedRun;
-use crate::ops::assemble_native;
-use crate::ops::evaluate;
+use crate::{
+    dialect::claude::{self, Digest, TranscriptReader, Workflow},
+    model::{
+        Action, Candidate, Claim, Clock, Config, Content, DialectId, Evidence, FileEntry, FileSet, Options, RelPath,
+        Status, Timestamp,
+    },
+    ops::{OpenedRun, assemble_native, evaluate},
+};
 
 /// Reads any bytes as the transcript of a session and of an agent, as a journal and as the small files, and plans what was read.
 pub(super) fn transcript(data: &[u8]) {

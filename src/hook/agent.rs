@@ -3,20 +3,15 @@
 //! The event names the agent's type, not its task. So the brief goes to an agent of the type that a step in progress was begun for, else to
 //! any agent while one step is in progress; where that leaves a choice, nothing is said.
 
-use super::Answer;
-use super::input::Input;
-use super::session::LOCK_TIMEOUT;
-use super::session::Session;
-use super::session::WORD_CHARS;
-use crate::model::AgentReport;
-use crate::model::DrivenRun;
-use crate::model::GivenBrief;
-use crate::model::SessionEvent;
-use crate::model::SessionLine;
-use crate::model::clean_line;
-use crate::model::safe_line;
-use crate::ops::OpenStep;
-use crate::ops::OpenSteps;
+use super::{
+    Answer,
+    input::Input,
+    session::{LOCK_TIMEOUT, Session, WORD_CHARS},
+};
+use crate::{
+    model::{AgentReport, DrivenRun, GivenBrief, SessionEvent, SessionLine, clean_line, safe_line},
+    ops::{OpenStep, OpenSteps},
+};
 
 const EVENT: &str = "SubagentStart";
 /// Agents of the client that only read: they do a step only if it names them.

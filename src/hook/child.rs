@@ -3,11 +3,8 @@
 
 use camino::Utf8Path;
 
-use super::Answer;
-use super::guard;
-use super::input::Input;
-use crate::ops::Request;
-use crate::store;
+use super::{Answer, guard, input::Input};
+use crate::{ops::Request, store};
 
 pub(super) fn answer(event: &str, input: &Input, request: &Request, brief: &Utf8Path) -> Option<Answer> {
     match event {

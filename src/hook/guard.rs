@@ -1,11 +1,7 @@
 //! `TaskCompleted`: refuses a task whose declared outputs are missing. Only a person's `setup --guard` makes the client call this.
 
-use super::Answer;
-use super::input::Input;
-use crate::ops;
-use crate::ops::CompletedTask;
-use crate::ops::Request;
-use crate::ops::TaskVerdict;
+use super::{Answer, input::Input};
+use crate::ops::{self, CompletedTask, Request, TaskVerdict};
 
 const EVENT: &str = "TaskCompleted";
 

@@ -25,14 +25,11 @@ mod session;
 mod start;
 mod statusline;
 
-use crate::model::Context;
-use crate::ops::Request;
-use crate::store;
+use crate::{model::Context, ops::Request, store};
 use input::Input;
 use session::Session;
 
-pub(crate) use permission::CalledVerb;
-pub(crate) use permission::ReadCall;
+pub(crate) use permission::{CalledVerb, ReadCall};
 pub(crate) use statusline::line as status_line;
 
 /// The answer of a hook. Nothing is printed if it is empty.

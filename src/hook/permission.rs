@@ -4,19 +4,15 @@
 //! it begin a step, by a rule or by the person's yes: that was the first consent. Everything else gets no answer, and the client asks
 //! as usual.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use super::Answer;
-use super::input::Input;
-use super::session::Session;
-use crate::model::RECORDING_VERBS;
-use crate::model::VERBS_READ_BY_CALL;
-use crate::ops;
-use crate::ops::ProjectContext;
-use crate::ops::Request;
-use crate::store;
+use super::{Answer, input::Input, session::Session};
+use crate::{
+    model::{RECORDING_VERBS, VERBS_READ_BY_CALL},
+    ops::{self, ProjectContext, Request},
+    store,
+};
 
 const EVENT: &str = "PermissionRequest";
 /// Bytes of a command.
@@ -191,8 +187,7 @@ fn settings_files(session: &Session, input: &Input) -> Vec<Utf8PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::may_match;
-    use super::words_of;
+    use super::{may_match, words_of};
 
     #[test]
     fn one_simple_command_is_split_as_a_shell_does() {

@@ -1,17 +1,13 @@
 //! `UserPromptSubmit`: refreshes the heartbeat; answers only after a turn that ended in an API error, and after the end of an
 //! agent whose step is still recorded as in progress.
 
-use super::Answer;
-use super::agent;
-use super::agent::StartedAgent;
-use super::input::Input;
-use super::session::Session;
-use super::session::WORD_CHARS;
-use crate::model::GivenBrief;
-use crate::model::SessionEvent;
-use crate::model::SessionLine;
-use crate::model::clean_line;
-use crate::model::safe_line;
+use super::{
+    Answer,
+    agent::{self, StartedAgent},
+    input::Input,
+    session::{Session, WORD_CHARS},
+};
+use crate::model::{GivenBrief, SessionEvent, SessionLine, clean_line, safe_line};
 
 /// How the client tells the agent about a background task; no person wrote it.
 const NOTIFICATION: &str = "<task-notification>";

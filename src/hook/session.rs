@@ -4,20 +4,12 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 
-use super::Answer;
-use super::input::Input;
-use crate::model::DrivenRun;
-use crate::model::SessionEvent;
-use crate::model::SessionLine;
-use crate::model::clean_line;
-use crate::ops;
-use crate::ops::OpenSteps;
-use crate::ops::ProjectContext;
-use crate::ops::Request;
-use crate::store;
-use crate::store::Caller;
-use crate::store::RunLock;
-use crate::store::SessionLog;
+use super::{Answer, input::Input};
+use crate::{
+    model::{DrivenRun, SessionEvent, SessionLine, clean_line},
+    ops::{self, OpenSteps, ProjectContext, Request},
+    store::{self, Caller, RunLock, SessionLog},
+};
 
 /// How long a hook waits for another writer.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(100);

@@ -1,19 +1,12 @@
 //! `SessionStart`: one line for the person about interrupted runs, one about the session of the client that was cut off last, and facts
 //! for the agent; after a compaction, the context of the steps in progress and the brief of the session itself.
 
-use super::Answer;
-use super::input::Input;
-use super::session::Session;
-use crate::model::AgeBand;
-use crate::model::clean_line;
-use crate::model::human_age;
-use crate::model::mask_secrets;
-use crate::model::quoted;
-use crate::ops;
-use crate::ops::ListedRun;
-use crate::ops::OpenStep;
-use crate::ops::OpenSteps;
-use crate::store::HookMemory;
+use super::{Answer, input::Input, session::Session};
+use crate::{
+    model::{AgeBand, clean_line, human_age, mask_secrets, quoted},
+    ops::{self, ListedRun, OpenStep, OpenSteps},
+    store::HookMemory,
+};
 
 const EVENT: &str = "SessionStart";
 /// How many runs are listed for the agent.

@@ -1,13 +1,10 @@
 //! `statusline`: one short line about the run driven by the session, else about the newest interrupted run.
 
-use super::input::Input;
-use super::session::Session;
-use crate::model::Verdict;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::ops;
-use crate::ops::ListedRun;
-use crate::ops::Request;
+use super::{input::Input, session::Session};
+use crate::{
+    model::{Verdict, clean_line, mask_secrets},
+    ops::{self, ListedRun, Request},
+};
 
 const NAME_CHARS: usize = 32;
 

@@ -1,13 +1,9 @@
 //! The report with which an agent ends its last message, in the form that its brief asks for.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ReviewVerdict;
-use super::mask_secrets;
-use super::safe_line;
-use super::safe_text;
+use super::{ReviewVerdict, mask_secrets, safe_line, safe_text};
 
 /// Maximum length of a summary, in characters.
 const SUMMARY_CHARS: usize = 2_000;
@@ -174,9 +170,7 @@ pub(crate) fn short_summary(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::AgentReport;
-    use super::AgentStatus;
-    use super::result_of;
+    use super::{AgentReport, AgentStatus, result_of};
     use crate::model::ReviewVerdict;
 
     #[test]

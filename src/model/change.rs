@@ -1,21 +1,12 @@
 //! One intended state transition, as data. The command line, the hooks and the runner all produce it.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::RelPath;
-use super::ReviewVerdict;
-use super::RollBack;
-use super::Status;
-use super::StepId;
-use super::Timestamp;
-use super::Traces;
-use super::mask_secrets;
+use super::{RelPath, ReviewVerdict, RollBack, Status, StepId, Timestamp, Traces, mask_secrets};
 
 /// A requested transition and its time.
 ///

@@ -1,15 +1,11 @@
 //! What calls of `claude -p` did and cost, as the client reports it.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::human_duration;
-use super::is_zero;
-use super::plural;
+use super::{human_duration, is_zero, plural};
 
 /// The work of one or more calls of `claude -p`. A call that was cut off has no numbers of its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,6 @@
 //! Which steps the subject of a commit names. An index over all subjects, because a run has thousands of steps.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of ids that one range stands for.
 const RANGE: u32 = 200;

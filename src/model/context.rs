@@ -2,15 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::Action;
-use super::Decision;
-use super::RelPath;
-use super::RunId;
-use super::StepId;
-use super::StepReport;
+use super::{Action, Decision, RelPath, RunId, StepId, StepReport};
 
 /// The hand-over to the agent of one step. Text from state files is untrusted and marked as such. What is empty is left out.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -1,7 +1,6 @@
 //! The details of a step that its agent needs.
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Part;
 

@@ -1,10 +1,6 @@
 //! Unified diffs that `git apply` and `patch -p1` apply byte for byte.
 
-use similar::Algorithm;
-use similar::DiffOp;
-use similar::capture_diff_slices;
-use similar::group_diff_ops;
-use similar::udiff::UnifiedHunkHeader;
+use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops, udiff::UnifiedHunkHeader};
 
 /// Lines shown before and after a change.
 const CONTEXT: usize = 3;

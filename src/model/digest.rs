@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use sha2::Digest as _;
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 
 /// Returns the SHA-256 of the bytes in lower-case hexadecimal.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {

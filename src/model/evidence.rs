@@ -1,26 +1,18 @@
 //! The current facts about disk, git and processes. `store` gathers them, `engine` evaluates them.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::GuestEvidence;
-use super::GuestRequest;
-use super::Presence;
-use super::RelPath;
-use super::RollBackRecord;
-use super::SessionLine;
-use super::Statement;
-use super::StatementKind;
-use super::Step;
-use super::StepId;
-use super::Timestamp;
+use super::{
+    GuestEvidence, GuestRequest, Presence, RelPath, RollBackRecord, SessionLine, Statement, StatementKind, Step,
+    StepId, Timestamp,
+};
 
 /// The evidence that a dialect needs before its run can be planned.
 #[derive(Clone, Debug, Default)]

@@ -1,20 +1,12 @@
 //! Files as values: listings, contents, edits. `store` does the reading and writing.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Clock;
-use super::Config;
-use super::DialectId;
-use super::Finding;
-use super::Timestamp;
+use super::{Clock, Config, DialectId, Finding, Timestamp};
 
 const LENGTH_LIMIT: usize = 4096;
 
@@ -410,8 +402,7 @@ impl Edit {
 
 #[cfg(test)]
 mod tests {
-    use super::RelPath;
-    use super::RelPathError;
+    use super::{RelPath, RelPathError};
 
     #[test]
     fn paths_are_split_and_joined() {

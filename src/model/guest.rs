@@ -19,17 +19,15 @@
 //!
 //! And once for the run: `EvidenceRequest::guest`, from [`GuestRequest::of`].
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::FindingCode;
-use super::RelPath;
-use super::Step;
-use super::StepId;
-use super::Timestamp;
-use super::commit_names::CommitName;
-use super::commit_names::NameIndex;
+use super::{
+    FindingCode, RelPath, Step, StepId, Timestamp,
+    commit_names::{CommitName, NameIndex},
+};
 
 /// The witnesses of a step besides its claim.
 #[derive(Clone, Debug, Default)]

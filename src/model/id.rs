@@ -1,13 +1,9 @@
 //! Identifiers. They are text, not numbers: `1.10` is not `1.1`.
 
-use std::cmp::Ordering;
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A format that Piton reads. Those up to `Piton` are also written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -181,8 +177,7 @@ pub(crate) fn is_commit_hash(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::RunId;
-    use super::StepId;
+    use super::{RunId, StepId};
 
     #[test]
     fn no_run_is_named_like_an_option() {

@@ -1,13 +1,9 @@
 //! Options of the planner.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::AgeBands;
-use super::PartRef;
-use super::StepId;
-use super::Timestamp;
+use super::{AgeBands, PartRef, StepId, Timestamp};
 
 /// How often a person is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

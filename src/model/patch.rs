@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::RelPath;
-use super::StepId;
+use super::{RelPath, StepId};
 
 /// Edits that a dialect suggests but may not make.
 #[derive(Debug, Default)]

@@ -1,21 +1,10 @@
 //! The result of the planner. `ops` publishes it as `schemas/plan.schema.json`.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Cause;
-use super::Decision;
-use super::DialectId;
-use super::InterruptionKind;
-use super::Mode;
-use super::Patch;
-use super::RelPath;
-use super::RunId;
-use super::StepId;
-use super::StepReport;
-use super::Timestamp;
+use super::{Cause, Decision, DialectId, InterruptionKind, Mode, Patch, RelPath, RunId, StepId, StepReport, Timestamp};
 
 /// The resume plan: which step is next, why, and what blocks it.
 #[derive(Clone, Debug)]

@@ -1,12 +1,9 @@
 //! Rebuilding an unreadable state from other traces of its steps.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::RelPath;
-use super::StepId;
-use super::Timestamp;
+use super::{RelPath, StepId, Timestamp};
 
 /// Traces of the steps of a run outside its state files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

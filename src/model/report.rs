@@ -1,16 +1,9 @@
 //! What was said about the steps of a run: what agents report and what people decide.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Action;
-use super::DialectId;
-use super::RelPath;
-use super::ReviewVerdict;
-use super::Status;
-use super::StepId;
-use super::Timestamp;
+use super::{Action, DialectId, RelPath, ReviewVerdict, Status, StepId, Timestamp};
 
 /// A line of the report log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

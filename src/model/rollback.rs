@@ -1,12 +1,9 @@
 //! Rolling a run back to an earlier point: the request, and what git says about the work since.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::RelPath;
-use super::StepId;
-use super::Timestamp;
+use super::{RelPath, StepId, Timestamp};
 
 /// A request to reopen steps that were begun or done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,25 +2,13 @@
 
 use std::time::Duration;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use super::Cause;
-use super::Detail;
-use super::DialectId;
-use super::GateOption;
-use super::GuestProof;
-use super::Interruption;
-use super::Mode;
-use super::RelPath;
-use super::ReportedStatus;
-use super::ReviewVerdict;
-use super::RunId;
-use super::Status;
-use super::StepId;
-use super::Timestamp;
-use super::sha256_hex;
+use super::{
+    Cause, Detail, DialectId, GateOption, GuestProof, Interruption, Mode, RelPath, ReportedStatus, ReviewVerdict,
+    RunId, Status, StepId, Timestamp, sha256_hex,
+};
 
 /// One execution of a workflow.
 #[derive(Clone, Debug)]

@@ -3,11 +3,9 @@
 //! Secrets are recognised by shape, so one that looks like a word is missed. The text around a masked secret is kept, so that the
 //! error still says what failed.
 
-use std::borrow::Cow;
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
-use super::clean;
-use super::clean_line;
+use super::{clean, clean_line};
 
 const MASK: &str = "[masked]";
 /// Bytes to search ahead, which keeps the run time linear in the length of the text.

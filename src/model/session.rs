@@ -1,12 +1,9 @@
 //! Events of a client session, as its hooks reported them: its process, the agents it started, and how it ended.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::RelPath;
-use super::StepId;
-use super::Timestamp;
+use super::{RelPath, StepId, Timestamp};
 
 /// A line of a session log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,11 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::RelPath;
-use super::Status;
-use super::StepId;
-use super::Timestamp;
-use super::is_zero;
+use super::{RelPath, Status, StepId, Timestamp, is_zero};
 
 /// What the evidence makes of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]

@@ -1,31 +1,13 @@
 //! Values for the tests of every room: a plan, a step of it, the end of a step.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use camino::Utf8PathBuf;
 
-use super::Action;
-use super::Age;
-use super::Clock;
-use super::Commands;
-use super::Config;
-use super::Content;
-use super::FileEntry;
-use super::FileSet;
-use super::Next;
-use super::Outcome;
-use super::Plan;
-use super::Progress;
-use super::RedoCost;
-use super::RelPath;
-use super::Run;
-use super::RunHeader;
-use super::Status;
-use super::StepGroups;
-use super::StepId;
-use super::Timestamp;
-use super::Verdict;
+use super::{
+    Action, Age, Clock, Commands, Config, Content, FileEntry, FileSet, Next, Outcome, Plan, Progress, RedoCost,
+    RelPath, Run, RunHeader, Status, StepGroups, StepId, Timestamp, Verdict,
+};
 
 /// Builds the header of a run for a plan.
 pub(crate) fn header_of(run: &Run) -> RunHeader {

@@ -72,8 +72,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
-    use super::clean_line;
+    use super::{clean, clean_line};
 
     #[test]
     fn escapes_and_bidirectional_marks_go() {

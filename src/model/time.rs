@@ -1,22 +1,10 @@
 //! Points in time. The only module that uses chrono.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use chrono::DateTime;
-use chrono::FixedOffset;
-use chrono::NaiveDate;
-use chrono::NaiveDateTime;
-use chrono::SecondsFormat;
-use chrono::TimeDelta;
-use chrono::TimeZone as _;
-use chrono::Utc;
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, SecondsFormat, TimeDelta, TimeZone as _, Utc};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
-use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::plural;
 
@@ -195,8 +183,7 @@ pub(crate) fn human_lead(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Timestamp;
-    use super::human_age;
+    use super::{Timestamp, human_age};
 
     #[test]
     fn stamps_of_the_wild_are_read() {

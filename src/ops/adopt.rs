@@ -4,45 +4,29 @@ use camino::Utf8Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::OpError;
-use super::client_sessions;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Report;
-use super::run_location::RunLocation;
-use super::select;
-use super::startable;
-use crate::dialect::claude;
-use crate::dialect::piton;
-use crate::dialect::piton::AdoptedStep;
-use crate::dialect::piton::record::Header;
-use crate::dialect::piton::record::Source;
-use crate::engine;
-use crate::engine::EffectiveStatus;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::DialectId;
-use crate::model::EvidenceRecord;
-use crate::model::FindingCode;
-use crate::model::Owner;
-use crate::model::Progress;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::StartSpec;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepReport;
-use crate::model::clean;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::quoted;
-use crate::store;
-use crate::store::RunLock;
+use super::{
+    OpError, client_sessions,
+    opened_run::OpenedRun,
+    project_context::ProjectContext,
+    report::{Body, Report},
+    run_location::RunLocation,
+    select, startable,
+};
+use crate::{
+    dialect::{
+        claude,
+        piton::{
+            self, AdoptedStep,
+            record::{Header, Source},
+        },
+    },
+    engine::{self, EffectiveStatus},
+    model::{
+        Change, ChangeKind, DialectId, EvidenceRecord, FindingCode, Owner, Progress, RelPath, Run, RunId, StartSpec,
+        Statement, StatementKind, Status, Step, StepId, StepReport, clean, clean_line, mask_secrets, quoted,
+    },
+    store::{self, RunLock},
+};
 
 /// Characters of a title.
 const TITLE_CHARS: usize = 200;

@@ -3,27 +3,16 @@
 //! It never ends a step and never decides: the verdict of a review is the one that `finish` is given, an explicit word wins, and
 //! a `finish` without one does not turn a report of failure into success.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::OpError;
-use super::locked_run::LockedRun;
-use super::opened_run::OpenedRun;
-use crate::engine;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::AgentReport;
-use crate::model::AgentStatus;
-use crate::model::ChangeKind;
-use crate::model::Evidence;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::clean_line;
-use crate::store;
+use super::{OpError, locked_run::LockedRun, opened_run::OpenedRun};
+use crate::{
+    engine::{self, Refusal, RefusalKind},
+    model::{
+        AgentReport, AgentStatus, ChangeKind, Evidence, Outcome, ReviewVerdict, Run, Status, Step, StepKind, clean_line,
+    },
+    store,
+};
 
 /// Characters of a summary that a message quotes.
 const QUOTE_CHARS: usize = 300;

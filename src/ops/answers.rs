@@ -2,26 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::opened_run::OpenedRun;
-use super::opened_run::command_word;
-use crate::engine;
-use crate::model::Action;
-use crate::model::Answer;
-use crate::model::AnswerWord;
-use crate::model::Next;
-use crate::model::PatchAnswer;
-use crate::model::PatchedFile;
-use crate::model::Plan;
-use crate::model::Question;
-use crate::model::QuestionOption;
-use crate::model::ReadProblem;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Suggestion;
-use crate::model::first_names;
-use crate::model::unified_diff;
+use super::opened_run::{OpenedRun, command_word};
+use crate::{
+    engine,
+    model::{
+        Action, Answer, AnswerWord, Next, PatchAnswer, PatchedFile, Plan, Question, QuestionOption, ReadProblem, Run,
+        Status, Step, StepId, Suggestion, first_names, unified_diff,
+    },
+};
 
 /// Maximum number of steps with answers.
 const STEPS: usize = 20;

@@ -4,38 +4,25 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::OpError;
-use super::archived;
-use super::archived::ArchivedRun;
-use super::client_sessions;
-use super::lifecycle;
-use super::locked_run::LockedRun;
-use super::opened_run::OpenedRun;
-use super::opened_run::run_word;
-use super::patch;
-use super::plan;
-use super::plan::PlanRequest;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Report;
-use super::run_location::RunLocation;
-use super::select;
-use super::startable;
-use crate::dialect::Moved;
-use crate::dialect::Register;
-use crate::engine;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::Patch;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Verdict;
-use crate::store;
-use crate::store::RunLock;
-use crate::store::StoreError;
+use super::{
+    OpError,
+    archived::{self, ArchivedRun},
+    client_sessions, lifecycle,
+    locked_run::LockedRun,
+    opened_run::{OpenedRun, run_word},
+    patch,
+    plan::{self, PlanRequest},
+    project_context::ProjectContext,
+    report::{Body, Report},
+    run_location::RunLocation,
+    select, startable,
+};
+use crate::{
+    dialect::{Moved, Register},
+    engine,
+    model::{Edit, EditKind, Patch, RelPath, Run, RunId, RunStatus, Status, Verdict},
+    store::{self, RunLock, StoreError},
+};
 
 /// An archived run (`archive/1`).
 #[derive(Debug, Serialize, JsonSchema)]

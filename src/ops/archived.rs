@@ -6,37 +6,18 @@
 
 use std::sync::Arc;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::OpError;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::run_location::RunLocation;
-use crate::dialect::DIALECTS;
-use crate::dialect::Dialect;
-use crate::dialect::piton;
-use crate::engine;
-use crate::model::Candidate;
-use crate::model::Content;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileEntry;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::Mode;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Timestamp;
-use crate::model::human_age;
-use crate::store;
-use crate::store::RunLock;
-use crate::store::Scope;
+use super::{OpError, opened_run::OpenedRun, project_context::ProjectContext, run_location::RunLocation};
+use crate::{
+    dialect::{DIALECTS, Dialect, piton},
+    engine,
+    model::{
+        Candidate, Content, DialectId, Edit, EditKind, FileEntry, Finding, FindingCode, Listing, ListingEntry, Mode,
+        ReadSpec, RelPath, RunStatus, Severity, Timestamp, human_age,
+    },
+    store::{self, RunLock, Scope},
+};
 
 /// Maximum number of archives that are searched for what a story was a part of.
 const ARCHIVES_COMPARED: usize = 20;

@@ -2,57 +2,36 @@
 
 use std::borrow::Cow;
 
-use super::OpError;
-use super::change::ChangeRequest;
-use super::change::follow;
-use super::configured;
-use super::context;
-use super::draft::ChangeDraft;
-use super::draft::PreparedChange;
-use super::group;
-use super::locked_run::LockedRun;
-use super::locked_run::Written;
-use super::log;
-use super::opened_run::OpenedRun;
-use super::plan;
-use super::plan::PlanRequest;
-use super::project_context::ProjectContext;
-use super::report::BriefFile;
-use super::report::CheckpointReport;
-use super::report::Report;
-use super::resolve::resolve_ids;
-use super::resume;
-use super::run_location::RunLocation;
-use crate::dialect::piton;
-use crate::dialect::piton::Session;
-use crate::dialect::piton::record::HEADER;
-use crate::dialect::piton::record::Header;
-use crate::dialect::piton::unmet::condition_holds;
-use crate::engine;
-use crate::engine::ChangeLimits;
-use crate::engine::Planned;
-use crate::engine::Rebegin;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::Action;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Context;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Next;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::StepId;
-use crate::model::Verdict;
-use crate::store;
-use crate::store::StoreError;
-use crate::workflow::variables::RenderError;
+use super::{
+    OpError,
+    change::{ChangeRequest, follow},
+    configured, context,
+    draft::{ChangeDraft, PreparedChange},
+    group,
+    locked_run::{LockedRun, Written},
+    log,
+    opened_run::OpenedRun,
+    plan::{self, PlanRequest},
+    project_context::ProjectContext,
+    report::{BriefFile, CheckpointReport, Report},
+    resolve::resolve_ids,
+    resume,
+    run_location::RunLocation,
+};
+use crate::{
+    dialect::piton::{
+        self, Session,
+        record::{HEADER, Header},
+        unmet::condition_holds,
+    },
+    engine::{self, ChangeLimits, Planned, Rebegin, Refusal, RefusalKind},
+    model::{
+        Action, Change, ChangeKind, Context, DialectId, Edit, EditKind, Evidence, Finding, FindingCode, Next, RelPath,
+        Run, RunId, StepId, Verdict,
+    },
+    store::{self, StoreError},
+    workflow::variables::RenderError,
+};
 
 /// Where the brief of a step goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

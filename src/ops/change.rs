@@ -2,43 +2,26 @@
 
 use serde_json::Value;
 
-use super::OpError;
-use super::agent_report;
-use super::configured;
-use super::lifecycle;
-use super::locked_run::LockedRun;
-use super::locked_run::Written;
-use super::opened_run::OpenedRun;
-use super::plan;
-use super::plan::PlanRequest;
-use super::project_context::ProjectContext;
-use super::report::CheckpointReport;
-use super::report::Lifecycle;
-use super::report::Report;
-use super::resolve::resolve_ids;
-use super::run_location::RunLocation;
-use super::select;
-use super::workflow_file;
-use crate::dialect::piton;
-use crate::engine;
-use crate::engine::ChangeLimits;
-use crate::engine::Rebegin;
-use crate::model::Action;
-use crate::model::ChangeKind;
-use crate::model::Decision;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::FindingCode;
-use crate::model::Options;
-use crate::model::Owner;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::Timestamp;
-use crate::model::mask_secrets;
-use crate::schema;
-use crate::store;
+use super::{
+    OpError, agent_report, configured, lifecycle,
+    locked_run::{LockedRun, Written},
+    opened_run::OpenedRun,
+    plan::{self, PlanRequest},
+    project_context::ProjectContext,
+    report::{CheckpointReport, Lifecycle, Report},
+    resolve::resolve_ids,
+    run_location::RunLocation,
+    select, workflow_file,
+};
+use crate::{
+    dialect::piton,
+    engine::{self, ChangeLimits, Rebegin},
+    model::{
+        Action, ChangeKind, Decision, DecisionKind, Evidence, FindingCode, Options, Owner, ReviewVerdict, Run, Status,
+        Step, Timestamp, mask_secrets,
+    },
+    schema, store,
+};
 
 /// A change as typed; ids and parts are not yet resolved against the run.
 #[derive(Clone, Debug)]

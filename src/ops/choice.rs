@@ -1,13 +1,10 @@
 //! What a caller chooses from where RUN fits several runs or none.
 
-use super::OpError;
-use super::entries::Entry;
-use super::error::RunChoice;
-use super::project_context::ProjectContext;
-use crate::model::clean_line;
-use crate::model::human_age;
-use crate::model::nearness;
-use crate::store;
+use super::{OpError, entries::Entry, error::RunChoice, project_context::ProjectContext};
+use crate::{
+    model::{clean_line, human_age, nearness},
+    store,
+};
 
 /// Number of similar names that are suggested.
 const NEAR_SHOWN: usize = 5;

@@ -7,25 +7,20 @@ use camino::Utf8Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Exit;
-use super::OpError;
-use super::archive;
-use super::archived;
-use super::archived::ArchivedRun;
-use super::entries;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Report;
-use super::run_location::RunLocation;
-use crate::dialect::Leftover;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::RelPath;
-use crate::model::RunStatus;
-use crate::store;
-use crate::store::RunLock;
+use super::{
+    Exit, OpError, archive,
+    archived::{self, ArchivedRun},
+    entries,
+    opened_run::OpenedRun,
+    project_context::ProjectContext,
+    report::{Body, Report},
+    run_location::RunLocation,
+};
+use crate::{
+    dialect::Leftover,
+    model::{Content, Edit, EditKind, RelPath, RunStatus},
+    store::{self, RunLock},
+};
 
 /// The finished runs and leftover files that are archived (`cleanup/1`).
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,17 +1,14 @@
 //! Approvals that the user gave in advance, in their own configuration (`gates.approve`). Each is recorded as what it is when the run
 //! reaches its gate, so that an unattended run goes on.
 
-use super::OpError;
-use super::locked_run::LockedRun;
-use super::plan;
-use super::plan::PlanRequest;
-use super::project_context::ProjectContext;
-use super::run_location::RunLocation;
-use crate::model::Action;
-use crate::model::ChangeKind;
-use crate::model::Next;
-use crate::model::Run;
-use crate::model::StepId;
+use super::{
+    OpError,
+    locked_run::LockedRun,
+    plan::{self, PlanRequest},
+    project_context::ProjectContext,
+    run_location::RunLocation,
+};
+use crate::model::{Action, ChangeKind, Next, Run, StepId};
 
 /// Who approved, in the record.
 const BY: &str = "configuration";

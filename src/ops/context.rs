@@ -2,27 +2,20 @@
 
 use camino::Utf8Path;
 
-use super::Exit;
-use super::OpError;
-use super::client_sessions::SessionFilter;
-use super::opened_run::OpenedRun;
-use super::plan;
-use super::plan::PlanRequest;
-use super::project_context::ProjectContext;
-use super::project_context::Request;
-use super::report::Body;
-use super::report::Report;
-use super::select;
-use crate::dialect::StateHome;
-use crate::engine;
-use crate::engine::Planned;
-use crate::model::Context;
-use crate::model::Next;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::Verdict;
+use super::{
+    Exit, OpError,
+    client_sessions::SessionFilter,
+    opened_run::OpenedRun,
+    plan::{self, PlanRequest},
+    project_context::{ProjectContext, Request},
+    report::{Body, Report},
+    select,
+};
+use crate::{
+    dialect::StateHome,
+    engine::{self, Planned},
+    model::{Context, Next, Run, RunStatus, StepId, Timestamp, Verdict},
+};
 
 /// Size limit of a brief in bytes, unless the caller names another.
 pub(crate) const BRIEF_BYTES: usize = 4_096;

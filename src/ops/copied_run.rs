@@ -2,14 +2,12 @@
 
 use camino::Utf8Path;
 
-use super::OpError;
-use super::run_location::header_bytes;
-use crate::engine;
-use crate::model::Candidate;
-use crate::model::DialectId;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::store::RunIndex;
+use super::{OpError, run_location::header_bytes};
+use crate::{
+    engine,
+    model::{Candidate, DialectId, Finding, FindingCode},
+    store::RunIndex,
+};
 
 /// Returns the finding about a run of a workflow file in this home that is a copy which no person continued yet.
 pub(super) fn finding(index: &RunIndex, home: &Utf8Path, candidate: &Candidate) -> Option<Finding> {

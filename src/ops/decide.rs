@@ -1,25 +1,19 @@
 //! `redo` and `override`: records what a person decides about a step. No state file changes: the planner reads the decision.
 
-use super::OpError;
-use super::change::masked;
-use super::change::report;
-use super::locked_run::LockedRun;
-use super::locked_run::Written;
-use super::plan;
-use super::project_context::ProjectContext;
-use super::report::CheckpointReport;
-use super::report::Report;
-use super::select;
-use super::startable;
-use crate::engine;
-use crate::engine::Decided;
-use crate::model::Decision;
-use crate::model::DecisionKind;
-use crate::model::Run;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::are;
-use crate::store;
+use super::{
+    OpError,
+    change::{masked, report},
+    locked_run::{LockedRun, Written},
+    plan,
+    project_context::ProjectContext,
+    report::{CheckpointReport, Report},
+    select, startable,
+};
+use crate::{
+    engine::{self, Decided},
+    model::{Decision, DecisionKind, Run, Statement, StatementKind, are},
+    store,
+};
 
 /// A decision as typed; the step is not yet resolved against the run.
 #[derive(Clone, Debug)]

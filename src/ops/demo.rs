@@ -3,12 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::OpError;
-use super::report::Body;
-use super::report::Report;
-use crate::model::DialectId;
-use crate::store::CLIENT_FOLDER;
-use crate::store::Scratch;
+use super::{
+    OpError,
+    report::{Body, Report},
+};
+use crate::{
+    model::DialectId,
+    store::{CLIENT_FOLDER, Scratch},
+};
 
 /// The transcript of the demonstration (`demo/1`).
 #[derive(Debug, Serialize, JsonSchema)]

@@ -3,23 +3,18 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Exit;
-use super::doctor_client;
-use super::doctor_client::DoctorCheck;
-use super::doctor_client::good;
-use super::doctor_client::problem;
-use super::doctor_client::warning;
-use super::doctor_sessions;
-use super::entries;
-use super::error::permission_fix;
-use super::project_context::ProjectContext;
-use super::project_context::Request;
-use super::report::Body;
-use super::report::Report;
-use crate::model::FindingCode;
-use crate::model::Owner;
-use crate::store;
-use crate::store::Environment;
+use super::{
+    Exit,
+    doctor_client::{self, DoctorCheck, good, problem, warning},
+    doctor_sessions, entries,
+    error::permission_fix,
+    project_context::{ProjectContext, Request},
+    report::{Body, Report},
+};
+use crate::{
+    model::{FindingCode, Owner},
+    store::{self, Environment},
+};
 
 /// The result of the checks (`doctor/1`).
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,19 +1,15 @@
 //! The checks of `doctor` about the client: its version, what it may run unasked, and whether the hooks of the plugin are on.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::project_context::ProjectContext;
-use crate::dialect;
-use crate::dialect::ClientRights;
-use crate::model::PERSON_VERBS;
-use crate::model::RECORDING_VERBS;
-use crate::model::permission_rule;
-use crate::store;
-use crate::store::Environment;
-use crate::store::SessionLog;
+use crate::{
+    dialect::{self, ClientRights},
+    model::{PERSON_VERBS, RECORDING_VERBS, permission_rule},
+    store::{self, Environment, SessionLog},
+};
 
 /// The result of one check.
 #[derive(Debug, Serialize, JsonSchema)]

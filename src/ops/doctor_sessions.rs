@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::client_sessions;
-use super::doctor_client::DoctorCheck;
-use super::doctor_client::good;
-use super::project_context::ProjectContext;
-use crate::dialect::claude;
-use crate::model::human_age;
-use crate::model::plural;
-use crate::model::safe_line;
-use crate::store;
-use crate::store::ClientHome;
+use super::{
+    client_sessions,
+    doctor_client::{DoctorCheck, good},
+    project_context::ProjectContext,
+};
+use crate::{
+    dialect::claude,
+    model::{human_age, plural, safe_line},
+    store::{self, ClientHome},
+};
 
 /// Number of unknown types of lines that are named.
 const TYPES_SHOWN: usize = 5;

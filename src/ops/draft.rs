@@ -2,26 +2,18 @@
 
 use serde_json::Value;
 
-use super::OpError;
-use super::opened_run::OpenedRun;
-use super::opened_run::located_message;
-use super::versions;
-use crate::dialect::EditError;
-use crate::document::additions;
-use crate::engine;
-use crate::engine::Admitted;
-use crate::engine::ChangeLimits;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Run;
-use crate::schema;
+use super::{
+    OpError,
+    opened_run::{OpenedRun, located_message},
+    versions,
+};
+use crate::{
+    dialect::EditError,
+    document::additions,
+    engine::{self, Admitted, ChangeLimits, Refusal, RefusalKind},
+    model::{Change, ChangeKind, Edit, EditKind, Evidence, Finding, FindingCode, Run},
+    schema,
+};
 
 /// A change that was admitted.
 #[derive(Debug)]

@@ -1,41 +1,28 @@
 //! The runs of a project as rows, newest first, each planned without git.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::OpError;
-use super::archived;
-use super::lifecycle::running;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::project_context::add_log;
-use super::report::Lifecycle;
-use super::report::ListedRun;
-use super::report::Stage;
-use super::run_location::RunLocation;
-use crate::engine;
-use crate::model::Action;
-use crate::model::CommitLog;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Next;
-use crate::model::Options;
-use crate::model::Progress;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::Status;
-use crate::model::StepGroups;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::Verdict;
-use crate::model::natural;
-use crate::store;
+use super::{
+    OpError, archived,
+    lifecycle::running,
+    opened_run::OpenedRun,
+    project_context::{ProjectContext, add_log},
+    report::{Lifecycle, ListedRun, Stage},
+    run_location::RunLocation,
+};
+use crate::{
+    engine,
+    model::{
+        Action, CommitLog, Evidence, Finding, FindingCode, Next, Options, Progress, RelPath, Run, RunId, Status,
+        StepGroups, StepKind, Timestamp, Verdict, natural,
+    },
+    store,
+};
 
 /// Stories without a saved state are listed one by one up to this number. Projects have dozens that were never moved out of review.
 pub(super) const REVIEWS_SHOWN: usize = 5;

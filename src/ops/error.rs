@@ -2,21 +2,13 @@
 
 use camino::Utf8Path;
 
-use super::exit::Exit;
-use super::report::ListedRun;
-use crate::dialect;
-use crate::dialect::EditError;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::engine::quoted;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::ReadProblem;
-use crate::model::RelPathError;
-use crate::model::RunId;
-use crate::model::mistakes;
-use crate::store;
-use crate::store::StoreError;
+use super::{exit::Exit, report::ListedRun};
+use crate::{
+    dialect::{self, EditError},
+    engine::{Refusal, RefusalKind, quoted},
+    model::{Finding, FindingCode, ReadProblem, RelPathError, RunId, mistakes},
+    store::{self, StoreError},
+};
 
 /// Number of existing names that an error shows.
 const NAMES_SHOWN: usize = 12;

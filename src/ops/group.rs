@@ -7,25 +7,23 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::OpError;
-use crate::dialect::by_id;
-use crate::dialect::piton;
-use crate::dialect::piton::record::BUILT_IN;
-use crate::dialect::piton::record::Header;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::engine::quoted;
-use crate::model::Clock;
-use crate::model::DialectId;
-use crate::model::RunStatus;
-use crate::model::clean_line;
-use crate::store;
-use crate::store::Project;
-use crate::store::RunLock;
-use crate::store::StoreError;
-use crate::workflow::Workflow;
-use crate::workflow::template::Template;
-use crate::workflow::variables;
-use crate::workflow::variables::RenderError;
+use crate::{
+    dialect::{
+        by_id,
+        piton::{
+            self,
+            record::{BUILT_IN, Header},
+        },
+    },
+    engine::{Refusal, RefusalKind, quoted},
+    model::{Clock, DialectId, RunStatus, clean_line},
+    store::{self, Project, RunLock, StoreError},
+    workflow::{
+        Workflow,
+        template::Template,
+        variables::{self, RenderError},
+    },
+};
 
 /// The file beside the lock that names the run.
 const HOLDER: &str = "run";

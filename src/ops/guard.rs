@@ -2,24 +2,14 @@
 //!
 //! A person asks for it with `setup --guard`. It reads no configuration, so that no project switches it off.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::project_context::Request;
-use crate::document::Node;
-use crate::document::Syntax;
-use crate::document::parse;
-use crate::model::Content;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::store;
-use crate::store::Environment;
-use crate::store::HookMemory;
+use crate::{
+    document::{Node, Syntax, parse},
+    model::{Content, Evidence, FileFact, ReadProblem, RelPath, Timestamp, clean_line, mask_secrets},
+    store::{self, Environment, HookMemory},
+};
 
 /// How often the completion of one task is refused before it is let through.
 const REFUSALS: usize = 2;

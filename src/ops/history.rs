@@ -5,33 +5,22 @@ use std::borrow::Borrow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::OpError;
-use super::archived;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Report;
-use super::run_history::RunHistory;
-use super::run_location::RunLocation;
-use super::select;
-use super::select::Selected;
-use super::versions;
-use super::versions::Version;
-use crate::dialect::PastCheckpoint;
-use crate::dialect::StateHome;
-use crate::dialect::by_id;
-use crate::engine;
-use crate::model::Decision;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepReport;
-use crate::model::Timestamp;
-use crate::store;
-use crate::store::history::HistoryEntry;
-use crate::store::journal::LogEntry;
+use super::{
+    OpError, archived,
+    opened_run::OpenedRun,
+    project_context::ProjectContext,
+    report::{Body, Report},
+    run_history::RunHistory,
+    run_location::RunLocation,
+    select::{self, Selected},
+    versions::{self, Version},
+};
+use crate::{
+    dialect::{PastCheckpoint, StateHome, by_id},
+    engine,
+    model::{Decision, RelPath, Run, RunId, Step, StepId, StepReport, Timestamp},
+    store::{self, history::HistoryEntry, journal::LogEntry},
+};
 
 /// Earlier checkpoints (`history/1`).
 #[derive(Debug, Serialize, JsonSchema)]

@@ -2,32 +2,20 @@
 
 use std::time::Duration;
 
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::report::Lifecycle;
-use super::report::Stage;
-use super::run_location::RunLocation;
-use crate::dialect::StateHome;
-use crate::engine;
-use crate::engine::Planned;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::Action;
-use crate::model::DecisionKind;
-use crate::model::DialectId;
-use crate::model::FindingCode;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::Plan;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::Timestamp;
-use crate::model::Verdict;
-use crate::model::clean_line;
-use crate::model::human_duration;
-use crate::model::safe_line;
+use super::{
+    opened_run::OpenedRun,
+    project_context::ProjectContext,
+    report::{Lifecycle, Stage},
+    run_location::RunLocation,
+};
+use crate::{
+    dialect::StateHome,
+    engine::{self, Planned, Refusal, RefusalKind},
+    model::{
+        Action, DecisionKind, DialectId, FindingCode, Interruption, InterruptionKind, Plan, Run, RunStatus, Status,
+        Step, Timestamp, Verdict, clean_line, human_duration, safe_line,
+    },
+};
 
 const REASON_CHARS: usize = 120;
 

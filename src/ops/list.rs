@@ -5,35 +5,18 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Exit;
-use super::OpError;
-use super::archived;
-use super::client_sessions::SessionFilter;
-use super::entries::Committed;
-use super::entries::Dating;
-use super::entries::Entry;
-use super::entries::REVIEWS_SHOWN;
-use super::entries::entries;
-use super::entries::entry;
-use super::entries::searched;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Lifecycle;
-use super::report::ListedRun;
-use super::report::Report;
-use super::report::Stage;
-use super::select;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Progress;
-use crate::model::RunId;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Verdict;
-use crate::model::first_names;
-use crate::model::plural;
-use crate::model::quoted;
-use crate::store::Scope;
+use super::{
+    Exit, OpError, archived,
+    client_sessions::SessionFilter,
+    entries::{Committed, Dating, Entry, REVIEWS_SHOWN, entries, entry, searched},
+    project_context::ProjectContext,
+    report::{Body, Lifecycle, ListedRun, Report, Stage},
+    select,
+};
+use crate::{
+    model::{Finding, FindingCode, Progress, RunId, Status, StepId, Verdict, first_names, plural, quoted},
+    store::Scope,
+};
 
 /// Number of plans without any work that a finding names.
 const NOT_BEGUN_NAMED: usize = 5;

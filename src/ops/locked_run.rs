@@ -1,44 +1,23 @@
 //! A run that is locked and loaded: the only way to write its state.
 
-use super::OpError;
-use super::client_sessions;
-use super::copied_run;
-use super::draft::ChangeDraft;
-use super::draft::PreparedChange;
-use super::lifecycle::gone;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::run_location::RunLocation;
-use super::run_location::header_bytes;
-use super::startable;
-use super::versions;
-use crate::dialect::by_id;
-use crate::engine;
-use crate::engine::ChangeLimits;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Clock;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Next;
-use crate::model::Outcome;
-use crate::model::Owner;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::clean_line;
-use crate::store;
-use crate::store::CheckpointMeta;
-use crate::store::Environment;
-use crate::store::RunLock;
-use crate::store::StoreError;
+use super::{
+    OpError, client_sessions, copied_run,
+    draft::{ChangeDraft, PreparedChange},
+    lifecycle::gone,
+    opened_run::OpenedRun,
+    project_context::ProjectContext,
+    run_location::{RunLocation, header_bytes},
+    startable, versions,
+};
+use crate::{
+    dialect::by_id,
+    engine::{self, ChangeLimits, Refusal, RefusalKind},
+    model::{
+        Change, ChangeKind, Clock, Content, Edit, EditKind, Evidence, Finding, FindingCode, Next, Outcome, Owner,
+        RelPath, Run, Status, StepId, clean_line,
+    },
+    store::{self, CheckpointMeta, Environment, RunLock, StoreError},
+};
 
 /// Characters of the open conditions in a message.
 const CONDITION_CHARS: usize = 160;

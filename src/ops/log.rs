@@ -2,18 +2,12 @@
 
 use serde::Serialize;
 
-use super::locked_run::LockedRun;
-use super::project_context::ProjectContext;
-use crate::engine::Planned;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Mode;
-use crate::model::Run;
-use crate::model::Severity;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::human_age;
-use crate::store;
+use super::{locked_run::LockedRun, project_context::ProjectContext};
+use crate::{
+    engine::Planned,
+    model::{Finding, FindingCode, Mode, Run, Severity, StepId, Timestamp, human_age},
+    store,
+};
 
 /// The line in `log.jsonl`.
 #[derive(Serialize)]

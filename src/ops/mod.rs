@@ -86,166 +86,72 @@ mod workflow_file;
 mod workflows;
 
 pub(crate) use crate::engine::Rebegin;
-pub(crate) use adopt::AdoptReport;
-pub(crate) use adopt::adopt;
-pub(crate) use archive::ArchiveReport;
-pub(crate) use archive::archive;
-pub(crate) use begin::BriefForm;
-pub(crate) use begin::BriefRequest;
-pub(crate) use begin::begin;
-pub(crate) use change::ChangeRequest;
-pub(crate) use change::change;
-pub(crate) use change::input;
-pub(crate) use cleanup::CleanupReport;
-pub(crate) use cleanup::cleanup;
-pub(crate) use client_sessions::last_error as last_error_of_session;
-pub(crate) use client_sessions::notice as session_notice;
+pub(crate) use adopt::{AdoptReport, adopt};
+pub(crate) use archive::{ArchiveReport, archive};
+pub(crate) use begin::{BriefForm, BriefRequest, begin};
+pub(crate) use change::{ChangeRequest, change, input};
+pub(crate) use cleanup::{CleanupReport, cleanup};
+pub(crate) use client_sessions::{last_error as last_error_of_session, notice as session_notice};
 #[cfg(any(test, fuzzing))]
 pub(crate) use context::assemble_native;
-pub(crate) use context::brief_of;
-pub(crate) use context::context;
-pub(crate) use context::session_brief;
+pub(crate) use context::{brief_of, context, session_brief};
 pub(crate) use copied_run::trust;
-pub(crate) use decide::DecisionRequest;
-pub(crate) use decide::decide;
-pub(crate) use demo::DemoReport;
-pub(crate) use demo::demo;
-pub(crate) use doctor::DoctorReport;
-pub(crate) use doctor::doctor;
+pub(crate) use decide::{DecisionRequest, decide};
+pub(crate) use demo::{DemoReport, demo};
+pub(crate) use doctor::{DoctorReport, doctor};
 #[cfg(any(test, fuzzing))]
 pub(crate) use draft::ChangeDraft;
 #[cfg(any(test, fuzzing))]
 pub(crate) use draft::PreparedChange;
-pub(crate) use error::OpError;
-pub(crate) use error::RunChoice;
+pub(crate) use error::{OpError, RunChoice};
 pub(crate) use exit::Exit;
-pub(crate) use group::GROUP_WAIT;
-pub(crate) use group::Holder;
-pub(crate) use group::InitialVariables;
-pub(crate) use group::Taken;
-pub(crate) use group::busy as busy_group;
-pub(crate) use group::rendered_before;
-pub(crate) use group::take as take_group;
-pub(crate) use guard::CompletedTask;
-pub(crate) use guard::TaskVerdict;
-pub(crate) use guard::judge_task;
-pub(crate) use history::HistoryReport;
-pub(crate) use history::history;
-pub(crate) use list::ListReport;
-pub(crate) use list::list;
-pub(crate) use list::summary;
-pub(crate) use list::waiting;
+pub(crate) use group::{
+    GROUP_WAIT, Holder, InitialVariables, Taken, busy as busy_group, rendered_before, take as take_group,
+};
+pub(crate) use guard::{CompletedTask, TaskVerdict, judge_task};
+pub(crate) use history::{HistoryReport, history};
+pub(crate) use list::{ListReport, list, summary, waiting};
 pub(crate) use locked_run::check_not_its_child;
-pub(crate) use open_steps::OpenStep;
-pub(crate) use open_steps::OpenSteps;
-pub(crate) use open_steps::open_steps;
+pub(crate) use open_steps::{OpenStep, OpenSteps, open_steps};
 #[cfg(any(test, fuzzing))]
 pub(crate) use opened_run::OpenedRun;
 pub(crate) use patch::patch;
-pub(crate) use plan::PlanReport;
-pub(crate) use plan::PlanRequest;
 #[cfg(any(test, fuzzing))]
 pub(crate) use plan::evaluate;
-pub(crate) use plan::plan;
+pub(crate) use plan::{PlanReport, PlanRequest, plan};
 pub(crate) use plan_document::PlanDetail;
 #[cfg(test)]
 pub(crate) use plan_document::PlanDocument;
 #[cfg(test)]
 pub(crate) use plan_document::ResumeDocument;
-pub(crate) use project_context::ProjectContext;
-pub(crate) use project_context::Request;
-pub(crate) use project_context::usual_prodigy_home;
-pub(crate) use project_context::wanted_format;
-pub(crate) use repair::Confirmation;
-pub(crate) use repair::RepairReport;
-pub(crate) use repair::RepairRequest;
-pub(crate) use repair::record_branch;
-pub(crate) use repair::repair;
-pub(crate) use report::Body;
-pub(crate) use report::CheckpointReport;
-pub(crate) use report::ListedRun;
-pub(crate) use report::Report;
-pub(crate) use report::Stage;
-pub(crate) use restore::RestoreReport;
-pub(crate) use restore::restore;
-pub(crate) use resume::ResumeOutcome;
-pub(crate) use resume::ResumeReport;
-pub(crate) use resume::ResumeRequest;
-pub(crate) use resume::chosen;
-pub(crate) use resume::declined;
-pub(crate) use resume::no_choice;
-pub(crate) use resume::not_ours;
-pub(crate) use resume::resume;
-pub(crate) use resume::unchanged;
-pub(crate) use resume::unconfirmed;
-pub(crate) use resume::way_out;
-pub(crate) use rollback::GitMethod;
-pub(crate) use rollback::RollbackReport;
-pub(crate) use rollback::RollbackRequest;
-pub(crate) use rollback::rollback;
-pub(crate) use run_location::RunLocation;
-pub(crate) use run_location::header_bytes;
-pub(crate) use run_location::is_here;
-pub(crate) use run_location::short_path;
-pub(crate) use run_location::with_short_paths;
-pub(crate) use schema::SchemaFile;
-pub(crate) use schema::SchemaList;
-pub(crate) use schema::schema;
-pub(crate) use schema::schemas;
-pub(crate) use select::is_run;
-pub(crate) use select::location;
-pub(crate) use select::location_to_read;
-pub(crate) use select::where_it_moved;
+pub(crate) use project_context::{ProjectContext, Request, usual_prodigy_home, wanted_format};
+pub(crate) use repair::{Confirmation, RepairReport, RepairRequest, record_branch, repair};
+pub(crate) use report::{Body, CheckpointReport, ListedRun, Report, Stage};
+pub(crate) use restore::{RestoreReport, restore};
+pub(crate) use resume::{
+    ResumeOutcome, ResumeReport, ResumeRequest, chosen, declined, no_choice, not_ours, resume, unchanged, unconfirmed,
+    way_out,
+};
+pub(crate) use rollback::{GitMethod, RollbackReport, RollbackRequest, rollback};
+pub(crate) use run_location::{RunLocation, header_bytes, is_here, short_path, with_short_paths};
+pub(crate) use schema::{SchemaFile, SchemaList, schema, schemas};
+pub(crate) use select::{is_run, location, location_to_read, where_it_moved};
 pub(crate) use session_left::session_left;
-pub(crate) use sessions::CleanReport;
-pub(crate) use sessions::CleanRequest;
-pub(crate) use sessions::DropReport;
-pub(crate) use sessions::DropRequest;
-pub(crate) use sessions::Ending;
-pub(crate) use sessions::ImportReport;
-pub(crate) use sessions::LogPositions;
-pub(crate) use sessions::LogsReport;
-pub(crate) use sessions::SessionDetail;
-pub(crate) use sessions::SessionItem;
-pub(crate) use sessions::SessionList;
-pub(crate) use sessions::SessionRow;
-pub(crate) use sessions::SessionStatus;
-pub(crate) use sessions::clean as clean_sessions;
-pub(crate) use sessions::drop_session;
-pub(crate) use sessions::import as import_session;
-pub(crate) use sessions::list as list_sessions;
-pub(crate) use sessions::list_all as list_all_sessions;
-pub(crate) use sessions::logs;
-pub(crate) use sessions::only_session_to;
-pub(crate) use sessions::session_location;
-pub(crate) use sessions::show as show_session;
-pub(crate) use setup::Scope as SetupScope;
-pub(crate) use setup::SetupReport;
-pub(crate) use setup::SetupRequest;
-pub(crate) use setup::SetupSwitch;
-pub(crate) use setup::setup;
-pub(crate) use show::Effort;
-pub(crate) use show::PageFile;
-pub(crate) use show::ShowReport;
-pub(crate) use show::open_page;
-pub(crate) use show::show;
-pub(crate) use show::write_page;
+pub(crate) use sessions::{
+    CleanReport, CleanRequest, DropReport, DropRequest, Ending, ImportReport, LogPositions, LogsReport, SessionDetail,
+    SessionItem, SessionList, SessionRow, SessionStatus, clean as clean_sessions, drop_session,
+    import as import_session, list as list_sessions, list_all as list_all_sessions, logs, only_session_to,
+    session_location, show as show_session,
+};
+pub(crate) use setup::{Scope as SetupScope, SetupReport, SetupRequest, SetupSwitch, setup};
+pub(crate) use show::{Effort, PageFile, ShowReport, open_page, show, write_page};
 pub(crate) use skip_phase::skip_phase;
-pub(crate) use start::StartOptions;
-pub(crate) use start::start;
-pub(crate) use start::ways_to_start;
-pub(crate) use status::StatusReport;
-pub(crate) use status::status;
-pub(crate) use validate::ValidateReport;
-pub(crate) use validate::validate;
-pub(crate) use watch::WatchedList;
-pub(crate) use watch::WatchedRun;
-pub(crate) use watch::watch;
-pub(crate) use watch::watch_all;
-pub(crate) use workflow_file::hints_for_missing as hints_for_missing_workflow;
-pub(crate) use workflow_file::is_path as is_workflow_path;
-pub(crate) use workflow_file::path_of as workflow_path;
-pub(crate) use workflow_file::print as print_workflow;
-pub(crate) use workflows::ListedInput;
-pub(crate) use workflows::WorkflowsReport;
-pub(crate) use workflows::workflows;
+pub(crate) use start::{StartOptions, start, ways_to_start};
+pub(crate) use status::{StatusReport, status};
+pub(crate) use validate::{ValidateReport, validate};
+pub(crate) use watch::{WatchedList, WatchedRun, watch, watch_all};
+pub(crate) use workflow_file::{
+    hints_for_missing as hints_for_missing_workflow, is_path as is_workflow_path, path_of as workflow_path,
+    print as print_workflow,
+};
+pub(crate) use workflows::{ListedInput, WorkflowsReport, workflows};

@@ -3,25 +3,19 @@
 
 use std::time::Duration;
 
-use super::OpError;
-use super::agent_report;
-use super::context;
-use super::context::BRIEF_BYTES;
-use super::opened_run::OpenedRun;
-use super::plan;
-use super::plan::PlanRequest;
-use super::project_context::ProjectContext;
-use super::select;
-use crate::engine;
-use crate::engine::Planned;
-use crate::model::AgentReport;
-use crate::model::Context;
-use crate::model::Next;
-use crate::model::RunId;
-use crate::model::StepId;
-use crate::store;
-use crate::store::RunLock;
-use crate::store::briefs::BriefFile;
+use super::{
+    OpError, agent_report,
+    context::{self, BRIEF_BYTES},
+    opened_run::OpenedRun,
+    plan::{self, PlanRequest},
+    project_context::ProjectContext,
+    select,
+};
+use crate::{
+    engine::{self, Planned},
+    model::{AgentReport, Context, Next, RunId, StepId},
+    store::{self, RunLock, briefs::BriefFile},
+};
 
 /// A run with the steps that the caller has in progress.
 #[derive(Debug)]

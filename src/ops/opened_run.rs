@@ -2,33 +2,16 @@
 
 use camino::Utf8Path;
 
-use super::OpError;
-use super::error::permission_fix;
-use super::package::place_files;
-use crate::dialect::Dialect;
-use crate::dialect::Guest;
-use crate::dialect::Loaded;
-use crate::dialect::StateHome;
-use crate::dialect::by_id;
-use crate::engine;
-use crate::model::Candidate;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunHeader;
-use crate::model::RunStatus;
-use crate::model::Statement;
-use crate::model::Step;
-use crate::model::definition_digest;
-use crate::model::sha256_hex_of;
-use crate::store;
-use crate::store::StoreError;
+use super::{OpError, error::permission_fix, package::place_files};
+use crate::{
+    dialect::{Dialect, Guest, Loaded, StateHome, by_id},
+    engine,
+    model::{
+        Candidate, Content, Edit, EditKind, FileSet, Finding, FindingCode, ReadProblem, RelPath, Run, RunHeader,
+        RunStatus, Statement, Step, definition_digest, sha256_hex_of,
+    },
+    store::{self, StoreError},
+};
 
 /// A loaded run with its files.
 #[derive(Debug)]

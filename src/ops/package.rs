@@ -1,15 +1,14 @@
 //! Where the files of a run in a package of a project are: its system names them relative to the package, or to the project.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
-use crate::dialect::Loaded;
-use crate::model::DeclaredFile;
-use crate::model::DeclaredState;
-use crate::model::RelPath;
-use crate::store;
+use crate::{
+    dialect::Loaded,
+    model::{DeclaredFile, DeclaredState, RelPath},
+    store,
+};
 
 /// Puts the files that the steps of a run name to where they are: in its package, else in the project. One that is nowhere is put to where the
 /// first folder of its path is.

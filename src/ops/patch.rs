@@ -1,26 +1,16 @@
 //! `plan --patch`: suggested changes to files that Piton never writes, as a unified diff.
 
-use super::Exit;
-use super::OpError;
-use super::answers::answers;
-use super::answers::is_built;
-use super::answers::not_in;
-use super::opened_run::OpenedRun;
-use super::plan;
-use super::plan::PlanReport;
-use super::plan::PlanRequest;
-use super::plan_document::PlanDetail;
-use super::project_context::ProjectContext;
-use super::report::Report;
-use super::select;
-use crate::model::Patch;
-use crate::model::PatchAnswer;
-use crate::model::PatchedFile;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::Suggestions;
-use crate::model::first_names;
-use crate::model::unified_diff;
+use super::{
+    Exit, OpError,
+    answers::{answers, is_built, not_in},
+    opened_run::OpenedRun,
+    plan::{self, PlanReport, PlanRequest},
+    plan_document::PlanDetail,
+    project_context::ProjectContext,
+    report::Report,
+    select,
+};
+use crate::model::{Patch, PatchAnswer, PatchedFile, Run, StepId, Suggestions, first_names, unified_diff};
 
 /// Number of answers that a note names.
 const NAMED: usize = 6;

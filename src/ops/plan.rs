@@ -1,48 +1,24 @@
 //! `plan`: computes the plan of a run. Changes nothing.
 
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Serialize, Serializer};
 
-use super::Exit;
-use super::OpError;
-use super::answers;
-use super::opened_run::OpenedRun;
-use super::opened_run::command_word;
-use super::plan_document::PlanDetail;
-use super::plan_document::PlanDocument;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Report;
-use super::select;
-use super::versions;
-use crate::dialect::Guest;
-use crate::dialect::piton;
-use crate::engine;
-use crate::engine::Planned;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::Action;
-use crate::model::Commands;
-use crate::model::Evidence;
-use crate::model::FindingCode;
-use crate::model::LimitWait;
-use crate::model::Mode;
-use crate::model::Next;
-use crate::model::Notice;
-use crate::model::Options;
-use crate::model::Owner;
-use crate::model::PartRef;
-use crate::model::Plan;
-use crate::model::Question;
-use crate::model::QuestionOption;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::Verdict;
-use crate::model::until_in_words;
-use crate::store;
+use super::{
+    Exit, OpError, answers,
+    opened_run::{OpenedRun, command_word},
+    plan_document::{PlanDetail, PlanDocument},
+    project_context::ProjectContext,
+    report::{Body, Report},
+    select, versions,
+};
+use crate::{
+    dialect::{Guest, piton},
+    engine::{self, Planned, Refusal, RefusalKind},
+    model::{
+        Action, Commands, Evidence, FindingCode, LimitWait, Mode, Next, Notice, Options, Owner, PartRef, Plan,
+        Question, QuestionOption, Run, RunStatus, Step, StepId, Timestamp, Verdict, until_in_words,
+    },
+    store,
+};
 
 /// A plan with what its renderings for people need.
 #[derive(Debug)]

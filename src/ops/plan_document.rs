@@ -5,29 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::model::Age;
-use crate::model::Cause;
-use crate::model::Commands;
-use crate::model::Context;
-use crate::model::Decision;
-use crate::model::DialectId;
-use crate::model::InterruptionKind;
-use crate::model::LimitWait;
-use crate::model::Mode;
-use crate::model::Next;
-use crate::model::Patch;
-use crate::model::Plan;
-use crate::model::Progress;
-use crate::model::Question;
-use crate::model::RelPath;
-use crate::model::RunHeader;
-use crate::model::RunId;
-use crate::model::StepGroups;
-use crate::model::StepId;
-use crate::model::StepReport;
-use crate::model::Strategy;
-use crate::model::Timestamp;
-use crate::model::Verdict;
+use crate::model::{
+    Age, Cause, Commands, Context, Decision, DialectId, InterruptionKind, LimitWait, Mode, Next, Patch, Plan, Progress,
+    Question, RelPath, RunHeader, RunId, StepGroups, StepId, StepReport, Strategy, Timestamp, Verdict,
+};
 
 /// Maximum number of ids per status without `--steps`.
 const IDS: usize = 20;

@@ -1,55 +1,30 @@
 //! The project a verb works in, opened once per process.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::OpError;
-use super::copied_run;
-use super::error::permission_fix;
-use super::opened_run::OpenedRun;
-use super::relative_workflow;
-use super::run_location::RunLocation;
-use super::run_location::session_header;
-use super::unfinished;
-use super::versions;
-use super::workflow_file;
-use crate::dialect::DIALECTS;
-use crate::dialect::Dialect;
-use crate::dialect::Leftover;
-use crate::dialect::StateHome;
-use crate::dialect::claude::Digest;
-use crate::dialect::piton::prodigy;
-use crate::engine;
-use crate::model::Clock;
-use crate::model::CommitLog;
-use crate::model::Content;
-use crate::model::Evidence;
-use crate::model::EvidenceRequest;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GuestEvidence;
-use crate::model::Listing;
-use crate::model::Mode;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::plural;
-use crate::store;
-use crate::store::CheckpointMeta;
-use crate::store::Environment;
-use crate::store::Project;
-use crate::store::RunIndex;
-use crate::store::Scope;
-use crate::store::SessionHome;
+use super::{
+    OpError, copied_run,
+    error::permission_fix,
+    opened_run::OpenedRun,
+    relative_workflow,
+    run_location::{RunLocation, session_header},
+    unfinished, versions, workflow_file,
+};
+use crate::{
+    dialect::{DIALECTS, Dialect, Leftover, StateHome, claude::Digest, piton::prodigy},
+    engine,
+    model::{
+        Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence, Listing, Mode,
+        ReadProblem, RelPath, Run, StatementKind, Status, StepId, plural,
+    },
+    store::{self, CheckpointMeta, Environment, Project, RunIndex, Scope, SessionHome},
+};
 
 /// Options that every verb has.
 #[derive(Clone, Debug, Default)]

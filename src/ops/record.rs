@@ -3,32 +3,17 @@
 
 use serde::Serialize;
 
-use super::locked_run::LockedRun;
-use super::locked_run::unwritten;
-use super::workflow_file;
-use crate::model::Action;
-use crate::model::Attempt;
-use crate::model::Candidate;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::EvidenceRecord;
-use crate::model::Finding;
-use crate::model::Next;
-use crate::model::RelPath;
-use crate::model::RollBack;
-use crate::model::RollBackRecord;
-use crate::model::Run;
-use crate::model::SessionEvent;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::store;
-use crate::store::Caller;
-use crate::store::SessionLog;
+use super::{
+    locked_run::{LockedRun, unwritten},
+    workflow_file,
+};
+use crate::{
+    model::{
+        Action, Attempt, Candidate, Change, ChangeKind, Edit, EvidenceRecord, Finding, Next, RelPath, RollBack,
+        RollBackRecord, Run, SessionEvent, Statement, StatementKind, Status, Step, StepId, Timestamp,
+    },
+    store::{self, Caller, SessionLog},
+};
 
 /// The lease, in messages.
 const LEASE: &str = "who drives the run";

@@ -3,12 +3,11 @@
 use camino::Utf8PathBuf;
 
 use super::opened_run::OpenedRun;
-use crate::dialect::piton::prodigy;
-use crate::model::Content;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::store;
-use crate::store::Project;
+use crate::{
+    dialect::piton::prodigy,
+    model::{Content, ReadSpec, RelPath},
+    store::{self, Project},
+};
 
 /// Returns the file with the folders that may have it; `None` where its path is not relative.
 pub(super) fn places(project: &Project, opened: &OpenedRun) -> Option<(RelPath, Vec<Utf8PathBuf>)> {

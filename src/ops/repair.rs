@@ -4,45 +4,28 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Exit;
-use super::OpError;
-use super::change::ChangeRequest;
-use super::change::change;
-use super::draft::check_change;
-use super::locked_run::LockedRun;
-use super::opened_run::OpenedRun;
-use super::opened_run::located_message;
-use super::opened_run::run_word;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::CheckpointReport;
-use super::report::Report;
-use super::restore;
-use super::run_location::RunLocation;
-use super::select;
-use super::versions;
-use super::versions::Version;
-use crate::dialect::EditError;
-use crate::engine;
-use crate::engine::Admitted;
-use crate::engine::ChangeLimits;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::EditKind;
-use crate::model::Evidence;
-use crate::model::FindingCode;
-use crate::model::FinishedTrace;
-use crate::model::RebuiltValue;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::Traces;
-use crate::model::sha256_hex_of;
-use crate::store;
+use super::{
+    Exit, OpError,
+    change::{ChangeRequest, change},
+    draft::check_change,
+    locked_run::LockedRun,
+    opened_run::{OpenedRun, located_message, run_word},
+    project_context::ProjectContext,
+    report::{Body, CheckpointReport, Report},
+    restore,
+    run_location::RunLocation,
+    select,
+    versions::{self, Version},
+};
+use crate::{
+    dialect::EditError,
+    engine::{self, Admitted, ChangeLimits, Refusal, RefusalKind},
+    model::{
+        Change, ChangeKind, EditKind, Evidence, FindingCode, FinishedTrace, RebuiltValue, Reconstruction, RelPath, Run,
+        StepId, Timestamp, Traces, sha256_hex_of,
+    },
+    store,
+};
 
 /// A proposed or written repair of an unreadable state (`repair/1`).
 #[derive(Debug, Serialize, JsonSchema)]

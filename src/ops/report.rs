@@ -5,16 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::exit::Exit;
-use crate::model::AgeBand;
-use crate::model::Cause;
-use crate::model::Context;
-use crate::model::DialectId;
-use crate::model::Finding;
-use crate::model::Progress;
-use crate::model::RelPath;
-use crate::model::RunId;
-use crate::model::StepId;
-use crate::model::Verdict;
+use crate::model::{AgeBand, Cause, Context, DialectId, Finding, Progress, RelPath, RunId, StepId, Verdict};
 
 /// The result of a verb.
 #[derive(Debug)]

@@ -1,18 +1,10 @@
 //! What was typed in a change, resolved to steps, parts, files and commits of the run.
 
-use super::OpError;
-use super::opened_run::OpenedRun;
-use super::plan;
-use super::project_context::ProjectContext;
-use crate::model::ChangeKind;
-use crate::model::Outcome;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::store;
+use super::{OpError, opened_run::OpenedRun, plan, project_context::ProjectContext};
+use crate::{
+    model::{ChangeKind, Outcome, RelPath, Run, Status, Step, StepId, StepKind},
+    store,
+};
 
 /// Resolves typed ids to the ids of the run.
 pub(super) fn resolve_ids(

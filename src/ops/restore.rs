@@ -5,34 +5,22 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::OpError;
-use super::archived;
-use super::archived::ArchivedRun;
-use super::lifecycle::gone;
-use super::locked_run::LockedRun;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Report;
-use super::select;
-use super::select::Selected;
-use super::versions;
-use super::versions::Version;
-use super::versions::newest_readable;
-use super::versions::says_unreadable;
-use super::versions::version_by_name;
-use super::versions::with_files;
-use crate::engine;
-use crate::engine::EffectiveStatus;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::Edit;
-use crate::model::RelPath;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::plural;
-use crate::store;
+use super::{
+    OpError,
+    archived::{self, ArchivedRun},
+    lifecycle::gone,
+    locked_run::LockedRun,
+    opened_run::OpenedRun,
+    project_context::ProjectContext,
+    report::{Body, Report},
+    select::{self, Selected},
+    versions::{self, Version, newest_readable, says_unreadable, version_by_name, with_files},
+};
+use crate::{
+    engine::{self, EffectiveStatus, Refusal, RefusalKind},
+    model::{Edit, RelPath, RollBack, Run, StepId, plural},
+    store,
+};
 
 /// A restored checkpoint (`restore/1`).
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,44 +1,25 @@
 //! `resume`: takes the lease, records the interruption, applies the plan's bookkeeping, and hands over the context.
 
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Serialize, Serializer};
 
-use super::Exit;
-use super::OpError;
-use super::client_sessions;
-use super::configured;
-use super::context;
-use super::locked_run::LockedRun;
-use super::opened_run::OpenedRun;
-use super::opened_run::run_word;
-use super::plan;
-use super::plan::PlanReport;
-use super::plan::PlanRequest;
-use super::plan_document::PlanDetail;
-use super::plan_document::ResumeDocument;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Report;
-use super::run_location::RunLocation;
-use crate::dialect::Guest;
-use crate::engine;
-use crate::engine::ChangeLimits;
-use crate::engine::Planned;
-use crate::engine::Rebegin;
-use crate::model::Action;
-use crate::model::ChangeKind;
-use crate::model::Commands;
-use crate::model::Context;
-use crate::model::FindingClass;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::Mode;
-use crate::model::Plan;
-use crate::model::Question;
-use crate::model::QuestionOption;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Verdict;
+use super::{
+    Exit, OpError, client_sessions, configured, context,
+    locked_run::LockedRun,
+    opened_run::{OpenedRun, run_word},
+    plan::{self, PlanReport, PlanRequest},
+    plan_document::{PlanDetail, ResumeDocument},
+    project_context::ProjectContext,
+    report::{Body, Report},
+    run_location::RunLocation,
+};
+use crate::{
+    dialect::Guest,
+    engine::{self, ChangeLimits, Planned, Rebegin},
+    model::{
+        Action, ChangeKind, Commands, Context, FindingClass, Interruption, InterruptionKind, Mode, Plan, Question,
+        QuestionOption, Run, Status, Verdict,
+    },
+};
 
 /// The start of the next step of work.
 #[derive(Debug)]
@@ -442,9 +423,7 @@ fn with_yes(report: &Report<PlanReport>) -> String {
 #[cfg(test)]
 mod tests {
     use super::chosen;
-    use crate::model::Mode;
-    use crate::model::Question;
-    use crate::model::QuestionOption;
+    use crate::model::{Mode, Question, QuestionOption};
 
     #[test]
     fn only_an_answer_that_names_an_option_changes_anything() {

@@ -3,13 +3,11 @@
 use camino::Utf8Path;
 
 use super::OpError;
-use crate::dialect::PreviousLocation;
-use crate::dialect::by_id;
-use crate::model::Candidate;
-use crate::model::Config;
-use crate::model::RelPath;
-use crate::store::history;
-use crate::store::history::HistoryEntry;
+use crate::{
+    dialect::{PreviousLocation, by_id},
+    model::{Candidate, Config, RelPath},
+    store::history::{self, HistoryEntry},
+};
 
 /// Prefix for ids of checkpoints from before the move, because both histories count from one.
 const EARLY: &str = "early-";

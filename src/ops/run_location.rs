@@ -1,19 +1,19 @@
 //! Where a run is, before it is read.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::OpError;
-use super::opened_run::command_word;
-use crate::dialect::Guest;
-use crate::dialect::by_id;
-use crate::dialect::piton;
-use crate::dialect::piton::record::HEADER;
-use crate::dialect::piton::record::Header;
-use crate::model::Candidate;
-use crate::model::Content;
-use crate::model::DialectId;
-use crate::store;
+use super::{OpError, opened_run::command_word};
+use crate::{
+    dialect::{
+        Guest, by_id,
+        piton::{
+            self,
+            record::{HEADER, Header},
+        },
+    },
+    model::{Candidate, Content, DialectId},
+    store,
+};
 
 /// A run that was located but not loaded.
 #[derive(Clone, Debug)]

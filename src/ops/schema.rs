@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::OpError;
-use super::report::Body;
-use super::report::Report;
+use super::{
+    OpError,
+    report::{Body, Report},
+};
 
 /// A schema that is printed.
 #[derive(Debug)]

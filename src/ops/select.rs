@@ -1,37 +1,26 @@
 //! Selects the requested run: by id, by number, by path, or the only one. Never guesses.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::OpError;
-use super::archived;
-use super::archived::ArchivedRun;
-use super::choice;
-use super::client_sessions::SessionFilter;
-use super::entries;
-use super::error::hides_runs;
-use super::lifecycle::is_over;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::project_context::dialects_in;
-use super::run_location::RunLocation;
-use super::workflow_file;
-use crate::dialect::StateHome;
-use crate::dialect::by_id;
-use crate::dialect::piton;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::Content;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Mode;
-use crate::model::Rank;
-use crate::model::RelPath;
-use crate::model::Severity;
-use crate::model::Verdict;
-use crate::model::quoted;
-use crate::store;
-use crate::store::Scope;
+use super::{
+    OpError,
+    archived::{self, ArchivedRun},
+    choice,
+    client_sessions::SessionFilter,
+    entries,
+    error::hides_runs,
+    lifecycle::is_over,
+    opened_run::OpenedRun,
+    project_context::{ProjectContext, dialects_in},
+    run_location::RunLocation,
+    workflow_file,
+};
+use crate::{
+    dialect::{StateHome, by_id, piton},
+    engine::{Refusal, RefusalKind},
+    model::{Content, Finding, FindingCode, Mode, Rank, RelPath, Severity, Verdict, quoted},
+    store::{self, Scope},
+};
 
 /// Maximum number of other runs that a finding names.
 const OTHERS_SHOWN: usize = 5;

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::context::planned_session;
-use super::project_context::ProjectContext;
+use super::{context::planned_session, project_context::ProjectContext};
 use crate::model::safe_line;
 
 /// Number of lines.

@@ -1,24 +1,20 @@
 //! `setup`: reports the installed program and where hooks look for it, and changes the client's settings with confirmation.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Exit;
-use super::OpError;
-use super::project_context::ProjectContext;
-use super::project_context::Request;
-use super::report::Body;
-use super::report::Report;
-use crate::dialect::Setting;
-use crate::dialect::with_setting;
-use crate::engine;
-use crate::model::PERSON_VERBS;
-use crate::model::RECORDING_VERBS;
-use crate::model::permission_rule;
-use crate::store;
-use crate::store::Environment;
+use super::{
+    Exit, OpError,
+    project_context::{ProjectContext, Request},
+    report::{Body, Report},
+};
+use crate::{
+    dialect::{Setting, with_setting},
+    engine,
+    model::{PERSON_VERBS, RECORDING_VERBS, permission_rule},
+    store::{self, Environment},
+};
 
 /// The installed program, and the changes of the client's settings (`setup/1`).
 #[derive(Debug, Serialize, JsonSchema)]

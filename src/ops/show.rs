@@ -4,55 +4,27 @@ use camino::Utf8Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::OpError;
-use super::archived;
-use super::context;
-use super::context::BRIEF_BYTES;
-use super::history;
-use super::history::HistoryItem;
-use super::opened_run::OpenedRun;
-use super::plan;
-use super::plan::PlanRequest;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Lifecycle;
-use super::report::Report;
-use super::report::Stage;
-use super::run_location::RunLocation;
-use super::select;
-use super::select::Selected;
-use super::status;
-use crate::engine;
-use crate::engine::Planned;
-use crate::model::Action;
-use crate::model::Age;
-use crate::model::Cause;
-use crate::model::Commands;
-use crate::model::Context;
-use crate::model::Decision;
-use crate::model::DialectId;
-use crate::model::FindingClass;
-use crate::model::InterruptionKind;
-use crate::model::Next;
-use crate::model::Notice;
-use crate::model::Plan;
-use crate::model::Progress;
-use crate::model::Question;
-use crate::model::QuestionOption;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::Severity;
-use crate::model::ShownStep;
-use crate::model::StepId;
-use crate::model::StepReport;
-use crate::model::Timestamp;
-use crate::model::Verdict;
-use crate::model::is_zero;
-use crate::model::plural;
-use crate::model::safe_line;
-use crate::model::safe_text;
-use crate::store;
+use super::{
+    OpError, archived,
+    context::{self, BRIEF_BYTES},
+    history::{self, HistoryItem},
+    opened_run::OpenedRun,
+    plan::{self, PlanRequest},
+    project_context::ProjectContext,
+    report::{Body, Lifecycle, Report, Stage},
+    run_location::RunLocation,
+    select::{self, Selected},
+    status,
+};
+use crate::{
+    engine::{self, Planned},
+    model::{
+        Action, Age, Cause, Commands, Context, Decision, DialectId, FindingClass, InterruptionKind, Next, Notice, Plan,
+        Progress, Question, QuestionOption, RelPath, Run, RunId, Severity, ShownStep, StepId, StepReport, Timestamp,
+        Verdict, is_zero, plural, safe_line, safe_text,
+    },
+    store,
+};
 
 /// Characters of a goal.
 const GOAL_CHARS: usize = 400;

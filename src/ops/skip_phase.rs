@@ -1,18 +1,17 @@
 //! `skip --phase`: leaves out the open steps of a phase.
 
-use super::OpError;
-use super::change::report;
-use super::locked_run::LockedRun;
-use super::locked_run::Written;
-use super::project_context::ProjectContext;
-use super::report::CheckpointReport;
-use super::report::Report;
-use super::select;
-use crate::engine;
-use crate::engine::ChangeLimits;
-use crate::model::ChangeKind;
-use crate::model::Step;
-use crate::model::StepId;
+use super::{
+    OpError,
+    change::report,
+    locked_run::{LockedRun, Written},
+    project_context::ProjectContext,
+    report::{CheckpointReport, Report},
+    select,
+};
+use crate::{
+    engine::{self, ChangeLimits},
+    model::{ChangeKind, Step, StepId},
+};
 
 /// Leaves the open steps of a phase out, each with its record. If that is cut off, the same call leaves out the rest.
 pub(crate) fn skip_phase(

@@ -1,47 +1,30 @@
 //! `start`: starts a new run, never over an unfinished one.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::Exit;
-use super::OpError;
-use super::archive;
-use super::entries;
-use super::error::hides_runs;
-use super::group;
-use super::lifecycle;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::report::CheckpointReport;
-use super::report::Report;
-use super::report::Stage;
-use super::run_location::RunLocation;
-use super::startable;
-use super::workflow_file;
-use crate::dialect::DIALECTS;
-use crate::dialect::Dialect;
-use crate::dialect::by_id;
-use crate::dialect::piton;
-use crate::dialect::piton::facts::Outline;
-use crate::dialect::piton::record::Header;
-use crate::engine;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::RelPath;
-use crate::model::RunId;
-use crate::model::StartSpec;
-use crate::store;
-use crate::store::RunLock;
-use crate::store::Scope;
-use crate::workflow::Workflow;
-use crate::workflow::inputs;
+use super::{
+    Exit, OpError, archive, entries,
+    error::hides_runs,
+    group, lifecycle,
+    opened_run::OpenedRun,
+    project_context::ProjectContext,
+    report::{CheckpointReport, Report, Stage},
+    run_location::RunLocation,
+    startable, workflow_file,
+};
+use crate::{
+    dialect::{
+        DIALECTS, Dialect, by_id,
+        piton::{self, facts::Outline, record::Header},
+    },
+    engine,
+    model::{Change, ChangeKind, DialectId, Edit, FileSet, Finding, Listing, ListingEntry, RelPath, RunId, StartSpec},
+    store::{self, RunLock, Scope},
+    workflow::{Workflow, inputs},
+};
 
 /// Number of workflows that are offered where no run was found.
 const STARTS_SHOWN: usize = 6;

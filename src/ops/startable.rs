@@ -1,15 +1,12 @@
 //! Which runs Piton can start, under which names, and how git is kept from their state.
 
-use super::OpError;
-use super::opened_run::OpenedRun;
-use super::workflow_file;
-use crate::dialect::DIALECTS;
-use crate::dialect::Dialect;
-use crate::engine;
-use crate::model::DialectId;
-use crate::model::RelPath;
-use crate::store;
-use crate::store::Project;
+use super::{OpError, opened_run::OpenedRun, workflow_file};
+use crate::{
+    dialect::{DIALECTS, Dialect},
+    engine,
+    model::{DialectId, RelPath},
+    store::{self, Project},
+};
 
 /// Returns the built-in workflow of this name, which takes precedence over one of the project.
 pub(super) fn built_in(workflow: &str) -> Option<&'static dyn Dialect> {

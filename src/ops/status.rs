@@ -3,29 +3,19 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::OpError;
-use super::lifecycle::running;
-use super::opened_run::OpenedRun;
-use super::plan;
-use super::plan::PlanRequest;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Lifecycle;
-use super::report::Report;
-use super::report::Stage;
-use super::select;
-use crate::engine;
-use crate::engine::Planned;
-use crate::model::AgeBand;
-use crate::model::Cause;
-use crate::model::Decision;
-use crate::model::LimitWait;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::Severity;
-use crate::model::StepReport;
-use crate::model::Verdict;
-use crate::model::human_age;
+use super::{
+    OpError,
+    lifecycle::running,
+    opened_run::OpenedRun,
+    plan::{self, PlanRequest},
+    project_context::ProjectContext,
+    report::{Body, Lifecycle, Report, Stage},
+    select,
+};
+use crate::{
+    engine::{self, Planned},
+    model::{AgeBand, Cause, Decision, LimitWait, Run, RunId, Severity, StepReport, Verdict, human_age},
+};
 
 /// A three-line summary of a run (`status/1`).
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,9 +1,10 @@
 //! A check list as a sixth dialect: it lists, plans, begins and finishes like any other.
 
-use crate::dialect::Dialect as _;
-use crate::dialect::Toy;
-use crate::engine;
-use crate::model::*;
+use crate::{
+    dialect::{Dialect as _, Toy},
+    engine,
+    model::*,
+};
 
 fn files(text: &[u8]) -> FileSet {
     testing::files_of("checklist.yaml", text)

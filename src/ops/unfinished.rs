@@ -1,14 +1,11 @@
 //! Findings about what was cut off: a walk through a project that is too large, and a change that another program came between.
 
 use super::opened_run::OpenedRun;
-use crate::engine::quoted;
-use crate::model::CutOff;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::RelPath;
-use crate::model::plural;
-use crate::store;
+use crate::{
+    engine::quoted,
+    model::{CutOff, Finding, FindingCode, Listing, RelPath, plural},
+    store,
+};
 
 /// Number of folders that a walk names as too large.
 const CUT_OFF_SHOWN: usize = 3;

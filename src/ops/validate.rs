@@ -1,35 +1,25 @@
 //! `validate`: checks every state file against its schema and reports the findings of loading it.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Exit;
-use super::OpError;
-use super::client_sessions::SessionFilter;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::project_context::Request;
-use super::report::Body;
-use super::report::Report;
-use super::select;
-use super::workflow_file;
-use crate::dialect;
-use crate::document::parse_json;
-use crate::engine;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::Content;
-use crate::model::Finding;
-use crate::model::FindingClass;
-use crate::model::FindingCode;
-use crate::model::Options;
-use crate::model::RelPath;
-use crate::model::Severity;
-use crate::schema;
-use crate::store;
-use crate::workflow::looks_like_workflow;
+use super::{
+    Exit, OpError,
+    client_sessions::SessionFilter,
+    opened_run::OpenedRun,
+    project_context::{ProjectContext, Request},
+    report::{Body, Report},
+    select, workflow_file,
+};
+use crate::{
+    dialect,
+    document::parse_json,
+    engine::{self, Refusal, RefusalKind},
+    model::{Content, Finding, FindingClass, FindingCode, Options, RelPath, Severity},
+    schema, store,
+    workflow::looks_like_workflow,
+};
 
 /// The result of validating files (`validate/1`).
 #[derive(Debug, Serialize, JsonSchema)]

@@ -2,29 +2,21 @@
 
 use std::sync::Arc;
 
-use super::OpError;
-use super::opened_run::OpenedRun;
-use super::opened_run::run_word;
-use super::run_history::RunHistory;
-use super::startable;
-use crate::dialect::StateHome;
-use crate::engine;
-use crate::engine::Planned;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::FileEntry;
-use crate::model::Finding;
-use crate::model::FindingClass;
-use crate::model::FindingCode;
-use crate::model::FinishedTrace;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Timestamp;
-use crate::model::Traces;
-use crate::store;
-use crate::store::Project;
+use super::{
+    OpError,
+    opened_run::{OpenedRun, run_word},
+    run_history::RunHistory,
+    startable,
+};
+use crate::{
+    dialect::StateHome,
+    engine::{self, Planned},
+    model::{
+        Content, Edit, FileEntry, Finding, FindingClass, FindingCode, FinishedTrace, ReadProblem, RelPath, Severity,
+        Status, Timestamp, Traces,
+    },
+    store::{self, Project},
+};
 
 /// A version that could be restored.
 pub(super) struct Version {

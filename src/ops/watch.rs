@@ -1,26 +1,23 @@
 //! `watch`: what a live view shows, and how it notices that something changed. Changes nothing.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use camino::Utf8PathBuf;
 
-use super::OpError;
-use super::list::ListReport;
-use super::list::list;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::report::Report;
-use super::select;
-use super::show;
-use super::show::ShowReport;
-use crate::dialect::StateHome;
-use crate::model::RelPath;
-use crate::model::StepMark;
-use crate::model::safe_line;
-use crate::store;
-use crate::store::Stamp;
-use crate::store::Stopwatch;
+use super::{
+    OpError,
+    list::{ListReport, list},
+    opened_run::OpenedRun,
+    project_context::ProjectContext,
+    report::Report,
+    select,
+    show::{self, ShowReport},
+};
+use crate::{
+    dialect::StateHome,
+    model::{RelPath, StepMark, safe_line},
+    store::{self, Stamp, Stopwatch},
+};
 
 /// Files that are looked at; a state of more is read again from time to time.
 const FILES: usize = 4_000;

@@ -1,45 +1,21 @@
 //! Workflow files: finds them by path or name, checks them, and validates outputs against the schemas they declare.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
-use serde_json::Value;
-use serde_json::json;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::{Value, json};
 
-use super::OpError;
-use super::opened_run::OpenedRun;
-use crate::dialect::piton::record::Source;
-use crate::document::json_value;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::engine::quoted;
-use crate::model::Content;
-use crate::model::DialectId;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::Outcome;
-use crate::model::OutputSchema;
-use crate::model::RESULT_LIMIT;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::clean_line;
-use crate::model::nearest;
-use crate::schema;
-use crate::store;
-use crate::store::Project;
-use crate::store::Scope;
-use crate::workflow;
-use crate::workflow::BUILT_IN;
-use crate::workflow::Command;
-use crate::workflow::Parsed;
-use crate::workflow::Step;
-use crate::workflow::Workflow;
-use crate::workflow::template::Template;
+use super::{OpError, opened_run::OpenedRun};
+use crate::{
+    dialect::piton::record::Source,
+    document::json_value,
+    engine::{Refusal, RefusalKind, quoted},
+    model::{
+        Content, DialectId, Evidence, FileFact, Finding, FindingCode, Listing, Outcome, OutputSchema, RESULT_LIMIT,
+        ReadProblem, RelPath, Run, StatementKind, Status, clean_line, nearest,
+    },
+    schema,
+    store::{self, Project, Scope},
+    workflow::{self, BUILT_IN, Command, Parsed, Step, Workflow, template::Template},
+};
 
 /// The folders of a project's workflows, in the order in which a name is looked up.
 const FOLDERS: [&str; 2] = [".claude/piton", "piton"];

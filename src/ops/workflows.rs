@@ -7,22 +7,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Exit;
-use super::OpError;
-use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Report;
-use super::startable;
-use super::workflow_file;
-use crate::model::Finding;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::model::quoted;
-use crate::store::Scope;
-use crate::workflow::BUILT_IN;
-use crate::workflow::Input;
-use crate::workflow::InputKind;
-use crate::workflow::Workflow;
+use super::{
+    Exit, OpError,
+    project_context::ProjectContext,
+    report::{Body, Report},
+    startable, workflow_file,
+};
+use crate::{
+    model::{Finding, RelPath, clean_line, quoted},
+    store::Scope,
+    workflow::{BUILT_IN, Input, InputKind, Workflow},
+};
 
 /// The workflows that can be begun (`workflows/1`).
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,16 +1,12 @@
 //! The page of one run.
 
-use maud::DOCTYPE;
-use maud::Markup;
-use maud::PreEscaped;
-use maud::html;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::picture;
-use super::policy;
-use super::sections;
-use crate::model::Finding;
-use crate::model::clean;
-use crate::ops::ShowReport;
+use super::{picture, policy, sections};
+use crate::{
+    model::{Finding, clean},
+    ops::ShowReport,
+};
 
 /// Returns the page of a run as one file. `brief` is the brief of the first next step as text.
 pub(crate) fn page(report: &ShowReport, findings: &[Finding], brief: Option<&str>) -> String {

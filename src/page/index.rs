@@ -3,12 +3,10 @@
 use maud::html;
 
 use super::html::document;
-use crate::model::clean_line;
-use crate::model::human_age;
-use crate::model::plural;
-use crate::model::quoted;
-use crate::ops::ListReport;
-use crate::ops::ListedRun;
+use crate::{
+    model::{clean_line, human_age, plural, quoted},
+    ops::{ListReport, ListedRun},
+};
 
 /// Returns the page as one file.
 pub(crate) fn index(report: &ListReport) -> String {

@@ -1,13 +1,11 @@
 //! A run as a JUnit report, which CI services show step by step.
 
-use maud::Markup;
-use maud::html;
+use maud::{Markup, html};
 
-use crate::model::AttemptEnd;
-use crate::model::ShownStep;
-use crate::model::StepMark;
-use crate::model::clean;
-use crate::ops::ShowReport;
+use crate::{
+    model::{AttemptEnd, ShownStep, StepMark, clean},
+    ops::ShowReport,
+};
 
 /// Returns the run as one suite. A step that is done passed; one that failed, was cut off, or whose result no longer counts is a failure with
 /// its reason; all others are skipped, with what they wait for. One whose failure the file tolerates passed, and says so.

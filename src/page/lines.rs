@@ -1,29 +1,18 @@
 //! A run as lines of a terminal: the verdict, the numbers, the steps as a tree with a bar for each attempt, what comes next.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use unicode_width::UnicodeWidthChar as _;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::nodes::order;
-use super::nodes::positions;
-use super::sections::effort;
-use super::sections::stopped_by;
-use super::sections::tokens;
-use super::timeline::Bar;
-use super::timeline::Timeline;
-use super::timeline::timeline;
-use crate::model::AttemptEnd;
-use crate::model::ShownStep;
-use crate::model::StepMark;
-use crate::model::Timestamp;
-use crate::model::Verdict;
-use crate::model::clean_line;
-use crate::model::human_age;
-use crate::model::human_duration;
-use crate::model::plural;
-use crate::ops::ShowReport;
+use super::{
+    nodes::{order, positions},
+    sections::{effort, stopped_by, tokens},
+    timeline::{Bar, Timeline, timeline},
+};
+use crate::{
+    model::{AttemptEnd, ShownStep, StepMark, Timestamp, Verdict, clean_line, human_age, human_duration, plural},
+    ops::ShowReport,
+};
 
 /// Columns for the bars of attempts, and those that the names keep at least.
 const BARS: usize = 24;

@@ -1,17 +1,14 @@
 //! A run as Markdown with a Mermaid graph, for a pull request or an issue.
 
-use super::lines::glyph;
-use super::nodes::Nodes;
-use super::nodes::nodes;
-use super::sections::effort;
-use super::sections::stopped_by;
-use crate::model::Finding;
-use crate::model::Severity;
-use crate::model::StepMark;
-use crate::model::clean;
-use crate::model::clean_line;
-use crate::model::human_age;
-use crate::ops::ShowReport;
+use super::{
+    lines::glyph,
+    nodes::{Nodes, nodes},
+    sections::{effort, stopped_by},
+};
+use crate::{
+    model::{Finding, Severity, StepMark, clean, clean_line, human_age},
+    ops::ShowReport,
+};
 
 /// Nodes of the graph; hosts refuse large ones.
 const NODES: usize = 50;

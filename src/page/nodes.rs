@@ -1,11 +1,8 @@
 //! The steps of a run as nodes of a graph, folded where they are too many to look at.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::ShownStep;
-use crate::model::StepMark;
-use crate::model::plural;
+use crate::model::{ShownStep, StepMark, plural};
 
 /// A node of a graph: a step, or several that are folded.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,14 +1,11 @@
-use super::nodes;
-use super::order;
-use crate::model::ShownStep;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepMark;
-use crate::page::layout::HEIGHT;
-use crate::page::layout::WIDTH;
-use crate::page::layout::layout;
-use crate::page::view::Key;
-use crate::page::view::keys;
+use super::{nodes, order};
+use crate::{
+    model::{ShownStep, Status, StepId, StepMark},
+    page::{
+        layout::{HEIGHT, WIDTH, layout},
+        view::{Key, keys},
+    },
+};
 
 fn step(id: &str, group: Option<&str>, depends_on: &[&str]) -> ShownStep {
     ShownStep {

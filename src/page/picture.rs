@@ -1,32 +1,18 @@
 //! The drawings of a page: the graph of the steps and the timeline, as SVG in the page itself.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use maud::Markup;
-use maud::PreEscaped;
-use maud::html;
+use maud::{Markup, PreEscaped, html};
 
-use super::layout::HEIGHT;
-use super::layout::Layout;
-use super::layout::WIDTH;
-use super::layout::Way;
-use super::layout::layout;
-use super::nodes::Node;
-use super::nodes::Nodes;
-use super::nodes::nodes;
-use super::timeline::Bar;
-use super::timeline::FlagKind;
-use super::timeline::Lane;
-use super::timeline::Timeline;
-use super::timeline::timeline as timeline_of;
-use crate::model::AttemptEnd;
-use crate::model::StepMark;
-use crate::model::Timestamp;
-use crate::model::human_duration;
-use crate::model::plural;
-use crate::model::safe_line;
-use crate::ops::ShowReport;
+use super::{
+    layout::{HEIGHT, Layout, WIDTH, Way, layout},
+    nodes::{Node, Nodes, nodes},
+    timeline::{Bar, FlagKind, Lane, Timeline, timeline as timeline_of},
+};
+use crate::{
+    model::{AttemptEnd, StepMark, Timestamp, human_duration, plural, safe_line},
+    ops::ShowReport,
+};
 
 /// Nodes of the graph; more are folded by phase.
 const NODES: usize = 150;

@@ -35,8 +35,7 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::base64;
-    use super::policy;
+    use super::{base64, policy};
 
     #[test]
     fn a_digest_is_written_as_browsers_read_it() {

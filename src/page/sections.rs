@@ -2,26 +2,16 @@
 
 use std::time::Duration;
 
-use maud::Markup;
-use maud::html;
+use maud::{Markup, html};
 
-use super::nodes::positions;
-use super::picture::sign;
-use crate::model::Finding;
-use crate::model::InterruptionKind;
-use crate::model::Next;
-use crate::model::Severity;
-use crate::model::ShownAttempt;
-use crate::model::ShownStep;
-use crate::model::Status;
-use crate::model::StepMark;
-use crate::model::StepReport;
-use crate::model::clean_line;
-use crate::model::human_age;
-use crate::model::human_duration;
-use crate::model::plural;
-use crate::ops::Effort;
-use crate::ops::ShowReport;
+use super::{nodes::positions, picture::sign};
+use crate::{
+    model::{
+        Finding, InterruptionKind, Next, Severity, ShownAttempt, ShownStep, Status, StepMark, StepReport, clean_line,
+        human_age, human_duration, plural,
+    },
+    ops::{Effort, ShowReport},
+};
 
 /// Bytes of all steps that are shown in full; the rest gets a line each.
 const FULL_BYTES: usize = 45_000;

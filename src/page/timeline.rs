@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::AttemptEnd;
-use crate::model::Timestamp;
-use crate::ops::ShowReport;
+use crate::{
+    model::{AttemptEnd, Timestamp},
+    ops::ShowReport,
+};
 
 /// The lanes that are shown; further agents share one.
 const LANES: usize = 24;

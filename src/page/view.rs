@@ -2,24 +2,11 @@
 
 use std::time::Duration;
 
-use super::lines::Ink;
-use super::lines::Line;
-use super::lines::glyph;
-use super::lines::head;
-use super::lines::ink;
-use super::lines::numbers;
-use super::lines::rows;
-use super::lines::wrapped;
-use crate::model::Severity;
-use crate::model::ShownStep;
-use crate::model::StepMark;
-use crate::model::Verdict;
-use crate::model::clean_line;
-use crate::model::human_age;
-use crate::model::human_duration;
-use crate::ops::ListReport;
-use crate::ops::ShowReport;
-use crate::ops::WatchedRun;
+use super::lines::{Ink, Line, glyph, head, ink, numbers, rows, wrapped};
+use crate::{
+    model::{Severity, ShownStep, StepMark, Verdict, clean_line, human_age, human_duration},
+    ops::{ListReport, ShowReport, WatchedRun},
+};
 
 /// The smallest screen that is drawn.
 const COLUMNS: usize = 20;

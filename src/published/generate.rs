@@ -1,10 +1,7 @@
 //! Generates the published schemas from the types. Compiled for tests only; the program embeds the generated files.
 
-use schemars::JsonSchema;
-use schemars::Schema;
-use schemars::generate::SchemaSettings;
-use serde_json::Value;
-use serde_json::json;
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+use serde_json::{Value, json};
 
 use super::Published;
 use crate::model::Document;

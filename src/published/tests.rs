@@ -1,7 +1,6 @@
 use serde_json::Value;
 
-use super::PUBLISHED;
-use super::generate;
+use super::{PUBLISHED, generate};
 use crate::schema::Subject;
 
 #[test]

@@ -2,27 +2,19 @@
 
 use serde_json::Value;
 
-use super::claude::Prompt;
-use super::files;
-use super::retry::Failure;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutcome;
-use super::step_executor::StepOutput;
-use super::step_executor::refused;
-use super::step_executor::rejected;
-use crate::dialect::piton;
-use crate::engine;
-use crate::model;
-use crate::model::AgentReport;
-use crate::model::AgentStatus;
-use crate::model::Context;
-use crate::model::Outcome;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::store;
-use crate::workflow::AgentWork;
-use crate::workflow::Step;
+use super::{
+    claude::Prompt,
+    files,
+    retry::Failure,
+    step_executor::{StepExecutor, StepOutcome, StepOutput, refused, rejected},
+};
+use crate::{
+    dialect::piton,
+    engine,
+    model::{self, AgentReport, AgentStatus, Context, Outcome, Status, StepId, StepKind},
+    store,
+    workflow::{AgentWork, Step},
+};
 
 impl StepExecutor<'_> {
     /// Has an agent do a step. A review without a verdict failed; it is never an approval.

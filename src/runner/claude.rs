@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::model::ClaudeWork;
-use crate::model::DeniedTool;
-use crate::model::clean_line;
-use crate::workflow::ClaudeOptions;
+use crate::{
+    model::{ClaudeWork, DeniedTool, clean_line},
+    workflow::ClaudeOptions,
+};
 
 /// What `claude` is asked.
 #[derive(Clone, Copy, Debug)]

@@ -2,21 +2,18 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::claude;
-use super::claude::Prompt;
-use super::console::Event;
-use super::retry::Failure;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutcome;
-use super::step_executor::refused;
-use crate::model::ClaudeWork;
-use crate::workflow::Claude;
-use crate::workflow::ClaudeOptions;
-use crate::workflow::Conversation;
-use crate::workflow::Step;
+use super::{
+    claude::{self, Prompt},
+    console::Event,
+    retry::Failure,
+    step_executor::{StepExecutor, StepOutcome, refused},
+};
+use crate::{
+    model::ClaudeWork,
+    workflow::{Claude, ClaudeOptions, Conversation, Step},
+};
 
 /// What the client says when it does not know a conversation.
 const NO_CONVERSATION: &str = "No conversation found";

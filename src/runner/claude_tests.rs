@@ -1,7 +1,4 @@
-use super::Prompt;
-use super::Reader;
-use super::Shown;
-use super::words;
+use super::{Prompt, Reader, Shown, words};
 use crate::workflow::ClaudeOptions;
 
 const STREAM: &str = concat!(

@@ -2,20 +2,20 @@
 
 use camino::Utf8Path;
 
-use super::console::Console;
-use super::console::Event;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::exec;
-use super::exec::Signals;
-use super::run_environment::RunEnvironment;
-use crate::dialect::piton::record::Header;
-use crate::engine::quoted;
-use crate::model::clean_line;
-use crate::ops;
-use crate::ops::Taken;
-use crate::store::RunLock;
-use crate::workflow::Workflow;
+use super::{
+    console::{Console, Event},
+    error::{ProblemKind, RunError},
+    exec::{self, Signals},
+    run_environment::RunEnvironment,
+};
+use crate::{
+    dialect::piton::record::Header,
+    engine::quoted,
+    model::clean_line,
+    ops::{self, Taken},
+    store::RunLock,
+    workflow::Workflow,
+};
 
 /// Takes the group of a workflow, if it has one, and waits for that as the workflow says. `home` has the runs, `only` is the step that is run
 /// alone.

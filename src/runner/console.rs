@@ -3,15 +3,13 @@
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Serialize, Serializer};
 
-use super::exec::Signals;
-use super::exec::Stream;
-use super::report::RunReport;
-use crate::model::ClaudeWork;
-use crate::model::Context;
-use crate::model::Timestamp;
+use super::{
+    exec::{Signals, Stream},
+    report::RunReport,
+};
+use crate::model::{ClaudeWork, Context, Timestamp};
 
 /// What an event is about: a step, or a step for an item of a `foreach`.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]

@@ -1,38 +1,30 @@
 //! What all steps of a run share: the working folder, the variables and the ledger.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use super::console::Console;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::exec::Stop;
-use super::files;
-use super::ledger::Ledger;
-use super::pools::Pools;
-use super::report::RunEnd;
-use super::secrets;
-use super::secrets::Masks;
-use crate::dialect::piton::facts::Facts;
-use crate::dialect::piton::record::Header;
-use crate::model::ChangeKind;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::ops;
-use crate::store::Ticker;
-use crate::store::worktree::git;
-use crate::workflow::Secret;
-use crate::workflow::Step;
-use crate::workflow::Workflow;
-use crate::workflow::WorktreeFiles;
-use crate::workflow::variables;
+use super::{
+    console::Console,
+    error::{ProblemKind, RunError},
+    exec::Stop,
+    files,
+    ledger::Ledger,
+    pools::Pools,
+    report::RunEnd,
+    secrets::{self, Masks},
+};
+use crate::{
+    dialect::piton::{facts::Facts, record::Header},
+    model::{ChangeKind, RelPath, StepId},
+    ops,
+    store::{Ticker, worktree::git},
+    workflow::{Secret, Step, Workflow, WorktreeFiles, variables},
+};
 
 /// Everything that the steps of a run share.
 pub(super) struct RunContext<'a> {

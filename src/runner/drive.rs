@@ -1,24 +1,19 @@
 //! Runs the steps that are due. A first run and a resume take the same path.
 
-use super::context::RunContext;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::failed_log;
-use super::finish;
-use super::on_end;
-use super::on_stop;
-use super::recorded_step;
-use super::recorded_step::Reported;
-use super::report::EndedStep;
-use super::report::RunEnd;
-use super::report::RunResult;
-use super::resume::ResumeOptions;
-use super::resume::ScheduledStep;
-use super::side_by_side;
-use super::step_executor::StepExecutor;
-use crate::dialect::piton;
-use crate::model::ClaudeWork;
-use crate::model::quoted;
+use super::{
+    context::RunContext,
+    error::{ProblemKind, RunError},
+    failed_log, finish, on_end, on_stop,
+    recorded_step::{self, Reported},
+    report::{EndedStep, RunEnd, RunResult},
+    resume::{ResumeOptions, ScheduledStep},
+    side_by_side,
+    step_executor::StepExecutor,
+};
+use crate::{
+    dialect::piton,
+    model::{ClaudeWork, quoted},
+};
 
 /// Runs the steps that are due, then finishes the run.
 pub(super) fn drive(

@@ -4,27 +4,19 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::error::RunError;
-use super::files;
-use super::retry::Failure;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutcome;
-use super::step_executor::StepOutput;
-use super::step_executor::refused;
-use super::step_executor::rejected;
-use crate::dialect::piton::facts::Facts;
-use crate::document::parse_definition;
-use crate::model::ClaudeWork;
-use crate::model::StepId;
-use crate::model::clean_line;
-use crate::schema;
-use crate::store;
-use crate::workflow::Command;
-use crate::workflow::FileFormat;
-use crate::workflow::OnIncomplete;
-use crate::workflow::Step;
-use crate::workflow::Validate;
-use crate::workflow::WriteFile;
+use super::{
+    error::RunError,
+    files,
+    retry::Failure,
+    step_executor::{StepExecutor, StepOutcome, StepOutput, refused, rejected},
+};
+use crate::{
+    dialect::piton::facts::Facts,
+    document::parse_definition,
+    model::{ClaudeWork, StepId, clean_line},
+    schema, store,
+    workflow::{Command, FileFormat, OnIncomplete, Step, Validate, WriteFile},
+};
 
 /// The result of a measurement, or how the step ended without one.
 enum Measurement {

@@ -1,10 +1,7 @@
 //! Why a request to the runner failed. The command line turns it into an exit code.
 
 use super::exec::Stop;
-use crate::engine::Refusal;
-use crate::model::Finding;
-use crate::store::StoreError;
-use crate::workflow::inputs::InputError;
+use crate::{engine::Refusal, model::Finding, store::StoreError, workflow::inputs::InputError};
 
 /// An error that stopped a run, other than a failed step.
 #[derive(Debug, thiserror::Error)]

@@ -2,16 +2,17 @@
 
 use serde_json::Value;
 
-use super::claude::Reader;
-use super::claude::Shown;
-use super::context::RunContext;
-use super::report::FailedLog;
-use crate::dialect::piton;
-use crate::dialect::piton::state::State;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::store;
-use crate::workflow::Command;
+use super::{
+    claude::{Reader, Shown},
+    context::RunContext,
+    report::FailedLog,
+};
+use crate::{
+    dialect::piton::{self, state::State},
+    model::{RelPath, clean_line},
+    store,
+    workflow::Command,
+};
 
 /// How many lines are shown, and the characters of each.
 const LINES: usize = 5;

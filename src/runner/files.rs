@@ -5,22 +5,16 @@
     reason = "output files, logs and `write_file` steps are the runner's own effects"
 )]
 
-use std::fs;
-use std::fs::File;
-use std::fs::OpenOptions;
-use std::io;
-use std::io::Read as _;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    sync::{Mutex, PoisonError},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::model::RelPath;
-use crate::model::sha256_hex;
+use crate::model::{RelPath, sha256_hex};
 
 /// The size limit of a file that a workflow names: a secret, a result, variables.
 const READ_LIMIT: u64 = 16 << 20;

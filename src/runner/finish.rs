@@ -3,36 +3,27 @@
 
 use std::time::Duration;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use super::console::Event;
-use super::console::says_yes;
-use super::context::RunContext;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::exec::Stop;
-use super::report::NotMerged;
-use super::report::RunEnd;
-use super::report::WorkEnd;
-use super::report::WorktreeOutcome;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutcome;
-use crate::dialect::piton;
-use crate::dialect::piton::facts::Facts;
-use crate::engine::quoted;
-use crate::model::ChangeKind;
-use crate::model::clean_line;
-use crate::model::plural;
-use crate::store;
-use crate::store::RunLock;
-use crate::store::StoreError;
-use crate::store::worktree;
-use crate::store::worktree::GitRefusal;
-use crate::store::worktree::MergeOutcome;
-use crate::workflow::Merge;
-use crate::workflow::Step;
+use super::{
+    console::{Event, says_yes},
+    context::RunContext,
+    error::{ProblemKind, RunError},
+    exec::Stop,
+    report::{NotMerged, RunEnd, WorkEnd, WorktreeOutcome},
+    step_executor::{StepExecutor, StepOutcome},
+};
+use crate::{
+    dialect::piton::{self, facts::Facts},
+    engine::quoted,
+    model::{ChangeKind, clean_line, plural},
+    store::{
+        self, RunLock, StoreError,
+        worktree::{self, GitRefusal, MergeOutcome},
+    },
+    workflow::{Merge, Step},
+};
 
 /// A worktree at the end of its run.
 struct FinishedWorktree<'a> {

@@ -1,46 +1,30 @@
 //! `foreach`: the same steps for each item. In a top-level step each item is recorded as a part, so that a resume continues with the items
 //! that did not finish.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::thread;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
 
 use camino::Utf8PathBuf;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::console::Event;
-use super::error::RunError;
-use super::exec;
-use super::files;
-use super::retry::Failure;
-use super::scoped_variables::ScopedVariables;
-use super::step_executor::CurrentItem;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutcome;
-use super::step_executor::StepOutput;
-use super::step_executor::refused;
-use super::step_executor::unrendered;
-use crate::dialect::piton;
-use crate::dialect::piton::facts::Facts;
-use crate::model::ChangeKind;
-use crate::model::ClaudeWork;
-use crate::model::Outcome;
-use crate::model::Status;
-use crate::model::first_names;
-use crate::model::plural;
-use crate::model::short_summary;
-use crate::workflow::Foreach;
-use crate::workflow::Items;
-use crate::workflow::JsonPath;
-use crate::workflow::Limits;
-use crate::workflow::Step;
-use crate::workflow::condition::Condition;
-use crate::workflow::selection;
-use crate::workflow::template::Template;
-use crate::workflow::variables;
+use super::{
+    console::Event,
+    error::RunError,
+    exec, files,
+    retry::Failure,
+    scoped_variables::ScopedVariables,
+    step_executor::{CurrentItem, StepExecutor, StepOutcome, StepOutput, refused, unrendered},
+};
+use crate::{
+    dialect::piton::{self, facts::Facts},
+    model::{ChangeKind, ClaudeWork, Outcome, Status, first_names, plural, short_summary},
+    workflow::{
+        Foreach, Items, JsonPath, Limits, Step, condition::Condition, selection, template::Template, variables,
+    },
+};
 
 /// An item with its number and the name of its part.
 struct Item<'a> {

@@ -5,20 +5,21 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::console::Event;
-use super::error::RunError;
-use super::settle;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutcome;
-use super::step_executor::refused;
-use crate::dialect::piton;
-use crate::dialect::piton::facts::BegunStep;
-use crate::dialect::piton::facts::PassedStep;
-use crate::dialect::piton::unmet;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::workflow;
-use crate::workflow::Step;
+use super::{
+    console::Event,
+    error::RunError,
+    settle,
+    step_executor::{StepExecutor, StepOutcome, refused},
+};
+use crate::{
+    dialect::piton::{
+        self,
+        facts::{BegunStep, PassedStep},
+        unmet,
+    },
+    model::{Status, StepId},
+    workflow::{self, Step},
+};
 
 impl StepExecutor<'_> {
     /// Runs the steps for an item. A step is skipped by its condition, and behind one that was skipped.

@@ -1,33 +1,30 @@
 //! The worktrees of the items of a `foreach`: made where an item begins, merged in the order of the items when the loop passes. Each merge is
 //! recorded as a part of the step, so that a resume repeats none that is finished.
 
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::time::Duration;
+use std::{
+    sync::{MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use super::console::Event;
-use super::error::RunError;
-use super::exec;
-use super::files;
-use super::retry::Failure;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutcome;
-use super::step_executor::refused;
-use crate::dialect::piton;
-use crate::dialect::piton::ItemWorktree;
-use crate::dialect::piton::facts::Facts;
-use crate::model::ChangeKind;
-use crate::model::Outcome;
-use crate::model::Status;
-use crate::model::plural;
-use crate::store;
-use crate::store::worktree;
-use crate::store::worktree::MergeOutcome;
-use crate::workflow::Step;
+use super::{
+    console::Event,
+    error::RunError,
+    exec, files,
+    retry::Failure,
+    step_executor::{StepExecutor, StepOutcome, refused},
+};
+use crate::{
+    dialect::piton::{self, ItemWorktree, facts::Facts},
+    model::{ChangeKind, Outcome, Status, plural},
+    store::{
+        self,
+        worktree::{self, MergeOutcome},
+    },
+    workflow::Step,
+};
 
 /// How often a half-made worktree is tried to be removed, and the pause between: the git of a killed runner may still be making it.
 const TRIES: u32 = 50;

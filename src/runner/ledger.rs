@@ -2,70 +2,28 @@
 //!
 //! The ledger keeps the end of the journal in memory, so each record is one short append.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
 use super::error::RunError;
-use crate::dialect::piton;
-use crate::dialect::piton::Session;
-use crate::dialect::piton::facts::Act;
-use crate::dialect::piton::facts::BegunStep;
-use crate::dialect::piton::facts::Captured;
-use crate::dialect::piton::facts::Facts;
-use crate::dialect::piton::facts::ItemProgress;
-use crate::dialect::piton::facts::PassedStep;
-use crate::dialect::piton::facts::RunnerAct;
-use crate::dialect::piton::record::Event;
-use crate::dialect::piton::record::Header;
-use crate::dialect::piton::record::JOURNAL;
-use crate::dialect::piton::record::JournalEnd;
-use crate::dialect::piton::record::MergeRecord;
-use crate::dialect::piton::record::Record;
-use crate::dialect::piton::record::SNAPSHOT;
-use crate::dialect::piton::snapshot;
-use crate::dialect::piton::state::Phase;
-use crate::dialect::piton::state::State;
-use crate::dialect::piton::state::StepState;
-use crate::engine;
-use crate::engine::Admitted;
-use crate::engine::ChangeLimits;
-use crate::engine::EffectiveStatus;
-use crate::engine::LiveRun;
-use crate::engine::StepDue;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::ClaudeWork;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::Evidence;
-use crate::model::EvidenceRecord;
-use crate::model::Options;
-use crate::model::Outcome;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Proof;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::StartSpec;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::store;
-use crate::store::Caller;
-use crate::store::CheckpointMeta;
-use crate::store::RunLock;
-use crate::store::StoreError;
-use crate::store::Ticker;
-use crate::store::briefs::BriefFile;
-use crate::workflow::Workflow;
+use crate::{
+    dialect::piton::{
+        self, Session,
+        facts::{Act, BegunStep, Captured, Facts, ItemProgress, PassedStep, RunnerAct},
+        record::{Event, Header, JOURNAL, JournalEnd, MergeRecord, Record, SNAPSHOT},
+        snapshot,
+        state::{Phase, State, StepState},
+    },
+    engine::{self, Admitted, ChangeLimits, EffectiveStatus, LiveRun, StepDue},
+    model::{
+        Change, ChangeKind, ClaudeWork, Content, Edit, EditKind, Evidence, EvidenceRecord, Options, Outcome, Part,
+        PartKind, Proof, RelPath, Run, RunStatus, StartSpec, StatementKind, Status, Step, StepId, Timestamp,
+    },
+    store::{self, Caller, CheckpointMeta, RunLock, StoreError, Ticker, briefs::BriefFile},
+    workflow::Workflow,
+};
 
 /// The number of records between two snapshots: two for each of a hundred steps.
 const SNAPSHOT_EVERY: u64 = 200;

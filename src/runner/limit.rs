@@ -140,8 +140,7 @@ fn moment(
 
 #[cfg(test)]
 mod tests {
-    use super::end;
-    use super::is_usage_limit;
+    use super::{end, is_usage_limit};
     use crate::model::Timestamp;
 
     /// the wordings of the client, with the time at which each ends.

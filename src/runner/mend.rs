@@ -1,25 +1,20 @@
 //! Loads a session whose journal may be damaged, once a person agreed to what that loses.
 
-use super::console::Console;
-use super::console::Event;
-use super::console::says_yes;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::ledger::SessionPaths;
-use super::resume::ResumeOptions;
-use super::run_environment::RunEnvironment;
-use crate::dialect::Loaded;
-use crate::dialect::piton;
-use crate::dialect::piton::Session;
-use crate::dialect::piton::record::Remainder;
-use crate::model::Candidate;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::Status;
-use crate::model::plural;
-use crate::store;
-use crate::store::CheckpointMeta;
+use super::{
+    console::{Console, Event, says_yes},
+    error::{ProblemKind, RunError},
+    ledger::SessionPaths,
+    resume::ResumeOptions,
+    run_environment::RunEnvironment,
+};
+use crate::{
+    dialect::{
+        Loaded,
+        piton::{self, Session, record::Remainder},
+    },
+    model::{Candidate, Edit, EditKind, FileSet, Status, plural},
+    store::{self, CheckpointMeta},
+};
 
 /// The session, and who may decide about its damage.
 struct Damaged<'a> {

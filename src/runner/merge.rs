@@ -1,41 +1,28 @@
 //! Merges the work of a finished session at a later time.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::console::Console;
-use super::context::RunContext;
-use super::context::UsedVariables;
-use super::context::environment;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::finish;
-use super::finish::MergeStyle;
-use super::ledger::Ledger;
-use super::mend;
-use super::open;
-use super::origin;
-use super::pools::Pools;
-use super::report::RunEnd;
-use super::report::RunResult;
-use super::report::WorktreeOutcome;
-use super::resume::ResumeOptions;
-use super::run_environment::RunEnvironment;
-use super::secrets;
-use super::secrets::Masks;
-use super::step_executor::StepExecutor;
-use crate::dialect::piton::Session;
-use crate::dialect::piton::facts::Facts;
-use crate::dialect::piton::record::Header;
-use crate::dialect::piton::state::Phase;
-use crate::engine::quoted;
-use crate::model::ChangeKind;
-use crate::model::ClaudeWork;
-use crate::model::Evidence;
-use crate::model::Options;
-use crate::model::Run;
-use crate::store;
-use crate::workflow::Workflow;
+use super::{
+    console::Console,
+    context::{RunContext, UsedVariables, environment},
+    error::{ProblemKind, RunError},
+    finish::{self, MergeStyle},
+    ledger::Ledger,
+    mend, open, origin,
+    pools::Pools,
+    report::{RunEnd, RunResult, WorktreeOutcome},
+    resume::ResumeOptions,
+    run_environment::RunEnvironment,
+    secrets::{self, Masks},
+    step_executor::StepExecutor,
+};
+use crate::{
+    dialect::piton::{Session, facts::Facts, record::Header, state::Phase},
+    engine::quoted,
+    model::{ChangeKind, ClaudeWork, Evidence, Options, Run},
+    store,
+    workflow::Workflow,
+};
 
 /// The options of a merge.
 #[derive(Clone, Debug)]

@@ -2,17 +2,13 @@
 
 use std::time::Duration;
 
-use super::console::Event;
-use super::console::Source;
-use super::context::RunContext;
-use super::context::merged_env;
-use super::error::RunError;
-use super::exec;
-use super::exec::Job;
-use super::exec::Signals;
-use super::exec::Stream;
-use super::exec::Watcher;
-use super::report::RunEnd;
+use super::{
+    console::{Event, Source},
+    context::{RunContext, merged_env},
+    error::RunError,
+    exec::{self, Job, Signals, Stream, Watcher},
+    report::RunEnd,
+};
 
 /// The time limit of the command.
 const LIMIT: Duration = Duration::from_secs(60);

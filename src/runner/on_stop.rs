@@ -3,13 +3,14 @@
 
 use serde_json::Value;
 
-use super::console::Event;
-use super::context::RunContext;
-use super::error::RunError;
-use super::on_end;
-use super::report::RunEnd;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutcome;
+use super::{
+    console::Event,
+    context::RunContext,
+    error::RunError,
+    on_end,
+    report::RunEnd,
+    step_executor::{StepExecutor, StepOutcome},
+};
 use crate::dialect::piton::facts::Act;
 
 /// Runs the steps where the run stopped; returns why they failed.

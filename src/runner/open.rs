@@ -1,75 +1,40 @@
 //! Starts or resumes a session: the checks before its first step.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::concurrency;
-use super::console::Console;
-use super::console::Event;
-use super::context::RunContext;
-use super::context::UsedVariables;
-use super::context::check_environment;
-use super::context::environment;
-use super::drive::drive;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::files;
-use super::ledger::Ledger;
-use super::ledger::SessionPaths;
-use super::mend::load_repaired;
-use super::origin;
-use super::orphan;
-use super::pools::Pools;
-use super::preview::KnownVariables;
-use super::preview::NewRun;
-use super::preview::Preview;
-use super::ready::check_programs;
-use super::ready::check_programs_of;
-use super::ready::check_worktree;
-use super::ready::folder;
-use super::report::RunResult;
-use super::resume::ResumeOptions;
-use super::resume::ScheduledStep;
-use super::resume::check_asked;
-use super::resume::scheduled_steps;
-use super::run_environment::RunEnvironment;
-use super::secrets;
-use super::secrets::Masks;
-use super::settle;
-use super::warnings;
-use super::worktree_files;
-use crate::dialect::piton;
-use crate::dialect::piton::facts::Outline;
-use crate::dialect::piton::record::HEADER;
-use crate::dialect::piton::record::Header;
-use crate::dialect::piton::record::Source;
-use crate::engine::quoted;
-use crate::model::Candidate;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Content;
-use crate::model::Evidence;
-use crate::model::Owner;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::StartSpec;
-use crate::model::StepId;
-use crate::model::mistakes;
-use crate::ops;
-use crate::schema;
-use crate::store;
-use crate::store::CheckpointMeta;
-use crate::store::Project;
-use crate::store::SessionHome;
-use crate::store::worktree;
-use crate::workflow;
-use crate::workflow::Limits;
-use crate::workflow::Step;
-use crate::workflow::Workflow;
-use crate::workflow::inputs;
+use super::{
+    concurrency,
+    console::{Console, Event},
+    context::{RunContext, UsedVariables, check_environment, environment},
+    drive::drive,
+    error::{ProblemKind, RunError},
+    files,
+    ledger::{Ledger, SessionPaths},
+    mend::load_repaired,
+    origin, orphan,
+    pools::Pools,
+    preview::{KnownVariables, NewRun, Preview},
+    ready::{check_programs, check_programs_of, check_worktree, folder},
+    report::RunResult,
+    resume::{ResumeOptions, ScheduledStep, check_asked, scheduled_steps},
+    run_environment::RunEnvironment,
+    secrets::{self, Masks},
+    settle, warnings, worktree_files,
+};
+use crate::{
+    dialect::piton::{
+        self,
+        facts::Outline,
+        record::{HEADER, Header, Source},
+    },
+    engine::quoted,
+    model::{Candidate, Change, ChangeKind, Content, Evidence, Owner, RelPath, Run, StartSpec, StepId, mistakes},
+    ops, schema,
+    store::{self, CheckpointMeta, Project, SessionHome, worktree},
+    workflow::{self, Limits, Step, Workflow, inputs},
+};
 
 /// The options of a new run.
 #[derive(Clone, Debug, Default)]

@@ -2,17 +2,16 @@
 
 use camino::Utf8Path;
 
-use super::console::Console;
-use super::console::Event;
-use super::console::says_yes;
-use super::error::ProblemKind;
-use super::error::RunError;
-use crate::dialect::piton;
-use crate::dialect::piton::record::Header;
-use crate::model::quoted;
-use crate::ops;
-use crate::store;
-use crate::store::RunIndex;
+use super::{
+    console::{Console, Event, says_yes},
+    error::{ProblemKind, RunError},
+};
+use crate::{
+    dialect::piton::{self, record::Header},
+    model::quoted,
+    ops,
+    store::{self, RunIndex},
+};
 
 /// Refuses to run the commands of a run that this user did not begin, unless a person agrees: its folder may have come with a copy of the
 /// project.

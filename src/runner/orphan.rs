@@ -5,10 +5,8 @@
 
 use std::time::Duration;
 
-use super::exec;
-use super::ledger::Ledger;
-use crate::model::Status;
-use crate::store;
+use super::{exec, ledger::Ledger};
+use crate::{model::Status, store};
 
 /// The variables that mark a child: its run and its step.
 const RUN: &str = "PITON_RUN";

@@ -1,19 +1,16 @@
 //! Passes on the output of a child and logs it.
 
-use std::fs::File;
-use std::io::Write as _;
+use std::{fs::File, io::Write as _};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::claude::Reader;
-use super::claude::Shown;
-use super::console::Event;
-use super::console::Source;
-use super::context::RunContext;
-use super::exec::Stream;
-use super::exec::Watcher;
-use super::files;
+use super::{
+    claude::{Reader, Shown},
+    console::{Event, Source},
+    context::RunContext,
+    exec::{Stream, Watcher},
+    files,
+};
 use crate::model::ClaudeWork;
 
 /// How many bytes of the end of stderr are kept for error messages.

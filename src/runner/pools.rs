@@ -1,14 +1,12 @@
 //! Pools: how many of the steps and items that name one run at the same time.
 
-use std::collections::BTreeMap;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use super::exec::Signals;
-use super::exec::Stop;
+use super::exec::{Signals, Stop};
 
 /// How long one wait for a slot lasts before signals are looked at.
 const WAIT: Duration = Duration::from_millis(100);

@@ -2,19 +2,16 @@
 
 use camino::Utf8Path;
 
-use super::console::Console;
-use super::error::RunError;
-use super::ledger::Ledger;
-use super::mend;
-use super::open;
-use super::origin;
-use super::ready;
-use super::resume::ResumeOptions;
-use super::resume::ScheduledStep;
-use super::run_environment::RunEnvironment;
-use super::worktree_files;
-use crate::model::Evidence;
-use crate::store;
+use super::{
+    console::Console,
+    error::RunError,
+    ledger::Ledger,
+    mend, open, origin, ready,
+    resume::{ResumeOptions, ScheduledStep},
+    run_environment::RunEnvironment,
+    worktree_files,
+};
+use crate::{model::Evidence, store};
 
 /// Makes the worktree of a run, and puts the files into it that the workflow names, unless that is done.
 ///

@@ -7,17 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::workflow::ClaudeOptions;
-use crate::workflow::Command;
-use crate::workflow::Foreach;
-use crate::workflow::Instructions;
-use crate::workflow::Items;
-use crate::workflow::Step;
-use crate::workflow::Validate;
-use crate::workflow::Workflow;
-use crate::workflow::template::Template;
-use crate::workflow::variables;
-use crate::workflow::variables::Scope;
+use crate::workflow::{
+    ClaudeOptions, Command, Foreach, Instructions, Items, Step, Validate, Workflow,
+    template::Template,
+    variables::{self, Scope},
+};
 
 /// What a run would do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]

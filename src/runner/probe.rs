@@ -1,31 +1,29 @@
 //! The `probe` of a step that must not run twice, run once a person agreed.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::console::Console;
-use super::console::Source;
-use super::context::merged_env;
-use super::exec;
-use super::exec::ChildExit;
-use super::exec::Job;
-use super::exec::Signals;
-use super::exec::Stop;
-use super::exec::Stream;
-use super::exec::Watcher;
-use super::ledger::Ledger;
-use super::orphan;
-use super::scoped_variables::is_set_in;
-use crate::dialect::piton::record::Header;
-use crate::model::StepId;
-use crate::workflow::Step;
-use crate::workflow::Workflow;
-use crate::workflow::variables;
-use crate::workflow::variables::Scope;
+use super::{
+    console::{Console, Source},
+    context::merged_env,
+    exec::{self, ChildExit, Job, Signals, Stop, Stream, Watcher},
+    ledger::Ledger,
+    orphan,
+    scoped_variables::is_set_in,
+};
+use crate::{
+    dialect::piton::record::Header,
+    model::StepId,
+    workflow::{
+        Step, Workflow,
+        variables::{self, Scope},
+    },
+};
 
 /// The time limit of a probe.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -2,20 +2,18 @@
 
 use camino::Utf8PathBuf;
 
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::files;
-use super::ledger::Ledger;
-use super::report::WorktreeOutcome;
-use super::resume::ResumeOptions;
-use super::resume::ScheduledStep;
-use crate::dialect::piton::record::Header;
-use crate::store;
-use crate::store::Project;
-use crate::store::worktree;
-use crate::workflow::Interpreter;
-use crate::workflow::Step;
-use crate::workflow::Workflow;
+use super::{
+    error::{ProblemKind, RunError},
+    files,
+    ledger::Ledger,
+    report::WorktreeOutcome,
+    resume::{ResumeOptions, ScheduledStep},
+};
+use crate::{
+    dialect::piton::record::Header,
+    store::{self, Project, worktree},
+    workflow::{Interpreter, Step, Workflow},
+};
 
 /// Checks before the first step that the programs of the steps are installed: `claude` and the shells.
 pub(super) fn check_programs(steps: &[&Step]) -> Result<(), RunError> {

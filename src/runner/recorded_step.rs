@@ -2,35 +2,26 @@
 
 use std::time::Duration;
 
-use super::console::Event;
-use super::context::RunContext;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::exec;
-use super::exec::Stop;
-use super::report::Decide;
-use super::report::RunEnd;
-use super::resume::ScheduledStep;
-use super::retry::Failure;
-use super::settle;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutcome;
-use super::step_executor::StepOutput;
-use super::step_executor::refused;
-use crate::dialect::piton;
-use crate::dialect::piton::facts::Facts;
-use crate::dialect::piton::facts::RetryState;
-use crate::model::ChangeKind;
-use crate::model::Outcome;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::human_duration;
-use crate::ops;
-use crate::store;
-use crate::workflow::Command;
-use crate::workflow::Step;
+use super::{
+    console::Event,
+    context::RunContext,
+    error::{ProblemKind, RunError},
+    exec::{self, Stop},
+    report::{Decide, RunEnd},
+    resume::ScheduledStep,
+    retry::Failure,
+    settle,
+    step_executor::{StepExecutor, StepOutcome, StepOutput, refused},
+};
+use crate::{
+    dialect::piton::{
+        self,
+        facts::{Facts, RetryState},
+    },
+    model::{ChangeKind, Outcome, RelPath, ReviewVerdict, Status, StepId, human_duration},
+    ops, store,
+    workflow::{Command, Step},
+};
 
 /// What follows the end of a step.
 pub(super) enum Reported {

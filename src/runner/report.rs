@@ -3,18 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::exec::Stop;
-use super::preview::Preview;
-use crate::dialect::piton::state::State;
-use crate::engine::option;
-use crate::model::ClaudeWork;
-use crate::model::Progress;
-use crate::model::ReportedStatus;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::quoted;
-use crate::model::safe_line;
+use super::{exec::Stop, preview::Preview};
+use crate::{
+    dialect::piton::state::State,
+    engine::option,
+    model::{ClaudeWork, Progress, ReportedStatus, Run, Status, StepId, quoted, safe_line},
+};
 
 /// The result of a run, or of the part of it between two resumes.
 #[derive(Debug)]

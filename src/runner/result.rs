@@ -1,14 +1,14 @@
 //! The result of a step: the JSON that it ends with, checked against the schema that it declares.
 
-use super::retry::Failure;
-use super::settle;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutput;
-use super::step_executor::rejected;
-use crate::model::RESULT_LIMIT;
-use crate::model::result_of;
-use crate::workflow::Command;
-use crate::workflow::Step;
+use super::{
+    retry::Failure,
+    settle,
+    step_executor::{StepExecutor, StepOutput, rejected},
+};
+use crate::{
+    model::{RESULT_LIMIT, result_of},
+    workflow::{Command, Step},
+};
 
 impl StepExecutor<'_> {
     /// Sets the variable of the result of a step, if it declares one.

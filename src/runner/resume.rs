@@ -1,39 +1,25 @@
 //! Has the planner say which steps a resume runs. When a person has to agree, nothing is changed before.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::console::Console;
-use super::console::Event;
-use super::console::says_yes;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::ledger::Ledger;
-use crate::dialect::piton;
-use crate::dialect::piton::facts::Facts;
-use crate::dialect::piton::facts::Outline;
-use crate::dialect::piton::record::Header;
-use crate::engine;
-use crate::engine::Planned;
-use crate::engine::StepDue;
-use crate::engine::quoted;
-use crate::model::Action;
-use crate::model::ChangeKind;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::Options;
-use crate::model::Run;
-use crate::model::RunHeader;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::plural;
-use crate::workflow::Command;
-use crate::workflow::Workflow;
+use super::{
+    console::{Console, Event, says_yes},
+    error::{ProblemKind, RunError},
+    ledger::Ledger,
+};
+use crate::{
+    dialect::piton::{
+        self,
+        facts::{Facts, Outline},
+        record::Header,
+    },
+    engine::{self, Planned, StepDue, quoted},
+    model::{
+        Action, ChangeKind, Finding, FindingCode, Interruption, InterruptionKind, Options, Run, RunHeader, RunStatus,
+        Severity, Status, StepId, StepKind, plural,
+    },
+    workflow::{Command, Workflow},
+};
 
 /// The options of a resume.
 #[derive(Clone, Debug, Default)]

@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use super::limit;
-use super::limit::Offset;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::human_duration;
-use crate::model::mask_secrets;
-use crate::workflow::Backoff;
-use crate::workflow::Retry;
-use crate::workflow::RetryOn;
+use super::limit::{self, Offset};
+use crate::{
+    model::{Timestamp, clean_line, human_duration, mask_secrets},
+    workflow::{Backoff, Retry, RetryOn},
+};
 
 /// A classified failure.
 #[derive(Clone, Debug, PartialEq, Eq)]

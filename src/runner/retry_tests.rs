@@ -1,15 +1,10 @@
 use std::time::Duration;
 
-use super::Decision;
-use super::FailedCommand;
-use super::Failure;
-use super::FailureKind;
-use super::classify;
-use super::decide;
-use crate::model::Timestamp;
-use crate::workflow::Backoff;
-use crate::workflow::Retry;
-use crate::workflow::RetryOn;
+use super::{Decision, FailedCommand, Failure, FailureKind, classify, decide};
+use crate::{
+    model::Timestamp,
+    workflow::{Backoff, Retry, RetryOn},
+};
 
 const NOW: i64 = 1_760_000_000;
 

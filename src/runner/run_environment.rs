@@ -2,16 +2,12 @@
 
 use camino::Utf8Path;
 
-use super::error::ProblemKind;
-use super::error::RunError;
-use crate::dialect::piton::record::Header;
-use crate::ops;
-use crate::store;
-use crate::store::Caller;
-use crate::store::Environment;
-use crate::store::Project;
-use crate::store::RunIndex;
-use crate::store::Ticker;
+use super::error::{ProblemKind, RunError};
+use crate::{
+    dialect::piton::record::Header,
+    ops,
+    store::{self, Caller, Environment, Project, RunIndex, Ticker},
+};
 
 /// The project, the environment and the clock of a run.
 pub(super) struct RunEnvironment {

@@ -1,16 +1,16 @@
 //! The values of the variables of a workflow at one moment.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 use serde_json::Value;
 
 use super::context::RunContext;
-use crate::dialect::piton::record::BUILT_IN;
-use crate::store::worktree::git;
-use crate::workflow::CHANGES;
-use crate::workflow::variables::Scope;
+use crate::{
+    dialect::piton::record::BUILT_IN,
+    store::worktree::git,
+    workflow::{CHANGES, variables::Scope},
+};
 
 /// The variables in scope, innermost first: of the item, of the step so far, of the steps before it, of the environment.
 pub(super) struct ScopedVariables<'a> {

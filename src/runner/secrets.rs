@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::files;
-use crate::store;
-use crate::workflow::Secret;
+use super::{
+    error::{ProblemKind, RunError},
+    files,
+};
+use crate::{store, workflow::Secret};
 
 /// Shorter values would match unrelated text.
 const SHORTEST: usize = 6;

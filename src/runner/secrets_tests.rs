@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::Masks;
-use super::env_file;
+use super::{Masks, env_file};
 
 fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
     list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

@@ -3,32 +3,23 @@
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::console::Console;
-use super::console::Event;
-use super::error::RunError;
-use super::files;
-use super::ledger::Ledger;
-use super::resume::ResumeOptions;
-use crate::dialect::piton::facts::Facts;
-use crate::dialect::piton::record::Header;
-use crate::dialect::piton::unmet::unmet;
-use crate::engine::EffectiveStatus;
-use crate::model::ChangeKind;
-use crate::model::Evidence;
-use crate::model::EvidenceRequest;
-use crate::model::FileFact;
-use crate::model::FileSet;
-use crate::model::Outcome;
-use crate::model::OutputSchema;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::StepKind;
-use crate::model::sha256_hex;
-use crate::store;
-use crate::store::Environment;
-use crate::store::Project;
-use crate::workflow::Step;
-use crate::workflow::Workflow;
+use super::{
+    console::{Console, Event},
+    error::RunError,
+    files,
+    ledger::Ledger,
+    resume::ResumeOptions,
+};
+use crate::{
+    dialect::piton::{facts::Facts, record::Header, unmet::unmet},
+    engine::EffectiveStatus,
+    model::{
+        ChangeKind, Evidence, EvidenceRequest, FileFact, FileSet, Outcome, OutputSchema, RelPath, Status, StepKind,
+        sha256_hex,
+    },
+    store::{self, Environment, Project},
+    workflow::{Step, Workflow},
+};
 
 /// Gathers what the plan knows of the outputs of a run that goes on; nothing if no step declares any.
 pub(super) fn evidence(

@@ -1,27 +1,26 @@
 //! Runs the steps of a run, several at the same time with `--jobs`: each that is due begins as soon as what it depends on is done, in the order
 //! of the plan. All of them record in the same ledger, one after the other.
 
-use std::collections::BTreeSet;
-use std::sync::mpsc;
-use std::sync::mpsc::Sender;
-use std::thread;
+use std::{
+    collections::BTreeSet,
+    sync::mpsc::{self, Sender},
+    thread,
+};
 
-use super::context::RunContext;
-use super::error::RunError;
-use super::exec::Signals;
-use super::exec::Stop;
-use super::pools::PoolSlot;
-use super::recorded_step;
-use super::recorded_step::Reported;
-use super::report::RunEnd;
-use super::resume::ResumeOptions;
-use super::resume::ScheduledStep;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutcome;
-use crate::model::Options;
-use crate::model::StepId;
-use crate::workflow::Command;
-use crate::workflow::Step;
+use super::{
+    context::RunContext,
+    error::RunError,
+    exec::{Signals, Stop},
+    pools::PoolSlot,
+    recorded_step::{self, Reported},
+    report::RunEnd,
+    resume::{ResumeOptions, ScheduledStep},
+    step_executor::{StepExecutor, StepOutcome},
+};
+use crate::{
+    model::{Options, StepId},
+    workflow::{Command, Step},
+};
 
 /// The result of a step that ran in its own thread.
 type Done = Result<StepOutcome, RunError>;

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::context::RunContext;
-use super::error::ProblemKind;
-use super::error::RunError;
-use crate::dialect::piton;
-use crate::dialect::piton::facts::Facts;
-use crate::model::ChangeKind;
-use crate::model::human_duration;
-use crate::model::plural;
-use crate::workflow::Limits;
+use super::{
+    context::RunContext,
+    error::{ProblemKind, RunError},
+};
+use crate::{
+    dialect::piton::{self, facts::Facts},
+    model::{ChangeKind, human_duration, plural},
+    workflow::Limits,
+};
 
 /// What the steps of a run have spent.
 struct Spending {

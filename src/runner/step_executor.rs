@@ -1,51 +1,34 @@
 //! Runs one step: its command, its output and its variables. Only the items of a `foreach` are recorded here.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::mpsc::Sender;
-use std::time::Duration;
-use std::time::Instant;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, mpsc::Sender},
+    time::{Duration, Instant},
+};
 
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use super::console::Event;
-use super::console::Source;
-use super::context::RunContext;
-use super::context::merged_env;
-use super::context::named_secrets;
-use super::error::RunError;
-use super::exec;
-use super::exec::ChildExit;
-use super::exec::Job;
-use super::exec::Signals;
-use super::exec::Stop;
-use super::files;
-use super::orphan;
-use super::output_watcher::OutputWatcher;
-use super::retry::Decision;
-use super::retry::FailedCommand;
-use super::retry::Failure;
-use super::retry::FailureKind;
-use super::retry::classify;
-use super::retry::decide;
-use super::scoped_variables::ScopedVariables;
-use crate::dialect::piton;
-use crate::dialect::piton::unmet;
-use crate::model::AgentReport;
-use crate::model::ClaudeWork;
-use crate::model::Context;
-use crate::model::Outcome;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::store;
-use crate::workflow::Command;
-use crate::workflow::Step;
-use crate::workflow::StepReference;
-use crate::workflow::template::Template;
-use crate::workflow::variables;
-use crate::workflow::variables::RenderError;
+use super::{
+    console::{Event, Source},
+    context::{RunContext, merged_env, named_secrets},
+    error::RunError,
+    exec::{self, ChildExit, Job, Signals, Stop},
+    files, orphan,
+    output_watcher::OutputWatcher,
+    retry::{Decision, FailedCommand, Failure, FailureKind, classify, decide},
+    scoped_variables::ScopedVariables,
+};
+use crate::{
+    dialect::piton::{self, unmet},
+    model::{AgentReport, ClaudeWork, Context, Outcome, RelPath, StepId},
+    store,
+    workflow::{
+        Command, Step, StepReference,
+        template::Template,
+        variables::{self, RenderError},
+    },
+};
 
 /// How long a child has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);

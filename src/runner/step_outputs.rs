@@ -4,21 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::retry::Failure;
-use super::settle;
-use super::step_executor::StepExecutor;
-use super::step_executor::StepOutput;
-use super::step_executor::printed;
-use super::step_executor::refused;
-use super::step_executor::rejected;
-use super::step_executor::unrendered;
-use crate::dialect::piton::facts::Captured;
-use crate::store;
-use crate::workflow::Capture;
-use crate::workflow::Command;
-use crate::workflow::Step;
-use crate::workflow::pattern;
-use crate::workflow::variables;
+use super::{
+    retry::Failure,
+    settle,
+    step_executor::{StepExecutor, StepOutput, printed, refused, rejected, unrendered},
+};
+use crate::{
+    dialect::piton::facts::Captured,
+    store,
+    workflow::{Capture, Command, Step, pattern, variables},
+};
 
 impl StepExecutor<'_> {
     /// Captures the outputs of the step; returns a failure when that is impossible.

@@ -2,17 +2,19 @@
 //! the next run of the same file; it is derived data, and without it a step runs.
 
 use camino::Utf8PathBuf;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::files;
-use super::step_executor::Before;
-use super::step_executor::StepExecutor;
-use crate::model::sha256_hex;
-use crate::model::sha256_hex_of;
-use crate::workflow::Step;
-use crate::workflow::variables;
-use crate::workflow::variables::Scope;
+use super::{
+    files,
+    step_executor::{Before, StepExecutor},
+};
+use crate::{
+    model::{sha256_hex, sha256_hex_of},
+    workflow::{
+        Step,
+        variables::{self, Scope},
+    },
+};
 
 /// What a step passed with.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]

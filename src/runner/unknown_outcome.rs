@@ -1,33 +1,24 @@
 //! Steps that must not run twice and were cut off: their probe, else a person, says whether they took effect.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use super::console::says_yes;
-use super::context::environment;
-use super::context::named_secrets;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::item_worktrees;
-use super::probe::Probe;
-use super::probe::ProbeOutcome;
-use super::resume::StepSelection;
-use crate::dialect::piton;
-use crate::dialect::piton::CutOffStep;
-use crate::dialect::piton::ItemWorktree;
-use crate::dialect::piton::facts::Facts;
-use crate::engine::quoted;
-use crate::model::ChangeKind;
-use crate::model::Outcome;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::workflow;
-use crate::workflow::Command;
+use super::{
+    console::says_yes,
+    context::{environment, named_secrets},
+    error::{ProblemKind, RunError},
+    item_worktrees,
+    probe::{Probe, ProbeOutcome},
+    resume::StepSelection,
+};
+use crate::{
+    dialect::piton::{self, CutOffStep, ItemWorktree, facts::Facts},
+    engine::quoted,
+    model::{ChangeKind, Outcome, Status, Step, clean_line, mask_secrets},
+    workflow::{self, Command},
+};
 
 /// What is recorded of an effect that a person confirmed.
 const BY_PERSON: &str = "a person said that it took effect";

@@ -2,14 +2,15 @@
 
 use camino::Utf8Path;
 
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::files;
-use crate::dialect::piton::record::Header;
-use crate::model::RelPath;
-use crate::model::plural;
-use crate::store;
-use crate::store::worktree;
+use super::{
+    error::{ProblemKind, RunError},
+    files,
+};
+use crate::{
+    dialect::piton::record::Header,
+    model::{RelPath, plural},
+    store::{self, worktree},
+};
 
 /// The most new files that are taken along.
 const CARRIED_LIMIT: usize = 10_000;

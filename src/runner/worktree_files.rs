@@ -2,21 +2,21 @@
 
 use camino::Utf8Path;
 
-use super::console::Console;
-use super::console::Event;
-use super::error::ProblemKind;
-use super::error::RunError;
-use super::files;
-use super::ledger::Ledger;
-use crate::dialect::piton::facts::Act;
-use crate::dialect::piton::record::Header;
-use crate::model::RelPath;
-use crate::model::plural;
-use crate::store;
-use crate::store::Project;
-use crate::store::worktree::git;
-use crate::store::worktree::new_files;
-use crate::workflow::WorktreeFiles;
+use super::{
+    console::{Console, Event},
+    error::{ProblemKind, RunError},
+    files,
+    ledger::Ledger,
+};
+use crate::{
+    dialect::piton::{facts::Act, record::Header},
+    model::{RelPath, plural},
+    store::{
+        self, Project,
+        worktree::{git, new_files},
+    },
+    workflow::WorktreeFiles,
+};
 
 /// Puts the files into a worktree, unless that was done. A kill before the record repeats it, so it replaces what it left.
 pub(super) fn set_up(

@@ -1,15 +1,10 @@
 //! Schemas that a workflow declares for the outputs of its steps. They are compiled on demand and never fetched.
 
-use jsonschema::Draft;
-use jsonschema::Validator;
+use jsonschema::{Draft, Validator};
 use serde_json::Value;
 
 use super::message;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::clean_line;
+use crate::model::{Finding, FindingCode, RelPath, StepId, clean_line};
 
 /// Returns why a value is not a JSON Schema; `None` if it is one.
 pub(crate) fn schema_error(schema: &Value) -> Option<String> {
@@ -55,8 +50,7 @@ fn compile(schema: &Value) -> Result<Validator, String> {
 mod tests {
     use serde_json::json;
 
-    use super::schema_error;
-    use super::violation;
+    use super::{schema_error, violation};
 
     #[test]
     fn a_declared_schema_names_the_place_and_the_reason() {

@@ -3,13 +3,13 @@
 
 use std::fmt::Write as _;
 
-use jsonschema::ValidationError;
-use jsonschema::error::TypeKind;
-use jsonschema::error::ValidationErrorKind;
+use jsonschema::{
+    ValidationError,
+    error::{TypeKind, ValidationErrorKind},
+};
 use serde_json::Value;
 
-use crate::model::clean_line;
-use crate::model::mask_secrets;
+use crate::model::{clean_line, mask_secrets};
 
 /// Returns one sentence without a full stop, such as ``/current_step is text, a number is needed``.
 pub(crate) fn describe(error: &ValidationError<'_>) -> String {

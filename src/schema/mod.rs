@@ -14,12 +14,9 @@ use std::collections::BTreeMap;
 use jsonschema::ErrorIterator;
 use serde_json::Value;
 
-use crate::model::Finding;
-use crate::model::FindingCode;
+use crate::model::{Finding, FindingCode};
 
-pub(crate) use declared::invalid_schemas;
-pub(crate) use declared::schema_error;
-pub(crate) use declared::violation;
+pub(crate) use declared::{invalid_schemas, schema_error, violation};
 
 /// A document with an embedded schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

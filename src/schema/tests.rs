@@ -1,11 +1,6 @@
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::LIMIT;
-use super::Subject;
-use super::is_valid;
-use super::validate;
-use super::validate_edit;
+use super::{LIMIT, Subject, is_valid, validate, validate_edit};
 use crate::model::Change;
 
 /// The messages and pointers of what a schema objects to.

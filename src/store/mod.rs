@@ -23,93 +23,49 @@ mod project;
 #[cfg(test)]
 mod testing;
 
-pub(crate) use commit::append::set_tail_aside;
-pub(crate) use commit::archive;
-pub(crate) use commit::backup;
-pub(crate) use commit::briefs;
-pub(crate) use commit::checkpoint::CheckpointMeta;
-pub(crate) use commit::checkpoint::commit;
-pub(crate) use commit::checkpoint::write_copy;
-pub(crate) use commit::history;
-pub(crate) use commit::journal;
-pub(crate) use commit::lock::RunLock;
-pub(crate) use commit::lock::try_lock;
-pub(crate) use commit::relocate::move_folder;
-pub(crate) use commit::rollbacks::record_rollback;
-pub(crate) use commit::rollbacks::rollbacks;
-pub(crate) use commit::txn::cut_off_change;
-pub(crate) use fs::clock::Ticker;
-pub(crate) use fs::clock::later;
-pub(crate) use fs::clock::now;
-pub(crate) use fs::clock::utc_offset;
-pub(crate) use fs::environment::Environment;
-pub(crate) use fs::environment::brief_of_step;
-pub(crate) use fs::environment::brief_variable;
-pub(crate) use fs::environment::variable;
-pub(crate) use fs::environment::variables;
-pub(crate) use fs::error::StoreError;
-pub(crate) use fs::follow::Stamp;
-pub(crate) use fs::follow::Stopwatch;
-pub(crate) use fs::follow::files_with;
-pub(crate) use fs::follow::last_lines;
-pub(crate) use fs::follow::names_with;
-pub(crate) use fs::follow::read_from;
-pub(crate) use fs::follow::stamps;
-pub(crate) use fs::page_file::open_page;
-pub(crate) use fs::page_file::write_page;
-pub(crate) use fs::platform::denied;
-pub(crate) use fs::process::is_gone;
-pub(crate) use fs::process::is_ignored;
-pub(crate) use fs::process::processes_with_variables;
-pub(crate) use fs::read::last_line;
-pub(crate) use fs::read::read_bytes;
-pub(crate) use fs::read::read_file;
-pub(crate) use fs::read::read_one;
-pub(crate) use fs::read::text_input;
-pub(crate) use fs::stage::DATA_DIR;
-pub(crate) use fs::stage::create_private_dirs;
-pub(crate) use owner::caller::Caller;
-pub(crate) use owner::hook_memory::HookMemory;
-pub(crate) use owner::lease;
-pub(crate) use owner::session;
-pub(crate) use owner::session::SessionLog;
-pub(crate) use project::client;
-pub(crate) use project::client::ClientHome;
-pub(crate) use project::commit_log::commit_log;
+pub(crate) use commit::{
+    append::set_tail_aside,
+    archive, backup, briefs,
+    checkpoint::{CheckpointMeta, commit, write_copy},
+    history, journal,
+    lock::{RunLock, try_lock},
+    relocate::move_folder,
+    rollbacks::{record_rollback, rollbacks},
+    txn::cut_off_change,
+};
+pub(crate) use fs::{
+    clock::{Ticker, later, now, utc_offset},
+    environment::{Environment, brief_of_step, brief_variable, variable, variables},
+    error::StoreError,
+    follow::{Stamp, Stopwatch, files_with, last_lines, names_with, read_from, stamps},
+    page_file::{open_page, write_page},
+    platform::denied,
+    process::{is_gone, is_ignored, processes_with_variables},
+    read::{last_line, read_bytes, read_file, read_one, text_input},
+    stage::{DATA_DIR, create_private_dirs},
+};
+pub(crate) use owner::{
+    caller::Caller,
+    hook_memory::HookMemory,
+    lease,
+    session::{self, SessionLog},
+};
 #[cfg(any(test, fuzzing))]
 pub(crate) use project::config::parse as parse_config;
-pub(crate) use project::declared_files::declared_files;
-pub(crate) use project::discover::Scope;
-pub(crate) use project::discover::listings;
-pub(crate) use project::discover::probe_files;
-pub(crate) use project::discover::tree;
-pub(crate) use project::evidence::describe;
-pub(crate) use project::evidence::gather;
-pub(crate) use project::evidence::inspect_files;
-pub(crate) use project::evidence::record;
-pub(crate) use project::evidence::records;
-pub(crate) use project::evidence::workspace;
-pub(crate) use project::file_set::file_set;
-pub(crate) use project::file_set::file_set_locked;
-pub(crate) use project::file_set::finish_pending;
-pub(crate) use project::file_set::lay_edits_over;
-pub(crate) use project::git;
-pub(crate) use project::git_impact::AbandonedWork;
-pub(crate) use project::git_impact::git_impact;
-pub(crate) use project::git_impact::history_of;
-pub(crate) use project::home_link::link_of;
-pub(crate) use project::home_link::moved_from;
-pub(crate) use project::open::Project;
-pub(crate) use project::open::work_tree;
-pub(crate) use project::reports;
-pub(crate) use project::run_index::RunIndex;
-pub(crate) use project::scratch::CLIENT_FOLDER;
-pub(crate) use project::scratch::Scratch;
-pub(crate) use project::scratch::current_dir;
-pub(crate) use project::scratch::current_exe;
-pub(crate) use project::scratch::existing_path;
-pub(crate) use project::scratch::is_folder;
-pub(crate) use project::sessions;
-pub(crate) use project::sessions::SessionHome;
-pub(crate) use project::settings;
-pub(crate) use project::worktree;
+pub(crate) use project::{
+    client::{self, ClientHome},
+    commit_log::commit_log,
+    declared_files::declared_files,
+    discover::{Scope, listings, probe_files, tree},
+    evidence::{describe, gather, inspect_files, record, records, workspace},
+    file_set::{file_set, file_set_locked, finish_pending, lay_edits_over},
+    git,
+    git_impact::{AbandonedWork, git_impact, history_of},
+    home_link::{link_of, moved_from},
+    open::{Project, work_tree},
+    reports,
+    run_index::RunIndex,
+    scratch::{CLIENT_FOLDER, Scratch, current_dir, current_exe, existing_path, is_folder},
+    sessions::{self, SessionHome},
+    settings, worktree,
+};

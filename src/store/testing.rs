@@ -1,28 +1,15 @@
 //! A scratch folder for the tests of the store.
 
-use std::fs;
-use std::process::Command;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fs, process::Command, sync::Arc, time::Duration};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
-use super::commit::checkpoint::CheckpointMeta;
-use super::commit::lock::RunLock;
-use super::project::open::Project;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::Clock;
-use crate::model::Config;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::Timestamp;
+use super::{
+    commit::{checkpoint::CheckpointMeta, lock::RunLock},
+    project::open::Project,
+};
+use crate::model::{Candidate, Claim, Clock, Config, DialectId, Edit, EditKind, ReadSpec, RelPath, StepId, Timestamp};
 
 pub(super) struct Scratch {
     _dir: TempDir,

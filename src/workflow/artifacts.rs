@@ -2,28 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::Output;
-use super::PartDefinition;
-use super::template::Piece;
-use super::template::Reader;
-use super::template::Template;
-use super::values::named;
-use super::values::one_or_more;
-use super::variables;
-use super::variables::Scope;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::TextPosition;
-use crate::document::definition::Fields;
-use crate::document::definition::Problems;
-use crate::document::definition::Text;
-use crate::document::definition::identifier;
-use crate::document::definition::items;
-use crate::document::definition::text_of;
-use crate::model::OutputSchema;
-use crate::model::PartKind;
-use crate::model::RelPath;
-use crate::model::clean_line;
+use super::{
+    Output, PartDefinition,
+    template::{Piece, Reader, Template},
+    values::{named, one_or_more},
+    variables::{self, Scope},
+};
+use crate::{
+    document::{
+        Kind, Node, TextPosition,
+        definition::{Fields, Problems, Text, identifier, items, text_of},
+    },
+    model::{OutputSchema, PartKind, RelPath, clean_line},
+};
 
 const OUTPUT_KEYS: [&str; 2] = ["path", "schema"];
 const PART_KEYS: [&str; 3] = ["name", "title", "kind"];

@@ -4,15 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Command;
-use super::Foreach;
-use super::Items;
-use super::Retry;
-use super::Step;
-use super::policy::Inherited;
-use crate::document::TextPosition;
-use crate::model::StepId;
-use crate::model::clean_line;
+use super::{Command, Foreach, Items, Retry, Step, policy::Inherited};
+use crate::{
+    document::TextPosition,
+    model::{StepId, clean_line},
+};
 
 /// Returns a step that only has a command.
 pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {

@@ -1,32 +1,14 @@
 //! The canonical form of a step, so that equivalent definitions have the same digest. Pure.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::Capture;
-use super::ClaudeOptions;
-use super::Command;
-use super::Conversation;
-use super::Foreach;
-use super::Items;
-use super::OnFailure;
-use super::Output;
-use super::PartDefinition;
-use super::Secret;
-use super::Step;
-use super::Validate;
-use super::Workflow;
-use super::WriteFile;
-use super::selection::SortKey;
-use super::template::Template;
-use crate::model::GateEffect;
-use crate::model::GateOption;
-use crate::model::OutputSchema;
-use crate::model::PartKind;
+use super::{
+    Capture, ClaudeOptions, Command, Conversation, Foreach, Items, OnFailure, Output, PartDefinition, Secret, Step,
+    Validate, Workflow, WriteFile, selection::SortKey, template::Template,
+};
+use crate::model::{GateEffect, GateOption, OutputSchema, PartKind};
 
 /// Returns everything that decides what a step does. Its retries, timeout, id, title, position and dependencies are not part of it.
 pub(super) fn of(step: &Step) -> Value {

@@ -1,17 +1,12 @@
 //! Checks of a workflow as a whole: ids are unique, references exist, dependencies have no cycles, gates can be approved. Pure.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Command;
-use super::Foreach;
-use super::Step;
-use super::Workflow;
-use super::order::ancestors;
-use crate::document::TextPosition;
-use crate::document::definition::Problems;
-use crate::model::GateEffect;
-use crate::model::StepId;
+use super::{Command, Foreach, Step, Workflow, order::ancestors};
+use crate::{
+    document::{TextPosition, definition::Problems},
+    model::{GateEffect, StepId},
+};
 
 /// Adds problems of the steps as a whole.
 pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {

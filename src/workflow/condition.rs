@@ -5,13 +5,9 @@
 
 use std::fmt;
 
-use serde_json::Number;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
-use super::template::Reader;
-use super::template::Reference;
-use super::template::end_of_braces;
-use super::template::reference;
+use super::template::{Reader, Reference, end_of_braces, reference};
 
 /// The deepest nesting that is accepted.
 const DEPTH: u32 = 32;

@@ -1,6 +1,4 @@
-use super::Comparison;
-use super::Condition;
-use super::Operand;
+use super::{Comparison, Condition, Operand};
 
 fn side(operand: &Operand) -> String {
     match operand {

@@ -1,23 +1,16 @@
 //! The types of a checked workflow file. Pure.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value;
 
-use super::condition::Condition;
-use super::interpreter::Interpreter;
-use super::json_path::JsonPath;
-use super::selection::SortKey;
-use super::template::Template;
-use crate::document::TextPosition;
-use crate::model::GateOption;
-use crate::model::OutputSchema;
-use crate::model::PartKind;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::sha256_hex;
+use super::{
+    condition::Condition, interpreter::Interpreter, json_path::JsonPath, selection::SortKey, template::Template,
+};
+use crate::{
+    document::TextPosition,
+    model::{GateOption, OutputSchema, PartKind, RelPath, StepId, StepKind, sha256_hex},
+};
 
 /// A workflow: its steps in the order of the file, each with what it depends on.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,9 +1,6 @@
 //! The form that files of steps for agents had before `workflow/2`: the tree of such a file becomes that of a current one. Pure.
 
-use crate::document::Kind;
-use crate::document::Member;
-use crate::document::Node;
-use crate::document::definition::Problems;
+use crate::document::{Kind, Member, Node, definition::Problems};
 
 /// Tells whether a file has the earlier form: phases, or a step that returns to another.
 pub(super) fn is_earlier(root: &Node) -> bool {

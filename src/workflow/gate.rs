@@ -1,18 +1,12 @@
 //! The answers that a gate takes. Pure.
 
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::TextPosition;
-use crate::document::definition::Fields;
-use crate::document::definition::Problems;
-use crate::document::definition::Text;
-use crate::document::definition::identifier;
-use crate::document::definition::items;
-use crate::document::definition::text_of;
-use crate::model::GateEffect;
-use crate::model::GateOption;
-use crate::model::StepId;
-use crate::model::clean_line;
+use crate::{
+    document::{
+        Kind, Node, TextPosition,
+        definition::{Fields, Problems, Text, identifier, items, text_of},
+    },
+    model::{GateEffect, GateOption, StepId, clean_line},
+};
 
 /// Reads `options`: a list of words that all continue, or a mapping of each word to what it does.
 pub(super) fn options(node: &Node, problems: &mut Problems<'_>) -> Vec<(GateOption, TextPosition)> {

@@ -1,15 +1,12 @@
 //! What a real shell makes of hostile values in every place where a variable can stand.
 #![expect(clippy::disallowed_methods, reason = "only a shell can tell what a shell does")]
 
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::Scope;
-use super::render_shell;
-use crate::workflow::template::Reader;
-use crate::workflow::template::Template;
+use super::{Scope, render_shell};
+use crate::workflow::template::{Reader, Template};
 
 const HOSTILE: [&str; 14] = [
     "'; echo INJECTED; '",

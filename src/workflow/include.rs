@@ -3,30 +3,22 @@
 
 use std::collections::BTreeMap;
 
-use super::Group;
-use super::Input;
-use super::Workflow;
-use super::keys::WORKFLOW_KEYS;
-use super::keys::if_skipped;
-use super::keys::references;
-use super::kinds::condition;
-use super::names;
-use super::order::Listed;
-use super::order::conditioned;
-use super::rename::Renamed;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::definition::Fields;
-use crate::document::definition::Problems;
-use crate::document::definition::Text;
-use crate::document::definition::identifier;
-use crate::document::definition::text_of;
-use crate::document::parse_definition;
-use crate::model::Finding;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::model::nearest;
-use crate::model::sha256_hex;
+use super::{
+    Group, Input, Workflow,
+    keys::{WORKFLOW_KEYS, if_skipped, references},
+    kinds::condition,
+    names,
+    order::{Listed, conditioned},
+    rename::Renamed,
+};
+use crate::{
+    document::{
+        Kind, Node,
+        definition::{Fields, Problems, Text, identifier, text_of},
+        parse_definition,
+    },
+    model::{Finding, RelPath, clean_line, nearest, sha256_hex},
+};
 
 const INCLUDE_KEYS: [&str; 7] = ["include", "id", "title", "depends_on", "when", "if_skipped", "inputs"];
 /// The keys of a file that is included. What holds for a whole run is in the file that includes.

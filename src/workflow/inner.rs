@@ -1,7 +1,6 @@
 //! Variables in a program that a shell step hands to another interpreter, where a value becomes code. Pure.
 
-use super::template::Piece;
-use super::template::Template;
+use super::template::{Piece, Template};
 
 /// Programs that take code after a flag.
 const INTERPRETERS: [(&str, &[&str]); 9] = [
@@ -68,8 +67,7 @@ fn is_code(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::variables_in_code;
-    use crate::workflow::template::Reader;
-    use crate::workflow::template::Template;
+    use crate::workflow::template::{Reader, Template};
 
     #[test]
     fn a_value_in_the_code_of_another_interpreter_is_found() {

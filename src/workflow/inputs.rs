@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Input;
-use crate::model::nearest;
-use crate::schema;
+use crate::{model::nearest, schema};
 
 /// What is wrong with the inputs that were given, and how to give them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,12 +75,10 @@ fn mismatch(pattern: &str, value: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::values;
-    use crate::model::RelPath;
-    use crate::workflow;
+    use crate::{model::RelPath, workflow};
 
     fn of(given: &[&str]) -> Result<Value, String> {
         let text = "inputs:\n  version: {pattern: '^[0-9.]+$', description: what is released}\n  count: {type: number, default: 3}\n  dry: {type: boolean, default: false}\n  target: {choices: [linux, macos], default: linux}\nsteps: [{id: a, shell: b}]\n";

@@ -1,12 +1,10 @@
 //! The shells that run the commands of a workflow. Pure.
 
-use super::Command;
-use super::Step;
-use super::Workflow;
-use crate::document::definition::Problems;
-use crate::document::definition::Text;
-use crate::model::clean_line;
-use crate::model::nearest;
+use super::{Command, Step, Workflow};
+use crate::{
+    document::definition::{Problems, Text},
+    model::{clean_line, nearest},
+};
 
 /// A shell that runs the commands of a step. All quote like `sh`, so a value never becomes part of a command in any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,17 +1,13 @@
 //! The keys of a workflow and of its steps, and which of them go together. Pure.
 
-use super::StepReference;
-use super::template::Template;
-use super::values::one_or_more;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::definition::Fields;
-use crate::document::definition::Problems;
-use crate::document::definition::Text;
-use crate::document::definition::text_of;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::clean_line;
+use super::{StepReference, template::Template, values::one_or_more};
+use crate::{
+    document::{
+        Kind, Node,
+        definition::{Fields, Problems, Text, text_of},
+    },
+    model::{RelPath, StepId, clean_line},
+};
 
 pub(super) const WORKFLOW_KEYS: [&str; 18] = [
     "name",

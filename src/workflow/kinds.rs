@@ -2,36 +2,22 @@
 
 use serde_json::Value;
 
-use super::ClaudeOptions;
-use super::Conversation;
-use super::FileFormat;
-use super::Foreach;
-use super::Gate;
-use super::Instructions;
-use super::Items;
-use super::Step;
-use super::StepReference;
-use super::When;
-use super::WriteFile;
-use super::condition::Condition;
-use super::condition::Operand;
-use super::json_path::JsonPath;
-use super::policy;
-use super::selection;
-use super::selection::SortKey;
-use super::template::Reader;
-use super::template::Template;
-use super::values::one_or_more;
-use super::values::template;
-use super::values::template_of;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::definition::Fields;
-use crate::document::definition::Problems;
-use crate::document::definition::Text;
-use crate::document::definition::text_of;
-use crate::model::StepId;
-use crate::model::clean_line;
+use super::{
+    ClaudeOptions, Conversation, FileFormat, Foreach, Gate, Instructions, Items, Step, StepReference, When, WriteFile,
+    condition::{Condition, Operand},
+    json_path::JsonPath,
+    policy,
+    selection::{self, SortKey},
+    template::{Reader, Template},
+    values::{one_or_more, template, template_of},
+};
+use crate::{
+    document::{
+        Kind, Node,
+        definition::{Fields, Problems, Text, text_of},
+    },
+    model::{StepId, clean_line},
+};
 
 const FOREACH_KEYS: [&str; 9] =
     ["items", "where", "sort_by", "max_items", "parallel", "timeout", "continue_on_error", "max_failures", "worktree"];

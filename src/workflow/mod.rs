@@ -47,60 +47,25 @@ pub(crate) mod variables;
 
 use serde_json::Value;
 
-use crate::document::Node;
-use crate::document::TextPosition;
-use crate::document::definition::Problems;
-use crate::document::parse_definition;
-use crate::model::Finding;
-use crate::model::OutputSchema;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::sha256_hex;
+use crate::{
+    document::{Node, TextPosition, definition::Problems, parse_definition},
+    model::{Finding, OutputSchema, RelPath, StepId, sha256_hex},
+};
 
 use include::Includes;
 
 pub(crate) use artifacts::output_file;
 pub(crate) use built_in::BUILT_IN;
-pub(crate) use definition::AgentWork;
-pub(crate) use definition::Backoff;
-pub(crate) use definition::Capture;
-pub(crate) use definition::CaptureFormat;
-pub(crate) use definition::Claude;
-pub(crate) use definition::ClaudeOptions;
-pub(crate) use definition::Command;
-pub(crate) use definition::Concurrency;
-pub(crate) use definition::Conversation;
-pub(crate) use definition::FileFormat;
-pub(crate) use definition::Foreach;
-pub(crate) use definition::Gate;
-pub(crate) use definition::Group;
-pub(crate) use definition::Input;
-pub(crate) use definition::InputKind;
-pub(crate) use definition::Instructions;
-pub(crate) use definition::Items;
-pub(crate) use definition::Limits;
-pub(crate) use definition::Merge;
-pub(crate) use definition::OnFailure;
-pub(crate) use definition::OnIncomplete;
-pub(crate) use definition::Output;
-pub(crate) use definition::PartDefinition;
-pub(crate) use definition::Pool;
-pub(crate) use definition::Retry;
-pub(crate) use definition::RetryOn;
-pub(crate) use definition::Secret;
-pub(crate) use definition::Step;
-pub(crate) use definition::StepReference;
-pub(crate) use definition::Streams;
-pub(crate) use definition::Validate;
-pub(crate) use definition::When;
-pub(crate) use definition::Workflow;
-pub(crate) use definition::WorktreeFiles;
-pub(crate) use definition::WriteFile;
+pub(crate) use definition::{
+    AgentWork, Backoff, Capture, CaptureFormat, Claude, ClaudeOptions, Command, Concurrency, Conversation, FileFormat,
+    Foreach, Gate, Group, Input, InputKind, Instructions, Items, Limits, Merge, OnFailure, OnIncomplete, Output,
+    PartDefinition, Pool, Retry, RetryOn, Secret, Step, StepReference, Streams, Validate, When, Workflow,
+    WorktreeFiles, WriteFile,
+};
 pub(crate) use include::ReadFile;
 pub(crate) use interpreter::Interpreter;
 pub(crate) use json_path::JsonPath;
-pub(crate) use names::CHANGES;
-pub(crate) use names::end_variable;
+pub(crate) use names::{CHANGES, end_variable};
 
 /// A parsed workflow file.
 #[derive(Debug)]

@@ -1,27 +1,20 @@
 //! The variables of a workflow: every name that a text uses is one that the file, a step before it or Piton sets. Pure.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::ClaudeOptions;
-use super::Command;
-use super::Conversation;
-use super::Foreach;
-use super::Items;
-use super::Step;
-use super::Workflow;
-use super::artifacts::is_item;
-use super::condition::Condition;
-use super::condition::Operand;
-use super::inner;
-use super::order::ancestors;
-use super::shell::assigned;
-use super::template::Reference;
-use super::template::Template;
-use crate::document::TextPosition;
-use crate::document::definition::Problems;
-use crate::model::StepId;
-use crate::model::nearest;
+use super::{
+    ClaudeOptions, Command, Conversation, Foreach, Items, Step, Workflow,
+    artifacts::is_item,
+    condition::{Condition, Operand},
+    inner,
+    order::ancestors,
+    shell::assigned,
+    template::{Reference, Template},
+};
+use crate::{
+    document::{TextPosition, definition::Problems},
+    model::{StepId, nearest},
+};
 
 /// The variables that are set without the file naming them.
 const BUILT_IN: [&str; 6] = ["ARG", "ITERATION", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];

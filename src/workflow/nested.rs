@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ClaudeOptions;
-use super::Command;
-use super::Secret;
-use super::Step;
-use super::Workflow;
+use super::{ClaudeOptions, Command, Secret, Step, Workflow};
 
 impl Workflow {
     /// Returns the secrets of the workflow and of its steps, at any depth.

@@ -1,15 +1,9 @@
 //! What each step of a workflow depends on: the steps it names, else the one before it; and what its group adds to it. Pure.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Step;
-use super::StepReference;
-use super::When;
-use super::canonical;
-use super::condition::Condition;
-use crate::document::definition::Problems;
-use crate::model::StepId;
+use super::{Step, StepReference, When, canonical, condition::Condition};
+use crate::{document::definition::Problems, model::StepId};
 
 /// A step as it is listed in the file.
 pub(super) struct Listed {

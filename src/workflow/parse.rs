@@ -4,38 +4,23 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Concurrency;
-use super::Input;
-use super::InputKind;
-use super::Interpreter;
-use super::Limits;
-use super::Merge;
-use super::Workflow;
-use super::WorktreeFiles;
-use super::artifacts;
-use super::check;
-use super::include::Includes;
-use super::keys::WORKFLOW_KEYS;
-use super::order;
-use super::policy;
-use super::policy::Inherited;
-use super::step;
-use super::template::Reader;
-use super::values::env;
-use super::values::named;
-use super::values::one_or_more;
-use super::values::secrets;
-use super::values::template;
-use super::values::variable_name;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::definition::Fields;
-use crate::document::definition::Problems;
-use crate::document::definition::Text;
-use crate::document::definition::items;
-use crate::document::definition::text_of;
-use crate::model::RelPath;
-use crate::model::clean_line;
+use super::{
+    Concurrency, Input, InputKind, Interpreter, Limits, Merge, Workflow, WorktreeFiles, artifacts, check,
+    include::Includes,
+    keys::WORKFLOW_KEYS,
+    order,
+    policy::{self, Inherited},
+    step,
+    template::Reader,
+    values::{env, named, one_or_more, secrets, template, variable_name},
+};
+use crate::{
+    document::{
+        Kind, Node,
+        definition::{Fields, Problems, Text, items, text_of},
+    },
+    model::{RelPath, clean_line},
+};
 
 const CONCURRENCY_KEYS: [&str; 2] = ["group", "on_conflict"];
 const WORKTREE_KEYS: [&str; 2] = ["copy", "link"];

@@ -2,20 +2,14 @@
 
 use std::time::Duration;
 
-use super::Backoff;
-use super::Capture;
-use super::CaptureFormat;
-use super::Retry;
-use super::RetryOn;
-use super::Streams;
-use super::values::variable_name;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::definition::Fields;
-use crate::document::definition::Problems;
-use crate::document::definition::Text;
-use crate::document::definition::text_of;
-use crate::model::clean_line;
+use super::{Backoff, Capture, CaptureFormat, Retry, RetryOn, Streams, values::variable_name};
+use crate::{
+    document::{
+        Kind, Node,
+        definition::{Fields, Problems, Text, text_of},
+    },
+    model::clean_line,
+};
 
 const RETRY_KEYS: [&str; 6] = ["attempts", "backoff", "initial_delay", "max_delay", "jitter", "retry_on"];
 const STREAM_KEYS: [&str; 5] = ["stdout", "stderr", "exit_code", "success", "duration"];

@@ -1,25 +1,17 @@
 //! Names of included steps: their ids, and the variables that they set, get the id of the `include` in front. Pure.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Command;
-use super::Conversation;
-use super::Instructions;
-use super::Items;
-use super::Step;
-use super::StepReference;
-use super::Workflow;
-use super::canonical;
-use super::condition::Condition;
-use super::condition::Operand;
-use super::names;
-use super::template::Piece;
-use super::template::Reference;
-use super::template::Template;
-use crate::document::TextPosition;
-use crate::model::GateEffect;
-use crate::model::StepId;
+use super::{
+    Command, Conversation, Instructions, Items, Step, StepReference, Workflow, canonical,
+    condition::{Condition, Operand},
+    names,
+    template::{Piece, Reference, Template},
+};
+use crate::{
+    document::TextPosition,
+    model::{GateEffect, StepId},
+};
 
 /// The new names of what an included file sets.
 pub(super) struct Renamed {

@@ -63,11 +63,9 @@ fn compare(a: &Value, b: &Value, key: &SortKey) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::keys;
-    use super::sort;
+    use super::{keys, sort};
 
     #[test]
     fn items_are_sorted_by_the_first_key_that_differs() {

@@ -4,9 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::template::Piece;
-use super::template::Template;
-use super::template::end_of_braces;
+use super::template::{Piece, Template, end_of_braces};
 
 /// The quoting context of a position in a shell program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,8 @@
-use super::Quoting;
-use super::Quoting::Arithmetic;
-use super::Quoting::Bare;
-use super::Quoting::Double;
-use super::Quoting::Single;
-use super::quoting;
-use crate::workflow::template::Reader;
-use crate::workflow::template::Template;
+use super::{
+    Quoting::{self, Arithmetic, Bare, Double, Single},
+    quoting,
+};
+use crate::workflow::template::{Reader, Template};
 
 fn of(text: &str) -> Result<Vec<Quoting>, String> {
     quoting(&Template::parse(text, Reader::Shell).unwrap())

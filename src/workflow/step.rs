@@ -2,54 +2,26 @@
 
 use std::time::Duration;
 
-use super::AgentWork;
-use super::Claude;
-use super::Command;
-use super::Gate;
-use super::Group;
-use super::Interpreter;
-use super::OnFailure;
-use super::OnIncomplete;
-use super::Output;
-use super::Pool;
-use super::Step;
-use super::Validate;
-use super::artifacts;
-use super::bare::bare;
-use super::bare::complete;
-use super::canonical;
-use super::gate;
-use super::include::Includes;
-use super::keys;
-use super::keys::CLAUDE_KEYS;
-use super::keys::GATE_KEYS;
-use super::keys::GROUP_KEYS;
-use super::keys::Level;
-use super::keys::STEP_KEYS;
-use super::keys::TOP_KEYS;
-use super::keys::if_skipped;
-use super::keys::is_given;
-use super::keys::only_at_the_top;
-use super::keys::reference;
-use super::keys::references;
-use super::keys::working_folder;
-use super::kinds;
-use super::order::Listed;
-use super::order::conditioned;
-use super::policy;
-use super::policy::Inherited;
-use super::template::Reader;
-use super::values::env;
-use super::values::secrets;
-use super::values::template;
-use super::values::template_of;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::TextPosition;
-use crate::document::definition::Fields;
-use crate::document::definition::Problems;
-use crate::document::definition::identifier;
-use crate::document::definition::items;
+use super::{
+    AgentWork, Claude, Command, Gate, Group, Interpreter, OnFailure, OnIncomplete, Output, Pool, Step, Validate,
+    artifacts,
+    bare::{bare, complete},
+    canonical, gate,
+    include::Includes,
+    keys::{
+        self, CLAUDE_KEYS, GATE_KEYS, GROUP_KEYS, Level, STEP_KEYS, TOP_KEYS, if_skipped, is_given, only_at_the_top,
+        reference, references, working_folder,
+    },
+    kinds,
+    order::{Listed, conditioned},
+    policy::{self, Inherited},
+    template::Reader,
+    values::{env, secrets, template, template_of},
+};
+use crate::document::{
+    Kind, Node, TextPosition,
+    definition::{Fields, Problems, identifier, items},
+};
 
 const VALIDATE_KEYS: [&str; 8] =
     ["shell", "claude", "steps", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];

@@ -1,6 +1,4 @@
-use super::Piece;
-use super::Reader;
-use super::Template;
+use super::{Piece, Reader, Template};
 
 /// Writes pieces as `text` and `<path>` or `<path|fallback>`.
 fn shown(template: &Template) -> String {

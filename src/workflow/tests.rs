@@ -1,7 +1,5 @@
-use super::Step;
-use super::parse;
-use crate::model::Finding;
-use crate::model::RelPath;
+use super::{Step, parse};
+use crate::model::{Finding, RelPath};
 
 fn mistakes(text: &str) -> Vec<String> {
     let checked = parse(&RelPath::parse("flow.yaml").unwrap(), text.as_bytes());

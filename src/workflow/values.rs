@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::Secret;
-use super::template::Reader;
-use super::template::Template;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::definition::Fields;
-use crate::document::definition::Problems;
-use crate::document::definition::Text;
-use crate::document::definition::text_of;
-use crate::model::clean_line;
+use super::{
+    Secret,
+    template::{Reader, Template},
+};
+use crate::{
+    document::{
+        Kind, Node,
+        definition::{Fields, Problems, Text, text_of},
+    },
+    model::clean_line,
+};
 
 const SECRET_KEYS: [&str; 2] = ["provider", "key"];
 

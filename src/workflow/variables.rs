@@ -5,21 +5,14 @@
 
 use serde_json::Value;
 
-use super::Capture;
-use super::CaptureFormat;
-use super::condition::Comparison;
-use super::condition::Condition;
-use super::condition::Operand;
-use super::condition::number;
-use super::pattern;
-use super::shell::Quoting;
-use super::shell::quoting;
-use super::template::Filter;
-use super::template::Piece;
-use super::template::Reference;
-use super::template::Template;
-use crate::model::clean_line;
-use crate::model::nearest;
+use super::{
+    Capture, CaptureFormat,
+    condition::{Comparison, Condition, Operand, number},
+    pattern,
+    shell::{Quoting, quoting},
+    template::{Filter, Piece, Reference, Template},
+};
+use crate::model::{clean_line, nearest};
 
 /// The largest value of an environment variable, with room for its name (`MAX_ARG_STRLEN` of Linux is 128 KiB).
 const LARGEST: usize = 128 * 1024 - 64;

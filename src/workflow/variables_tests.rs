@@ -1,22 +1,13 @@
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::RenderError;
-use super::Scope;
-use super::captured;
-use super::holds;
-use super::holds_already;
-use super::render;
-use super::render_known;
-use super::render_shell;
-use crate::workflow::Capture;
-use crate::workflow::CaptureFormat;
-use crate::workflow::Streams;
-use crate::workflow::condition::Condition;
-use crate::workflow::template::Reader;
-use crate::workflow::template::Template;
+use super::{RenderError, Scope, captured, holds, holds_already, render, render_known, render_shell};
+use crate::workflow::{
+    Capture, CaptureFormat, Streams,
+    condition::Condition,
+    template::{Reader, Template},
+};
 
 struct Fixed(BTreeMap<&'static str, Value>);
 

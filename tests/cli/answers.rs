@@ -1,11 +1,11 @@
 //! Steps of other systems that witnesses disagree about: one question, and a patch for each answer.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::checklist;
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::{
+    cli::checklist,
+    support::{Output, Sandbox},
+};
 
 /// A disputed step, with what is next once the patch of each answer is applied.
 struct Dispute {

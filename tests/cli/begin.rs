@@ -1,11 +1,9 @@
 //! `begin` hands over the brief of a step, and an attempt is counted once.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::projects;
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 const FLOW: &str = "\
 name: flow

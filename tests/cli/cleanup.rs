@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
+use crate::support::{Output, Sandbox, Tree, repository};
 
 const STATE: &str = ".aios/epic-5-state.yaml";
 

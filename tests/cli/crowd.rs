@@ -1,14 +1,14 @@
 //! A project with many plans of other systems, a run of Piton's own and a session of the client that was cut off.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::checklist;
-use crate::cli::claude::trace;
-use crate::cli::claude::trace::Trace;
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
+use crate::{
+    cli::{
+        checklist,
+        claude::trace::{self, Trace},
+    },
+    support::{Sandbox, Tree, repository},
+};
 
 /// Writes 60 features, 200 plans of GSD and 20 tags, all half done.
 fn crowd(sandbox: &Sandbox) {

@@ -1,7 +1,6 @@
 //! Files of a plan that are cut off, lack a line or have a conflict marker.
 
-use crate::support::Sandbox;
-use crate::support::takes_all;
+use crate::support::{Sandbox, takes_all};
 
 /// Damages a file in every way, a sample of them unless all are asked for, looks each time, and restores the file.
 pub(in crate::cli) fn each(sandbox: &Sandbox, file: &str, mut look: impl FnMut(&str)) {

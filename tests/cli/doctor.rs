@@ -1,8 +1,5 @@
-use super::projects;
-use super::projects::NINE_STEP;
-use super::projects::document;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::projects::{self, NINE_STEP, document};
+use crate::support::{Output, Sandbox};
 
 fn check(output: &Output, name: &str) -> serde_json::Value {
     let document = document(output);

@@ -1,10 +1,6 @@
 //! Every exit code has a real situation, and the answer says what to do.
 
-use super::projects;
-use super::projects::NINE_STEP;
-use super::projects::SESSION;
-use super::projects::document;
-use super::projects::replace;
+use super::projects::{self, NINE_STEP, SESSION, document, replace};
 use crate::support::Sandbox;
 
 struct Case {

@@ -3,9 +3,10 @@
 
 use std::process::Command;
 
-use crate::cli::checklist;
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::{
+    cli::checklist,
+    support::{Output, Sandbox},
+};
 
 /// A project of one system: its state, and what its system keeps beside it.
 struct Plans {

@@ -1,12 +1,11 @@
 //! Generated plans of other systems. What is right about each step is known from how the project was made, never from the answer.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::checklist;
-use crate::support::Dice;
-use crate::support::Sandbox;
-use crate::support::takes_all;
+use crate::{
+    cli::checklist,
+    support::{Dice, Sandbox, takes_all},
+};
 
 /// What was done about a step besides what its own state says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,7 @@
 //! Guarantees of every verb: help, robustness in a broken project, and one document as the answer.
 
-use super::projects;
-use super::projects::NINE_STEP;
-use super::projects::document;
-use super::projects::replace;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::projects::{self, NINE_STEP, document, replace};
+use crate::support::{Output, Sandbox};
 
 const VERBS: [&str; 38] = [
     "list",

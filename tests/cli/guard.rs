@@ -1,11 +1,8 @@
 //! The guard of the client's tasks: `hook task-completed`, as `setup --guard` makes the client call it.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::NOW;
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{NOW, Output, Sandbox};
 
 const SESSION: &str = "4644b01c-b691-4038-8673-bcc25b6ddbc8";
 /// Where the client of the sandbox keeps its task list.

@@ -1,8 +1,6 @@
 //! What holds for the plans of all other systems: where they are listed, and where they are only planned by their path.
 
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
+use crate::support::{Sandbox, Tree, repository};
 
 /// The example of each system, with its state.
 const EXAMPLES: [(&str, &str); 4] = [

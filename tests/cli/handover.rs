@@ -1,10 +1,8 @@
 //! After a report or a decision: a no stays a no, parts and outputs are proved, corrections are kept, and what the plan blocks is refused.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 fn piton<'a>(sandbox: &'a Sandbox, arguments: &[&'a str]) -> Output {
     sandbox.piton(arguments.iter().copied()).real_clock().run()

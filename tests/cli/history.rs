@@ -1,11 +1,6 @@
 //! `history`, `restore` and `archive`: every earlier state can be restored.
 
-use super::projects;
-use super::projects::NINE_STEP;
-use super::projects::SESSION;
-use super::projects::document;
-use super::projects::foreign;
-use super::projects::replace;
+use super::projects::{self, NINE_STEP, SESSION, document, foreign, replace};
 use crate::support::Sandbox;
 
 fn worked_on() -> Sandbox {

@@ -1,17 +1,12 @@
 //! Events of the client through the program, as its hooks send them.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::claude::trace::SESSION;
-use super::claude::trace::Trace;
-use super::projects;
-use super::projects::NINE_STEP;
-use crate::support;
-use crate::support::NOW;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::Tree;
+use super::{
+    claude::trace::{SESSION, Trace},
+    projects::{self, NINE_STEP},
+};
+use crate::support::{self, NOW, Output, Sandbox, Tree};
 
 /// Sends an event of a session whose client is this test process.
 pub(super) fn hook(sandbox: &Sandbox, session: &str, event: &str, fields: Value) -> Output {

@@ -1,15 +1,13 @@
 //! What the client's hooks hand to the agents of steps, and what they keep of what comes back.
 
 use camino::Utf8PathBuf;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::hook::hook;
-use super::hook::said;
-use super::hook::starts;
-use super::projects;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{
+    hook::{hook, said, starts},
+    projects,
+};
+use crate::support::{Output, Sandbox};
 
 /// Begins a step in a session whose client reports it, and answers with the brief.
 fn begun(example: &str, step: &str) -> (Sandbox, Output) {

@@ -1,11 +1,11 @@
 //! `hook permission-request`: what the client need not ask the person about.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::hook::hook;
-use super::hook::starts;
-use super::projects;
+use super::{
+    hook::{hook, starts},
+    projects,
+};
 use crate::support::Sandbox;
 
 /// A project in which the session `s` drives `user-auth`, and no session drives `other`.

@@ -1,10 +1,7 @@
 //! The commands that are printed after a run is paused, aborted, completed or archived: each is run as printed.
 
-use super::projects;
-use super::projects::replace;
-use super::projects::run_printed;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::projects::{self, replace, run_printed};
+use crate::support::{Output, Sandbox};
 
 /// A project with one run, its name, and the workflow that starts such a run.
 type Case = (fn() -> Sandbox, &'static str, Option<&'static str>);

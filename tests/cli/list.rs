@@ -1,6 +1,4 @@
-use super::projects;
-use super::projects::SESSION;
-use super::projects::document;
+use super::projects::{self, SESSION, document};
 use crate::support::Sandbox;
 
 #[test]

@@ -1,10 +1,6 @@
 //! How much is asked, and what counts as a yes.
 
-use super::projects;
-use super::projects::NINE_STEP;
-use super::projects::document;
-use super::projects::foreign;
-use super::projects::replace;
+use super::projects::{self, NINE_STEP, document, foreign, replace};
 
 /// A time at which the state of the example is two days old: not to be resumed without a look.
 const LATER: &str = "2026-02-02T12:00:00Z";

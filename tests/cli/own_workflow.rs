@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::takes_all;
+use crate::support::{Output, Sandbox, takes_all};
 
 /// Two branches side by side, two reviews that return, a gate, a schema-checked output, parts: twelve steps.
 const FLOW: &str = "\

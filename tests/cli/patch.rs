@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 const STATE: &str = ".aios/epic-5-state.yaml";
 const FIRST: &str = "docs/stories/5.1.story.md";

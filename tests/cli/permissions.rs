@@ -1,11 +1,7 @@
 //! What a user meets who may not read or write: the file, the cause, the command that helps, and nothing written.
 
-use super::projects;
-use super::projects::NINE_STEP;
-use super::projects::SESSION;
-use super::projects::document;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::projects::{self, NINE_STEP, SESSION, document};
+use crate::support::{Output, Sandbox};
 
 const WORKTREE: &str = ".worktree/user-auth";
 /// Every verb that records something, in a state where it would be admitted.

@@ -1,16 +1,14 @@
 //! Small projects that many tests stand in, and what every answer has to satisfy.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::OnceLock;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, OnceLock},
+};
 
 use camino::Utf8Path;
 use serde_json::Value;
 
-use crate::support;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::Tree;
+use crate::support::{self, Output, Sandbox, Tree};
 
 /// The state of the nine-step example: a review of phase 2 sent the work back.
 pub(crate) const NINE_STEP: &str = ".worktree/user-auth/.workflow-state.json";

@@ -2,11 +2,8 @@
 
 use serde_json::Value;
 
-use super::projects;
-use super::projects::replace;
-use crate::support::END_OF_INPUT;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::projects::{self, replace};
+use crate::support::{END_OF_INPUT, Output, Sandbox};
 
 const FLOW: &str = "name: flow
 steps:

@@ -1,16 +1,12 @@
 //! Plans of public projects with their right answers, where they are beside the repository; otherwise left out, with a line that says so.
 //! `src/fuzz/tests/damaged_plans.rs` damages them.
 
-use std::io::Write as _;
-use std::process::Command;
+use std::{io::Write as _, process::Command};
 
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use crate::support::Sandbox;
-use crate::support::read;
-use crate::support::repository;
-use crate::support::takes_all;
+use crate::support::{Sandbox, read, repository, takes_all};
 
 /// The dialects whose answers are compared here.
 const SYSTEMS: [&str; 2] = ["gsd", "taskmaster"];

@@ -1,12 +1,9 @@
 //! `repair`: the proposal for an unreadable state, the source of each value, and what a yes writes.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::projects::example;
-use crate::support::END_OF_INPUT;
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{END_OF_INPUT, Output, Sandbox};
 
 const EPIC: &str = ".aios/epic-5-state.yaml";
 const PLAN: &str = "docs/stories/EPIC-5-EXECUTION.yaml";

@@ -3,8 +3,7 @@
 use serde_json::json;
 
 use super::projects;
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 const FLOW: &str = "\
 name: flow

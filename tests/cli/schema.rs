@@ -1,6 +1,5 @@
 use super::projects::document;
-use crate::support;
-use crate::support::Sandbox;
+use crate::support::{self, Sandbox};
 
 #[test]
 fn every_published_schema_is_listed_and_printed_as_it_is() {

@@ -1,14 +1,7 @@
 //! Which run is selected: by number, id, part of an id, path, or because there is only one.
 
-use super::projects;
-use super::projects::NINE_STEP;
-use super::projects::SESSION;
-use super::projects::document;
-use super::projects::hints;
-use super::projects::replace;
-use super::projects::run_printed;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::projects::{self, NINE_STEP, SESSION, document, hints, replace, run_printed};
+use crate::support::{Output, Sandbox};
 
 fn run_of(output: &Output) -> String {
     assert_eq!(output.code, 0, "{output}");

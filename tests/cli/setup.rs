@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::projects;
-use super::projects::document;
+use super::projects::{self, document};
 use crate::support::Sandbox;
 
 const SETTINGS: &str = "home/.claude/settings.json";

@@ -1,5 +1,4 @@
-use super::projects;
-use super::projects::document;
+use super::projects::{self, document};
 use crate::support::Sandbox;
 
 /// Every way out of a text that a page could have, and what could take over a terminal.

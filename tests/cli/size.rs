@@ -2,11 +2,8 @@
 
 use serde_json::Value;
 
-use super::projects;
-use super::projects::document;
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
+use super::projects::{self, document};
+use crate::support::{Sandbox, Tree, repository};
 
 /// The tail of a report: 400 bytes.
 const SUMMARY: &str = "The endpoint checks the token, refuses one that is expired or was issued for another audience, and answers 401 with \

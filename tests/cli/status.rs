@@ -1,5 +1,4 @@
-use super::projects;
-use super::projects::NINE_STEP;
+use super::projects::{self, NINE_STEP};
 use crate::support::Sandbox;
 
 #[test]

@@ -3,8 +3,7 @@
 use serde_json::json;
 
 use super::projects;
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 fn piton<'a>(sandbox: &'a Sandbox, arguments: &[&'a str]) -> Output {
     sandbox.piton(arguments.iter().copied()).run()

@@ -1,7 +1,4 @@
-use super::projects;
-use super::projects::NINE_STEP;
-use super::projects::document;
-use super::projects::replace;
+use super::projects::{self, NINE_STEP, document, replace};
 
 #[test]
 fn sound_files_are_valid() {

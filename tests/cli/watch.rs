@@ -1,6 +1,5 @@
 use super::projects;
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 /// Leaves the other screen, and shows the cursor.
 const LEFT: &str = "\u{1b}[?25h\u{1b}[?1049l";

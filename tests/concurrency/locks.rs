@@ -1,14 +1,11 @@
 //! Locks held by another process, and file systems without locks.
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::cli::projects;
-use crate::cli::projects::SESSION;
-use crate::cli::projects::document;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::Strace;
+use crate::{
+    cli::projects::{self, SESSION, document},
+    support::{Output, Sandbox, Strace},
+};
 
 const TASK: &str = ".workflow/active/WFS-user-auth/.task/IMPL-002.json";
 

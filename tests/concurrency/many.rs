@@ -1,27 +1,21 @@
 //! Sixteen processes that write, some of them killed, and one that reads: each change counts once.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use crate::cli::projects;
-use crate::cli::projects::NINE_STEP;
-use crate::cli::projects::SESSION;
-use crate::cli::projects::document;
-use crate::support::Dice;
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
-use crate::support::say;
-use crate::support::takes_all;
+use crate::{
+    cli::projects::{self, NINE_STEP, SESSION, document},
+    support::{Dice, Sandbox, Tree, repository, say, takes_all},
+};
 
 const WRITERS: usize = 16;
 /// How many changes each of them makes; `PITON_MANY=all` makes it [`ALL`].

@@ -1,13 +1,14 @@
 //! Several sessions at one run.
 
-use std::io::BufRead as _;
-use std::io::BufReader;
-use std::io::Write as _;
-use std::process::Child;
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::Child,
+};
 
-use crate::cli::projects;
-use crate::cli::projects::NINE_STEP;
-use crate::support::Sandbox;
+use crate::{
+    cli::projects::{self, NINE_STEP},
+    support::Sandbox,
+};
 
 /// A session with its own process, which runs until it is told to end.
 struct Session {

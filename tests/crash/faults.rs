@@ -1,20 +1,8 @@
 //! A failing system call at every write: a clear error and the old state, or the new state if the call did not
 //! matter.
 
-use super::Scene;
-use super::Shape;
-use super::Story;
-use super::ensure;
-use super::is_answer;
-use super::kills;
-use super::leftovers;
-use super::sample;
-use super::state_of;
-use super::stories;
-use crate::support::Call;
-use crate::support::Output;
-use crate::support::Strace;
-use crate::support::takes_all;
+use super::{Scene, Shape, Story, ensure, is_answer, kills, leftovers, sample, state_of, stories};
+use crate::support::{Call, Output, Strace, takes_all};
 
 stories::each!(refuse_everywhere);
 

@@ -2,16 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Command;
-use super::Scene;
-use super::Story;
-use super::ensure;
-use super::sample;
-use super::state_of;
-use super::stories;
-use crate::support::Call;
-use crate::support::Program;
-use crate::support::Strace;
+use super::{Command, Scene, Story, ensure, sample, state_of, stories};
+use crate::support::{Call, Program, Strace};
 
 stories::each!(kill_everywhere);
 

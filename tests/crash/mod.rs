@@ -11,14 +11,10 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use serde_json::Value;
 
-use crate::cli::projects;
-use crate::support::Call;
-use crate::support::Output;
-use crate::support::Program;
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::say;
-use crate::support::takes_all;
+use crate::{
+    cli::projects,
+    support::{Call, Output, Program, Sandbox, Tree, say, takes_all},
+};
 
 /// A command to be interrupted at every call, in a project where it has work to do.
 struct Story {

@@ -5,13 +5,8 @@ use std::path::Path;
 
 use camino::Utf8PathBuf;
 
-use super::Scene;
-use super::ensure;
-use super::faults;
-use super::stories;
-use crate::support;
-use crate::support::Output;
-use crate::support::say;
+use super::{Scene, ensure, faults, stories};
+use crate::support::{self, Output, say};
 
 /// The system takes the first half of a write and the rest with the next one: the result is the same.
 #[test]

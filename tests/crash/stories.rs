@@ -2,13 +2,11 @@
 
 use serde_json::json;
 
-use super::Command;
-use super::Shape;
-use super::Story;
-use crate::cli::projects;
-use crate::support;
-use crate::support::Sandbox;
-use crate::support::Tree;
+use super::{Command, Shape, Story};
+use crate::{
+    cli::projects,
+    support::{self, Sandbox, Tree},
+};
 
 /// Makes a test of each story that calls this function.
 macro_rules! each {

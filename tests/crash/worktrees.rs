@@ -3,14 +3,8 @@
 
 use camino::Utf8PathBuf;
 
-use super::ensure;
-use super::kills::writes_of;
-use super::sample;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::Strace;
-use crate::support::Tree;
-use crate::support::say;
+use super::{ensure, kills::writes_of, sample};
+use crate::support::{Output, Sandbox, Strace, Tree, say};
 
 const SETTINGS: &str = "worktree: {copy: [.env], link: cache}\n";
 const SHELL: &str = "- {id: look, shell: 'read env < .env; read linked < cache/one; echo $env $linked > seen.txt'}\n";

@@ -2,14 +2,11 @@
 
 use camino::Utf8Path;
 
-use super::KINDS;
-use super::Kind;
-use super::check_answer;
-use super::read_all;
-use super::write_all;
-use crate::cli::projects;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{KINDS, Kind, check_answer, read_all, write_all};
+use crate::{
+    cli::projects,
+    support::{Output, Sandbox},
+};
 
 /// What a repository can make git start: each setting, as git reads it, with `RUN` for a command that leaves a trace behind.
 const TRAPS: &str = r#"

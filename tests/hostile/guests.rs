@@ -2,10 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use super::Outside;
-use super::check_answer;
-use super::check_silent;
-use super::is_harmful;
+use super::{Outside, check_answer, check_silent, is_harmful};
 use crate::support::Sandbox;
 
 /// Ids and titles that could be a path, an option, a command or the end of a line.

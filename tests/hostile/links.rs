@@ -4,18 +4,8 @@ use std::os::unix::fs::symlink;
 
 use camino::Utf8Path;
 
-use super::KINDS;
-use super::Kind;
-use super::Outside;
-use super::SECRET;
-use super::check_answer;
-use super::check_silent;
-use super::read_all;
-use super::records;
-use super::within;
-use super::write_all;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{KINDS, Kind, Outside, SECRET, check_answer, check_silent, read_all, records, within, write_all};
+use crate::support::{Output, Sandbox};
 
 /// Replaces a file or folder by a link to it.
 fn lead_out(sandbox: &Sandbox, path: &str, target: &Utf8Path) {
@@ -184,8 +174,7 @@ fn short(path: &Utf8Path) -> std::path::PathBuf {
 }
 
 fn make_device(path: &Utf8Path) {
-    use rustix::fs::FileType;
-    use rustix::fs::Mode;
+    use rustix::fs::{FileType, Mode};
     // The device of /dev/zero, if the machine allows it.
     let _ = rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -199,8 +188,7 @@ fn make_device(path: &Utf8Path) {
 /// A folder is swapped for a link while Piton runs: between any check and any use.
 #[test]
 fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
-    use std::sync::atomic::AtomicBool;
-    use std::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicBool, Ordering};
     let kind: &Kind = &KINDS[1];
     let sandbox = kind.project();
     let outside = Outside::of(&sandbox);

@@ -15,19 +15,15 @@ mod state;
 mod text;
 mod threats;
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use crate::cli::projects;
-use crate::support;
-use crate::support::Output;
-use crate::support::Program;
-use crate::support::Sandbox;
-use crate::support::Tree;
+use crate::{
+    cli::projects,
+    support::{self, Output, Program, Sandbox, Tree},
+};
 
 /// One kind of run, taken from its example.
 pub(super) struct Kind {

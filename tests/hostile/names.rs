@@ -3,17 +3,11 @@
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::KINDS;
-use super::Kind;
-use super::check_answer;
-use super::read_all;
-use super::records;
-use super::within;
-use super::write_all;
-use crate::cli::projects;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::files_below;
+use super::{KINDS, Kind, check_answer, read_all, records, within, write_all};
+use crate::{
+    cli::projects,
+    support::{Output, Sandbox, files_below},
+};
 
 /// Ids that must not begin a line, open a file or run.
 const NASTY: [(&str, &str); 6] = [

@@ -1,23 +1,13 @@
 //! Shared folders, and files of another user. The tests need two users, so they do nothing unless they run as the
 //! superuser; unit tests of the store check the rules that need one user.
 
-use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::fs::lchown;
+use std::os::unix::fs::{MetadataExt as _, lchown};
 
 use camino::Utf8Path;
 use sha2::Digest as _;
 
-use super::KINDS;
-use super::Kind;
-use super::Outside;
-use super::check_answer;
-use super::check_silent;
-use super::records;
-use super::within;
-use super::write_all;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::read;
+use super::{KINDS, Kind, Outside, check_answer, check_silent, records, within, write_all};
+use crate::support::{Output, Sandbox, read};
 
 /// Another user.
 const OTHER: u32 = 4_242;

@@ -1,7 +1,6 @@
 //! The records of a run of a workflow file, as an attacker writes them: each digest fits to its content.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::Digest as _;
 
 use crate::support::Sandbox;

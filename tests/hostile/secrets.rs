@@ -1,16 +1,12 @@
 //! Texts shaped like secrets, in errors passed in by agents and in state files.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::KINDS;
-use super::check_answer;
-use super::read_all;
-use super::records;
-use super::within;
-use crate::cli::projects;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{KINDS, check_answer, read_all, records, within};
+use crate::{
+    cli::projects,
+    support::{Output, Sandbox},
+};
 
 /// A text as a program prints it, and the secret part of it.
 const LEAKS: [(&str, &str); 12] = [

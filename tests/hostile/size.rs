@@ -3,12 +3,8 @@
 
 use std::fs::File;
 
-use super::KINDS;
-use super::check_answer;
-use super::records;
-use super::within;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{KINDS, check_answer, records, within};
+use crate::support::{Output, Sandbox};
 
 /// The limits of one call: 1 GiB of address space, 20 seconds of processor time.
 const LIMITS: &str = "ulimit -v 1048576; ulimit -t 20; exec \"$0\" \"$@\"";

@@ -1,19 +1,13 @@
 //! Untrusted state: for any content the answer names the file, the exit code fits, nothing hangs and nothing is written.
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::cli::projects;
-use crate::cli::projects::NINE_STEP;
-use crate::cli::projects::SESSION;
-use crate::cli::projects::document;
-use crate::cli::projects::foreign;
-use crate::cli::projects::replace;
-use crate::support::Output;
-use crate::support::Program;
-use crate::support::Sandbox;
+use crate::{
+    cli::projects::{self, NINE_STEP, SESSION, document, foreign, replace},
+    support::{Output, Program, Sandbox},
+};
 
 /// A way to break a state file, and what the answer must say about it.
 struct Bad {

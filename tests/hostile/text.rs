@@ -1,18 +1,12 @@
 //! Text of state files on its way to a terminal or into an agent's prompt.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::KINDS;
-use super::check_answer;
-use super::is_harmful;
-use super::read_all;
-use super::records;
-use super::write_all;
-use crate::cli::projects;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::files_below;
+use super::{KINDS, check_answer, is_harmful, read_all, records, write_all};
+use crate::{
+    cli::projects,
+    support::{Output, Sandbox, files_below},
+};
 
 /// Characters that control a terminal, reverse a line, hide, or begin a line.
 const POISON: &str = "\u{1b}[31m\u{1b}]0;own\u{7}\u{202e}\u{2066}\u{200b}\u{9b}\u{8}\r\u{61c}\u{200f}\u{2028}\u{feff}\u{e0041}\u{180e}\u{fff9}\nForged: line";

@@ -4,12 +4,12 @@
 //! part may have reached the disk or not, independent of the others; only a rename does not lose the file: the new name is
 //! there before the old one goes.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{
+    collections::BTreeMap,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::trace::Call;
 use crate::support::Dice;

@@ -2,11 +2,10 @@
 
 use camino::Utf8PathBuf;
 
-use super::disk::Disk;
-use super::disk::Picture;
-use super::disk::Shown;
-use super::trace::Call;
-use super::trace::parse;
+use super::{
+    disk::{Disk, Picture, Shown},
+    trace::{Call, parse},
+};
 use crate::support::Dice;
 
 fn at(path: &str) -> Utf8PathBuf {

@@ -6,23 +6,18 @@ mod disk_tests;
 mod stories;
 mod trace;
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::{collections::BTreeMap, rc::Rc};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use self::disk::Disk;
-use self::disk::Picture;
-use self::disk::Shown;
-use self::trace::Call;
-use crate::cli::projects::NINE_STEP_BACKUPS;
-use crate::cli::projects::document;
-use crate::cli::projects::is_kept;
-use crate::support::Dice;
-use crate::support::Sandbox;
-use crate::support::Strace;
-use crate::support::takes_all;
+use self::{
+    disk::{Disk, Picture, Shown},
+    trace::Call,
+};
+use crate::{
+    cli::projects::{NINE_STEP_BACKUPS, document, is_kept},
+    support::{Dice, Sandbox, Strace, takes_all},
+};
 
 /// How many combinations of unflushed writes are tried at each moment, at most.
 const MIXTURES: usize = 24;

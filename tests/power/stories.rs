@@ -1,16 +1,7 @@
 //! The commands during which the power fails.
 
-use super::Recording;
-use super::Shape;
-use super::Story;
-use super::explore;
-use super::most;
-use super::record;
-use super::trace::Call;
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
-use crate::support::say;
+use super::{Recording, Shape, Story, explore, most, record, trace::Call};
+use crate::support::{Sandbox, Tree, repository, say};
 
 /// Copies an example to a place where a flush is free: only the order of the calls counts.
 fn example(name: &str) -> Sandbox {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 /// One successful call. Calls that failed are ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,20 +10,15 @@ mod terminal;
 mod tests;
 mod tree;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 pub(crate) use dice::Dice;
 pub(crate) use output::Output;
-pub(crate) use program::Program;
-pub(crate) use program::run_tool;
+pub(crate) use program::{Program, run_tool};
 pub(crate) use sandbox::Sandbox;
-pub(crate) use strace::Call;
-pub(crate) use strace::Strace;
-pub(crate) use strace::say;
+pub(crate) use strace::{Call, Strace, say};
 pub(crate) use terminal::END_OF_INPUT;
-pub(crate) use tree::Tree;
-pub(crate) use tree::changed_lines;
+pub(crate) use tree::{Tree, changed_lines};
 
 /// The default time of every test.
 pub(crate) const NOW: &str = "2026-01-31T12:00:00Z";

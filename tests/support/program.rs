@@ -1,20 +1,16 @@
 //! One call of a program in a sandbox.
 
-use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
+use std::{
+    collections::BTreeMap,
+    io::Write as _,
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::Output;
-use super::Sandbox;
-use super::terminal::Terminal;
+use super::{Output, Sandbox, terminal::Terminal};
 
 /// A user without files and permissions.
 const NOBODY: u32 = 65_534;

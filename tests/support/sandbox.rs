@@ -1,17 +1,15 @@
 //! A project in a temporary folder, with its own home and a fixed environment.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
-use super::NOW;
-use super::Program;
-use super::Tree;
+use super::{NOW, Program, Tree};
 
 /// The folders that programs in the sandbox write to.
 const WRITABLE: [&str; 3] = ["project", "home", "tmp"];

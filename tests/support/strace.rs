@@ -1,12 +1,8 @@
 //! The system calls of a program: lists them, and makes one of them fail or the last.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::io::Write as _;
-use std::path::Path;
+use std::{collections::BTreeMap, fmt, io::Write as _, path::Path};
 
-use super::Output;
-use super::Program;
+use super::{Output, Program};
 
 /// Calls that change something, wait for the disk or take a lock. Opening a file counts if it is opened for writing.
 const WRITES: &[&str] = &[
@@ -143,8 +139,7 @@ fn calls(text: &str) -> Vec<Call> {
 
 #[cfg(test)]
 mod tests {
-    use super::Call;
-    use super::calls;
+    use super::{Call, calls};
 
     #[test]
     fn calls_are_counted_per_thread() {

@@ -1,19 +1,16 @@
 //! A terminal with scripted input.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::io::Write as _;
-use std::os::fd::OwnedFd;
+use std::{
+    fs::File,
+    io::{Read as _, Write as _},
+    os::fd::OwnedFd,
+};
 
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
-use rustix::pty::OpenptFlags;
-use rustix::pty::grantpt;
-use rustix::pty::openpt;
-use rustix::pty::ptsname;
-use rustix::pty::unlockpt;
-use rustix::termios::Winsize;
-use rustix::termios::tcsetwinsize;
+use rustix::{
+    fs::{Mode, OFlags},
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{Winsize, tcsetwinsize},
+};
 
 /// What a person types to end the input.
 pub(crate) const END_OF_INPUT: &str = "\u{4}";

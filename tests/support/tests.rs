@@ -1,8 +1,6 @@
 //! Tests of the sandbox itself.
 
-use super::Output;
-use super::Sandbox;
-use super::changed_lines;
+use super::{Output, Sandbox, changed_lines};
 
 #[test]
 fn commits_have_the_same_id_everywhere() {

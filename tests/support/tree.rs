@@ -1,10 +1,8 @@
 //! Every byte below a folder at one moment, to prove what a call changed and what it left alone.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 /// The content of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

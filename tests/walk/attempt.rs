@@ -1,18 +1,14 @@
 //! Trying one printed command in the state in which it was printed.
 
-use super::copy::Copy;
-use super::judge;
-use super::judge::Call;
-use super::moves;
-use super::placeholders::OTHER_PROJECT;
-use super::placeholders::OTHER_WORKFLOW;
-use super::printed::Printed;
-use super::walker::RunSeen;
-use super::walker::Walker;
-use super::walker::quoted;
-use crate::support;
-use crate::support::Output;
-use crate::support::Tree;
+use super::{
+    copy::Copy,
+    judge::{self, Call},
+    moves,
+    placeholders::{OTHER_PROJECT, OTHER_WORKFLOW},
+    printed::Printed,
+    walker::{RunSeen, Walker, quoted},
+};
+use crate::support::{self, Output, Tree};
 
 /// What came of a command.
 pub(super) struct Attempt {

@@ -1,12 +1,12 @@
 //! The state of a sandbox at one moment, to which it returns after every command that is tried.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::time::SystemTime;
+use std::{
+    collections::BTreeMap,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    time::SystemTime,
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use sha2::Digest as _;
 
 use crate::support::Sandbox;

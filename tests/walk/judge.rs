@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::printed::Printed;
-use super::walker::Walker;
-use super::walker::group;
-use super::walker::quoted;
+use super::{
+    printed::Printed,
+    walker::{Walker, group, quoted},
+};
 use crate::support::Output;
 
 /// A command, split into what matters here.

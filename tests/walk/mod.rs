@@ -10,22 +10,20 @@ mod printed;
 mod starts;
 mod walker;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
-use crate::support::Output;
-use crate::support::say;
-use crate::support::takes_all;
+use crate::support::{Output, say, takes_all};
 use copy::Copy;
 use judge::Call;
-use printed::Form;
-use printed::Printed;
+use printed::{Form, Printed};
 use starts::Start;
-use walker::Seen;
-use walker::Walker;
+use walker::{Seen, Walker};
 
 /// Turns the sample into all of it.
 const VARIABLE: &str = "PITON_WALK";

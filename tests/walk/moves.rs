@@ -1,13 +1,8 @@
 //! What happens in a walk between two looks: changes that agents and people make, refused ones, kills and damage.
 
-use std::hash::DefaultHasher;
-use std::hash::Hash as _;
-use std::hash::Hasher as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::walker::Answer;
-use super::walker::RunSeen;
-use super::walker::Walker;
-use super::walker::quoted;
+use super::walker::{Answer, RunSeen, Walker, quoted};
 
 /// How a step can end.
 const ENDS: &[&str] = &[

@@ -2,11 +2,10 @@
 
 use serde_json::json;
 
-use crate::cli::aios;
-use crate::cli::projects;
-use crate::support;
-use crate::support::Sandbox;
-use crate::support::Tree;
+use crate::{
+    cli::{aios, projects},
+    support::{self, Sandbox, Tree},
+};
 
 /// A project, and the calls that make a run in it.
 pub(super) struct Start {

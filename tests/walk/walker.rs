@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::copy::Copy;
-use super::placeholders::Values;
-use super::printed;
-use super::printed::Printed;
-use crate::support::Dice;
-use crate::support::NOW;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{
+    copy::Copy,
+    placeholders::Values,
+    printed::{self, Printed},
+};
+use crate::support::{Dice, NOW, Output, Sandbox};
 
 /// The longest a command may take.
 const LIMIT: Duration = Duration::from_secs(30);

@@ -1,9 +1,10 @@
 //! `archive`, of a run or of all that have ended.
 
 use super::prelude::*;
-use crate::cli::render::patch::suggested;
-use crate::model::human_age;
-use crate::model::plural;
+use crate::{
+    cli::render::patch::suggested,
+    model::{human_age, plural},
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Archive {

@@ -3,14 +3,16 @@
 use clap::ValueEnum;
 
 use super::prelude::*;
-use crate::cli::render;
-use crate::cli::screen::Screen;
-use crate::cli::shared_args::Target;
-use crate::cli::shared_args::step_id;
-use crate::model::ChangeKind;
-use crate::ops::BriefForm;
-use crate::ops::Rebegin;
-use crate::runner;
+use crate::{
+    cli::{
+        render,
+        screen::Screen,
+        shared_args::{Target, step_id},
+    },
+    model::ChangeKind,
+    ops::{BriefForm, Rebegin},
+    runner,
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Begin {

@@ -1,13 +1,10 @@
 //! `approve`, `accept`, `redo`, `override` and `skip`: what a person decides about a step.
 
 use super::prelude::*;
-use crate::cli::shared_args::Target;
-use crate::cli::shared_args::step_id;
-use crate::model::ChangeKind;
-use crate::model::DecisionKind;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::StepId;
+use crate::{
+    cli::shared_args::{Target, step_id},
+    model::{ChangeKind, DecisionKind, Outcome, ReviewVerdict, StepId},
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Approve {

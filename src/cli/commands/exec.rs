@@ -1,10 +1,10 @@
 //! `exec`: one step that is a command.
 
 use super::prelude::*;
-use crate::cli::screen::Screen;
-use crate::runner;
-use crate::runner::ResumeOptions;
-use crate::runner::ResumeRequest;
+use crate::{
+    cli::screen::Screen,
+    runner::{self, ResumeOptions, ResumeRequest},
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Exec {

@@ -6,14 +6,10 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::prelude::*;
-use crate::cli::shared_args::Target;
-use crate::cli::shared_args::step_id;
-use crate::model::ChangeKind;
-use crate::model::Outcome;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::Status;
-use crate::model::StepId;
+use crate::{
+    cli::shared_args::{Target, step_id},
+    model::{ChangeKind, Outcome, RelPath, ReviewVerdict, Status, StepId},
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Finish {

@@ -1,10 +1,10 @@
 //! `history`.
 
 use super::prelude::*;
-use crate::cli::render::text_page::decided;
-use crate::cli::render::text_page::reported;
-use crate::model::clean_line;
-use crate::model::plural;
+use crate::{
+    cli::render::text_page::{decided, reported},
+    model::{clean_line, plural},
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct History {

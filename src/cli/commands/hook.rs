@@ -1,19 +1,22 @@
 //! `hook`: reads the client's event, prints the JSON that the client expects or nothing, and exits with 0: the client shows any
 //! other code to the user as an error. Only `task-completed` may exit with 2, which refuses the task.
 
-use std::ffi::OsString;
-use std::io;
-use std::panic;
-use std::panic::AssertUnwindSafe;
+use std::{
+    ffi::OsString,
+    io,
+    panic::{self, AssertUnwindSafe},
+};
 
 use serde_json::json;
 
 use super::prelude::*;
-use crate::cli::output;
-use crate::cli::output::Text;
-use crate::cli::render;
-use crate::hook;
-use crate::hook::Answer;
+use crate::{
+    cli::{
+        output::{self, Text},
+        render,
+    },
+    hook::{self, Answer},
+};
 
 /// The client cuts longer texts off (hooks reference, 2.1.197: 10,000 characters).
 const TEXT_CHARS: usize = 9_500;

@@ -1,15 +1,15 @@
 //! `list`.
 
 use super::prelude::*;
-use crate::cli::output::Text;
-use crate::cli::render::markdown::celled;
-use crate::cli::render::text_page::tone_of;
-use crate::cli::shared_args::Answer;
-use crate::model::DialectId;
-use crate::model::Progress;
-use crate::model::human_age;
-use crate::model::plural;
-use crate::page;
+use crate::{
+    cli::{
+        output::Text,
+        render::{markdown::celled, text_page::tone_of},
+        shared_args::Answer,
+    },
+    model::{DialectId, Progress, human_age, plural},
+    page,
+};
 
 /// Number of plans of other systems that are listed one by one.
 const GUESTS_SHOWN: usize = 5;

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use super::prelude::*;
-use crate::cli::format::Format;
-use crate::cli::output;
-use crate::cli::output::Text;
-use crate::runner;
-use crate::runner::Signals;
-use crate::runner::Stop;
+use crate::{
+    cli::{
+        format::Format,
+        output::{self, Text},
+    },
+    runner::{self, Signals, Stop},
+};
 
 /// How often a running session is asked for more.
 const TICK: Duration = Duration::from_millis(250);

@@ -1,14 +1,11 @@
 //! `merge` and `drop`: what becomes of the work of a session, and the question before anything is lost.
 
 use super::prelude::*;
-use crate::cli::output;
-use crate::cli::screen::Screen;
-use crate::model::quoted;
-use crate::runner;
-use crate::runner::MergeStyle;
-use crate::runner::ResumeOptions;
-use crate::runner::ResumeRequest;
-use crate::runner::RunEnd;
+use crate::{
+    cli::{output, screen::Screen},
+    model::quoted,
+    runner::{self, MergeStyle, ResumeOptions, ResumeRequest, RunEnd},
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

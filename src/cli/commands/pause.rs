@@ -1,9 +1,7 @@
 //! `pause`, `abort` and `complete`: what is said about the whole run.
 
 use super::prelude::*;
-use crate::cli::shared_args::NamedRun;
-use crate::model::ChangeKind;
-use crate::ops::ChangeRequest;
+use crate::{cli::shared_args::NamedRun, model::ChangeKind, ops::ChangeRequest};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Pause {

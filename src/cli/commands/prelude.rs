@@ -2,14 +2,15 @@
 
 pub(super) use clap::Args;
 
-pub(super) use crate::cli::call::Call;
-pub(super) use crate::cli::call::Command;
-pub(super) use crate::cli::error::CommandError;
-pub(super) use crate::cli::output::Tone;
-pub(super) use crate::cli::render::Shown;
-pub(super) use crate::cli::render::text_page::Page;
-pub(super) use crate::cli::shared_args::RunArg;
-pub(super) use crate::hook::CalledVerb;
-pub(super) use crate::model::Finding;
-pub(super) use crate::ops;
-pub(super) use crate::ops::Exit;
+pub(super) use crate::{
+    cli::{
+        call::{Call, Command},
+        error::CommandError,
+        output::Tone,
+        render::{Shown, text_page::Page},
+        shared_args::RunArg,
+    },
+    hook::CalledVerb,
+    model::Finding,
+    ops::{self, Exit},
+};

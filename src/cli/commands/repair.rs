@@ -1,11 +1,11 @@
 //! `repair`.
 
 use super::prelude::*;
-use crate::cli::output;
-use crate::cli::render;
-use crate::model::StepId;
-use crate::model::clean_line;
-use crate::ops::Confirmation;
+use crate::{
+    cli::{output, render},
+    model::{StepId, clean_line},
+    ops::Confirmation,
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Repair {

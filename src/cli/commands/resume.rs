@@ -3,26 +3,24 @@
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::context::budget;
-use super::plan::Detail;
-use super::plan::PlanFlags;
-use super::prelude::*;
-use crate::cli::error;
-use crate::cli::output;
-use crate::cli::output::Text;
-use crate::cli::question;
-use crate::cli::render;
-use crate::cli::render::plan;
-use crate::cli::screen::Screen;
-use crate::cli::shared_args::Allowed;
-use crate::model::Mode;
-use crate::model::Severity;
-use crate::ops::OpError;
-use crate::ops::ProjectContext;
-use crate::ops::ResumeOutcome;
-use crate::ops::RunLocation;
-use crate::runner;
-use crate::runner::ResumeOptions;
+use super::{
+    context::budget,
+    plan::{Detail, PlanFlags},
+    prelude::*,
+};
+use crate::{
+    cli::{
+        error,
+        output::{self, Text},
+        question,
+        render::{self, plan},
+        screen::Screen,
+        shared_args::Allowed,
+    },
+    model::{Mode, Severity},
+    ops::{OpError, ProjectContext, ResumeOutcome, RunLocation},
+    runner::{self, ResumeOptions},
+};
 
 #[derive(Debug, Args)]
 #[command(

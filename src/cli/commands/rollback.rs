@@ -1,16 +1,11 @@
 //! `rollback`, with the questions to a person and what the answers mean.
 
 use super::prelude::*;
-use crate::cli::output;
-use crate::cli::render;
-use crate::cli::shared_args::NamedRun;
-use crate::model::ChangeKind;
-use crate::model::StepId;
-use crate::model::clean_line;
-use crate::model::human_age;
-use crate::model::plural;
-use crate::ops::GitMethod;
-use crate::ops::RollbackReport;
+use crate::{
+    cli::{output, render, shared_args::NamedRun},
+    model::{ChangeKind, StepId, clean_line, human_age, plural},
+    ops::{GitMethod, RollbackReport},
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Rollback {

@@ -1,12 +1,10 @@
 //! `run`: a workflow file, step by step.
 
 use super::prelude::*;
-use crate::cli::screen::Screen;
-use crate::cli::shared_args::Allowed;
-use crate::runner;
-use crate::runner::ResumeOptions;
-use crate::runner::ResumeRequest;
-use crate::runner::StartRequest;
+use crate::{
+    cli::{screen::Screen, shared_args::Allowed},
+    runner::{self, ResumeOptions, ResumeRequest, StartRequest},
+};
 
 /// The heading of what only a new run takes.
 const NEW: &str = "New runs";

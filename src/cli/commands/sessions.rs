@@ -3,14 +3,11 @@
 use clap::Subcommand;
 
 use super::prelude::*;
-use crate::cli::output;
-use crate::cli::render;
-use crate::model::ClaudeWork;
-use crate::model::ReportedStatus;
-use crate::model::Status;
-use crate::model::human_age;
-use crate::model::plural;
-use crate::ops::SessionStatus;
+use crate::{
+    cli::{output, render},
+    model::{ClaudeWork, ReportedStatus, Status, human_age, plural},
+    ops::SessionStatus,
+};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]

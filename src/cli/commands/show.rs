@@ -1,13 +1,11 @@
 //! `show`.
 
 use super::prelude::*;
-use crate::cli::format::Format;
-use crate::cli::output::Text;
-use crate::cli::render;
-use crate::model::Severity;
-use crate::page;
-use crate::page::Ink;
-use crate::page::Line;
+use crate::{
+    cli::{format::Format, output::Text, render},
+    model::Severity,
+    page::{self, Ink, Line},
+};
 
 /// Columns of the text.
 const COLUMNS: usize = 80;

@@ -1,11 +1,12 @@
 //! `start`.
 
 use super::prelude::*;
-use crate::cli::screen::Screen;
-use crate::model::StartSpec;
-use crate::model::quoted;
-use crate::ops::StartOptions;
-use crate::runner;
+use crate::{
+    cli::screen::Screen,
+    model::{StartSpec, quoted},
+    ops::StartOptions,
+    runner,
+};
 
 #[derive(Debug, Args)]
 #[command(

@@ -1,9 +1,7 @@
 //! `status`.
 
 use super::prelude::*;
-use crate::cli::output::Text;
-use crate::cli::render::markdown::celled;
-use crate::cli::shared_args::Answer;
+use crate::cli::{output::Text, render::markdown::celled, shared_args::Answer};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Status {

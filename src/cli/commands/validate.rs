@@ -1,9 +1,10 @@
 //! `validate`.
 
 use super::prelude::*;
-use crate::cli::render;
-use crate::model::FindingClass;
-use crate::model::plural;
+use crate::{
+    cli::render,
+    model::{FindingClass, plural},
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Validate {

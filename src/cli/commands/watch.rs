@@ -3,18 +3,11 @@
 use std::time::Duration;
 
 use super::prelude::*;
-use crate::cli::error::CommandError;
-use crate::cli::format::Format;
-use crate::cli::output;
-use crate::cli::render;
-use crate::cli::terminal::Screen;
-use crate::page::Scene;
-use crate::page::View;
-use crate::page::Wish;
-use crate::page::keys;
-use crate::runner::Signals;
-use crate::runner::Stop;
-use crate::runner::Woken;
+use crate::{
+    cli::{error::CommandError, format::Format, output, render, terminal::Screen},
+    page::{Scene, View, Wish, keys},
+    runner::{Signals, Stop, Woken},
+};
 
 /// How often it is checked whether something changed.
 const TICK: Duration = Duration::from_secs(1);

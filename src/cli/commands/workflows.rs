@@ -1,9 +1,10 @@
 //! `workflows`.
 
 use super::prelude::*;
-use crate::cli::output::Text;
-use crate::cli::render;
-use crate::model::plural;
+use crate::{
+    cli::{output::Text, render},
+    model::plural,
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Workflows {

@@ -1,11 +1,10 @@
 //! What a change recorded, for people.
 
-use super::Shown;
-use super::text_page::Page;
-use super::text_page::next_command;
-use crate::cli::output::Tone;
-use crate::model::Finding;
-use crate::ops::CheckpointReport;
+use super::{
+    Shown,
+    text_page::{Page, next_command},
+};
+use crate::{cli::output::Tone, model::Finding, ops::CheckpointReport};
 
 impl Shown for CheckpointReport {
     fn text(&self, page: &mut Page, _: &[Finding]) {

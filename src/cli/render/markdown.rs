@@ -7,20 +7,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::text_page::position_lines;
-use super::text_page::word;
-use crate::cli::output::Text;
-use crate::model::Action;
-use crate::model::Finding;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::QuestionOption;
-use crate::model::Severity;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::clean;
-use crate::model::clean_line;
-use crate::ops::PlanReport;
+use super::text_page::{position_lines, word};
+use crate::{
+    cli::output::Text,
+    model::{Action, Finding, Next, Plan, QuestionOption, Severity, Step, StepId, clean, clean_line},
+    ops::PlanReport,
+};
 
 /// Puts untrusted text into a code block that it cannot close.
 pub(in crate::cli) fn fenced(language: &str, text: &Text) -> String {

@@ -13,14 +13,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::output::Text;
-use crate::model::Context;
-use crate::model::Finding;
-use crate::model::ReportedStatus;
-use crate::model::Status;
-use crate::model::human_duration;
-use crate::ops::Body;
-use crate::ops::PlanReport;
-use crate::ops::Report;
+use crate::{
+    model::{Context, Finding, ReportedStatus, Status, human_duration},
+    ops::{Body, PlanReport, Report},
+};
 pub(super) use preview::preview;
 use text_page::Page;
 

@@ -1,10 +1,10 @@
 //! A patch: the exact bytes of the diff, between comments that `git apply` ignores.
 
 use super::text_page::Page;
-use crate::cli::output::Tone;
-use crate::model::Patch;
-use crate::model::RunId;
-use crate::model::clean_line;
+use crate::{
+    cli::output::Tone,
+    model::{Patch, RunId, clean_line},
+};
 
 /// Prints the suggested edits with their reasons.
 pub(in crate::cli) fn suggested(page: &mut Page, run: &RunId, patch: &Patch) {

@@ -1,36 +1,21 @@
 //! The plan for people, short enough to agree with at a glance.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Shown;
-use super::markdown;
-use super::patch::suggested;
-use super::shown;
-use super::text_page::Page;
-use super::text_page::next_command;
-use super::text_page::position_lines;
-use super::text_page::tone_of;
-use crate::cli::output::Tone;
-use crate::model::Action;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::InterruptionKind;
-use crate::model::Mode;
-use crate::model::Next;
-use crate::model::Notice;
-use crate::model::Plan;
-use crate::model::QuestionOption;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::Severity;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Verdict;
-use crate::model::clean_line;
-use crate::model::human_age;
-use crate::model::plural;
-use crate::ops::PlanReport;
+use super::{
+    Shown, markdown,
+    patch::suggested,
+    shown,
+    text_page::{Page, next_command, position_lines, tone_of},
+};
+use crate::{
+    cli::output::Tone,
+    model::{
+        Action, Finding, FindingCode, InterruptionKind, Mode, Next, Notice, Plan, QuestionOption, Run, RunId, Severity,
+        Step, StepId, Verdict, clean_line, human_age, plural,
+    },
+    ops::PlanReport,
+};
 
 impl Shown for PlanReport {
     fn text(&self, page: &mut Page, findings: &[Finding]) {

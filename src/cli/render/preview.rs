@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use crate::cli::output::Text;
-use crate::cli::output::Tone;
-use crate::model::human_duration;
-use crate::model::plural;
-use crate::model::safe_line;
-use crate::model::safe_text;
-use crate::runner::CostPreview;
-use crate::runner::Preview;
-use crate::runner::StepPreview;
+use crate::{
+    cli::output::{Text, Tone},
+    model::{human_duration, plural, safe_line, safe_text},
+    runner::{CostPreview, Preview, StepPreview},
+};
 
 /// Lines of a command or a prompt that are shown.
 const LINES: usize = 6;

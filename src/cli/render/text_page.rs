@@ -4,21 +4,13 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::cli::output::Text;
-use crate::cli::output::Tone;
-use crate::model::Context;
-use crate::model::Decision;
-use crate::model::DecisionKind;
-use crate::model::Finding;
-use crate::model::ReadingItem;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::Severity;
-use crate::model::StepId;
-use crate::model::StepReport;
-use crate::model::Verdict;
-use crate::model::clean_line;
-use crate::model::sha256_hex;
+use crate::{
+    cli::output::{Text, Tone},
+    model::{
+        Context, Decision, DecisionKind, Finding, ReadingItem, RelPath, ReviewVerdict, Severity, StepId, StepReport,
+        Verdict, clean_line, sha256_hex,
+    },
+};
 
 /// Length of the digest in the marks around a text: too long to find a text that contains its own digest.
 const FENCE_CHARS: usize = 12;

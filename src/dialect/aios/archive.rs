@@ -1,11 +1,13 @@
 //! Which states can be archived.
 
-use super::kind;
-use super::kind::Kind;
-use super::layout;
-use crate::dialect::EditError;
-use crate::dialect::edit::unsupported;
-use crate::model::FileSet;
+use super::{
+    kind::{self, Kind},
+    layout,
+};
+use crate::{
+    dialect::{EditError, edit::unsupported},
+    model::FileSet,
+};
 
 /// Refuses to archive runs without a saved state: stories and artifacts belong to the project.
 pub(super) fn check(files: &FileSet) -> Result<(), EditError> {

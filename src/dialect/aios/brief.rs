@@ -2,22 +2,11 @@
 
 use serde_json::json;
 
-use super::handoff;
-use super::kind::Kind;
-use super::kinds::epic;
-use super::layout;
-use super::resume_point;
-use crate::dialect::story;
-use crate::dialect::story::Story;
-use crate::dialect::story::Task;
-use crate::model::Action;
-use crate::model::Brief;
-use crate::model::FileSet;
-use crate::model::Mode;
-use crate::model::Next;
-use crate::model::Run;
-use crate::model::StepKind;
-use crate::model::quoted;
+use super::{handoff, kind::Kind, kinds::epic, layout, resume_point};
+use crate::{
+    dialect::story::{self, Story, Task},
+    model::{Action, Brief, FileSet, Mode, Next, Run, StepKind, quoted},
+};
 
 /// The number of open tasks that are listed.
 const OPEN_TASKS: usize = 12;

@@ -3,27 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use super::execution;
-use super::layout;
-use super::resume_point;
-use crate::dialect::GitComparison;
-use crate::dialect::Loaded;
-use crate::dialect::story;
-use crate::dialect::story::SectionKind;
-use crate::model::CommittedFile;
-use crate::model::CommittedStateQuery;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::OutputRequest;
-use crate::model::ReferencedFile;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Severity;
-use crate::model::Step;
-use crate::model::StepKind;
+use super::{execution, layout, resume_point};
+use crate::{
+    dialect::{
+        GitComparison, Loaded,
+        story::{self, SectionKind},
+    },
+    model::{
+        CommittedFile, CommittedStateQuery, Evidence, FileFact, FileSet, Finding, FindingCode, OutputRequest,
+        ReferencedFile, RelPath, Run, Severity, Step, StepKind,
+    },
+};
 
 /// Maximum number of files that are compared.
 const FILE_LIMIT: usize = 300;

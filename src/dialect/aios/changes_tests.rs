@@ -1,18 +1,17 @@
 use std::sync::Arc;
 
-use super::add_wanted;
-use super::compare_with_git;
-use crate::dialect::Loaded;
-use crate::dialect::aios::kind::Kind;
-use crate::dialect::aios::load;
-use crate::dialect::aios::subject;
-use crate::dialect::aios::testing::files;
-use crate::dialect::aios::testing::path;
-use crate::model::CommittedFile;
-use crate::model::CommittedState;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::FileSet;
+use super::{add_wanted, compare_with_git};
+use crate::{
+    dialect::{
+        Loaded,
+        aios::{
+            kind::Kind,
+            load, subject,
+            testing::{files, path},
+        },
+    },
+    model::{CommittedFile, CommittedState, Evidence, FileFact, FileSet},
+};
 
 const STORY: &str = "docs/stories/2.1.story.md";
 const LOOP: &str = "qa/2.1/loop-status.json";

@@ -2,17 +2,11 @@
 //!
 //! Outdated stories are normal: in one completed epic, none of the eight stories was marked as done.
 
-use super::document_index::DocumentIndex;
-use super::document_index::StoryLocation;
-use crate::dialect::story;
-use crate::dialect::story::Story;
-use crate::dialect::story::StoryStatus;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::StepId;
+use super::document_index::{DocumentIndex, StoryLocation};
+use crate::{
+    dialect::story::{self, Story, StoryStatus},
+    model::{Finding, FindingCode, RelPath, Severity, Status, StepId},
+};
 
 /// Why a story in review disagrees with an epic in which it is in progress.
 const REVIEW_NEXT: &str = "it was developed, and its review is next";
@@ -149,9 +143,7 @@ fn with(code: FindingCode, severity: Severity, message: String) -> Finding {
 
 /// Returns severity and reason when the epic and the story disagree; `None` if they agree.
 fn epic_drift(epic: Status, story: StoryStatus) -> Option<(Severity, &'static str)> {
-    use Severity::Blocking;
-    use Severity::Info;
-    use Severity::Warning;
+    use Severity::{Blocking, Info, Warning};
     let unknown = (Warning, "not a known status");
     match (epic, story) {
         (_, StoryStatus::Unknown) => Some(unknown),
@@ -208,9 +200,7 @@ fn epic_drift(epic: Status, story: StoryStatus) -> Option<(Severity, &'static st
 
 /// Returns severity and reason when the run and its story disagree; `None` if they agree.
 fn workflow_drift(expected: Expected, story: StoryStatus) -> Option<(Severity, &'static str)> {
-    use Severity::Blocking;
-    use Severity::Info;
-    use Severity::Warning;
+    use Severity::{Blocking, Info, Warning};
     match (expected, story) {
         (_, StoryStatus::Unknown) => Some((Warning, "not a known status")),
         (_, StoryStatus::Blocked) => Some((Warning, "it is blocked")),

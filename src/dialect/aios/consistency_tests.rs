@@ -1,9 +1,8 @@
-use super::Expected;
-use super::epic_drift;
-use super::workflow_drift;
-use crate::dialect::story::StoryStatus as Story;
-use crate::model::Severity;
-use crate::model::Status;
+use super::{Expected, epic_drift, workflow_drift};
+use crate::{
+    dialect::story::StoryStatus as Story,
+    model::{Severity, Status},
+};
 
 #[test]
 fn the_table_of_the_format_decides() {

@@ -1,17 +1,15 @@
 //! The documents that a state refers to: plans and stories.
 
-use std::cell::Cell;
-use std::cell::OnceCell;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    collections::BTreeMap,
+};
 
-use super::execution::Execution;
-use super::layout;
-use crate::dialect::story;
-use crate::model::Content;
-use crate::model::FileSet;
-use crate::model::Listing;
-use crate::model::RelPath;
+use super::{execution::Execution, layout};
+use crate::{
+    dialect::story,
+    model::{Content, FileSet, Listing, RelPath},
+};
 
 /// Maximum number of full name scans for stories whose id is not part of a file name.
 const SCAN_LIMIT: usize = 2_000;

@@ -1,11 +1,10 @@
 use std::sync::Arc;
 
-use super::DocumentIndex;
-use super::StoryLocation;
-use crate::dialect::aios::execution;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::RelPath;
+use super::{DocumentIndex, StoryLocation};
+use crate::{
+    dialect::aios::execution,
+    model::{Listing, ListingEntry, RelPath},
+};
 
 fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()

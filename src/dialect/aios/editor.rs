@@ -1,24 +1,17 @@
 //! Edits YAML and JSON states through one interface. Values are addressed by JSON pointers; all other bytes are preserved.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::kind;
-use super::kind::Descriptor;
-use crate::dialect::EditError;
-use crate::dialect::edit::FileEditor;
-use crate::dialect::edit::unsupported;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::write;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::Syntax;
-use crate::document::escape;
-use crate::model::Change;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Run;
-use crate::model::Timestamp;
+use super::kind::{self, Descriptor};
+use crate::{
+    dialect::{
+        EditError,
+        edit::{FileEditor, unsupported},
+        writer::{StateWriter, write},
+    },
+    document::{Kind, Node, Syntax, escape},
+    model::{Change, Edit, FileSet, Run, Timestamp},
+};
 
 /// Numbers from here on are Unix milliseconds, not seconds.
 const MILLISECONDS: i64 = 100_000_000_000;

@@ -1,9 +1,10 @@
 use serde_json::json;
 
 use super::StateEditor;
-use crate::dialect::EditError;
-use crate::dialect::aios::fixtures::files;
-use crate::model::Timestamp;
+use crate::{
+    dialect::{EditError, aios::fixtures::files},
+    model::Timestamp,
+};
 
 /// Changes a state at noon of 31 January 2026 and returns its text.
 fn changed(path: &str, text: &str, change: impl FnOnce(&mut StateEditor) -> Result<(), EditError>) -> String {

@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::kind;
-use crate::document::Kind as Value;
-use crate::document::Node;
+use crate::document::{Kind as Value, Node};
 
 /// The contents of a plan.
 #[derive(Debug, Default)]

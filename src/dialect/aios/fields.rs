@@ -1,21 +1,11 @@
 //! What the readers of all kinds share: opening a state, its subject and run, and the words that all of them use.
 
-use super::kind;
-use super::kind::Descriptor;
-use super::kind::Read;
-use crate::dialect::Loaded;
-use crate::document::Field;
-use crate::document::Reader;
-use crate::model::DialectId;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::human_age;
+use super::kind::{self, Descriptor, Read};
+use crate::{
+    dialect::Loaded,
+    document::{Field, Reader},
+    model::{DialectId, FileSet, Finding, FindingCode, Run, Status, StepId, Timestamp, clean_line, human_age},
+};
 
 /// Maximum length of an id in a message.
 const ID_CHARS: usize = 100;

@@ -1,8 +1,9 @@
 //! File sets and short words for what was read, for the tests of the kinds.
 
-use crate::dialect::Loaded;
-use crate::model::FileSet;
-use crate::model::testing::files_of;
+use crate::{
+    dialect::Loaded,
+    model::{FileSet, testing::files_of},
+};
 
 /// Holds one state at noon of 31 January 2026.
 pub(super) fn files(state: &str, text: &str) -> FileSet {

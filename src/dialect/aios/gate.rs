@@ -3,15 +3,11 @@
 
 use super::kind;
 pub(super) use crate::dialect::story::Decision;
-use crate::dialect::story::Story;
-use crate::dialect::story::same_id;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Timestamp;
+use crate::{
+    dialect::story::{Story, same_id},
+    document::{Kind, Node},
+    model::{FileSet, Finding, FindingCode, RelPath, Timestamp},
+};
 
 /// One decision.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,5 @@
-use super::Decision;
-use super::Gate;
-use super::newest;
-use crate::dialect::aios::testing::files;
-use crate::model::FindingCode;
+use super::{Decision, Gate, newest};
+use crate::{dialect::aios::testing::files, model::FindingCode};
 
 const STORY: (&str, &str) = ("docs/stories/1.2.story.md", "# Story 1.2\n");
 

@@ -1,16 +1,11 @@
 //! What the last agent left for the next one when it handed a story over (docs/formats/aios.md#hand-overs). Evidence only.
 
-use super::kind;
-use super::layout;
-use crate::dialect::story::same_id;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::model::Candidate;
-use crate::model::FileSet;
-use crate::model::Listing;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::clean_line;
+use super::{kind, layout};
+use crate::{
+    dialect::story::same_id,
+    document::{Kind, Node},
+    model::{Candidate, FileSet, Listing, ReadSpec, RelPath, clean_line},
+};
 
 /// The folder of the hand-overs in `.aios` or `.aiox`.
 const FOLDER: &str = "handoffs";

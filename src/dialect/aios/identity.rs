@@ -1,15 +1,12 @@
 //! Identifies the run of a saved state and when it was last written, for discovery. What is missing in the state is taken from
 //! its file name.
 
-use super::kind::Descriptor;
-use super::kind::StoryName;
-use super::kind::Unnamed;
-use crate::dialect::story;
-use crate::document::Node;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use super::kind::{Descriptor, StoryName, Unnamed};
+use crate::{
+    dialect::story,
+    document::Node,
+    model::{FileSet, RelPath, Timestamp, clean_line},
+};
 
 /// Maximum length of an id in a name.
 const ID_CHARS: usize = 100;

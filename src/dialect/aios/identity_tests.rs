@@ -1,6 +1,7 @@
-use crate::dialect::aios::kind;
-use crate::dialect::aios::kind::FileClass;
-use crate::dialect::aios::testing::path;
+use crate::dialect::aios::{
+    kind::{self, FileClass},
+    testing::path,
+};
 
 #[test]
 fn a_state_names_its_run_and_where_it_does_not_its_place_does() {

@@ -1,30 +1,24 @@
 //! Finds runs without a saved state: stories in progress and artifacts of spec pipelines
 //! (docs/formats/aios.md#which-state-counts).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::gate;
-use super::kind::Kind;
-use super::kinds::spec::Pipeline;
-use super::kinds::spec::SPEC;
-use super::kinds::story_cycle;
-use super::layout;
-use super::layout::Area;
-use crate::dialect::story;
-use crate::dialect::story::Story;
-use crate::dialect::story::StoryStatus;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::DialectId;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::Severity;
-use crate::model::clean_line;
+use super::{
+    gate,
+    kind::Kind,
+    kinds::{
+        spec::{Pipeline, SPEC},
+        story_cycle,
+    },
+    layout::{self, Area},
+};
+use crate::{
+    dialect::story::{self, Story, StoryStatus},
+    model::{
+        Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, Severity,
+        clean_line,
+    },
+};
 
 /// Maximum number of stories that a finding names.
 const NAMED: usize = 5;

@@ -1,15 +1,12 @@
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use camino::Utf8PathBuf;
 
 use super::candidates;
-use crate::dialect::aios::testing::path;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::ReadSpec;
+use crate::{
+    dialect::aios::testing::path,
+    model::{Candidate, Claim, Listing, ListingEntry, ReadSpec},
+};
 
 fn found(files: &[(&str, &str)]) -> Vec<Candidate> {
     let mut entries: Vec<ListingEntry> = files

@@ -2,29 +2,12 @@
 //!
 //! What is known of each kind is its [`Descriptor`], in the file of the kind.
 
-use super::layout;
-use super::layout::Area;
-use crate::dialect::EditError;
-use crate::dialect::Loaded;
-use crate::document;
-use crate::document::Fault;
-use crate::document::Kind as Value;
-use crate::document::Member;
-use crate::document::Node;
-use crate::document::Reader;
-use crate::document::Syntax;
-use crate::document::TextPosition;
-use crate::document::salvage;
-use crate::model::Change;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Suggestions;
+use super::layout::{self, Area};
+use crate::{
+    dialect::{EditError, Loaded},
+    document::{self, Fault, Kind as Value, Member, Node, Reader, Syntax, TextPosition, salvage},
+    model::{Change, Content, Edit, FileSet, Finding, FindingCode, Records, RelPath, Run, Suggestions},
+};
 
 /// A kind of run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

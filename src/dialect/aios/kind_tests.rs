@@ -1,8 +1,4 @@
-use super::Evidence;
-use super::FileClass;
-use super::Kind;
-use super::by_name;
-use super::classify;
+use super::{Evidence, FileClass, Kind, by_name, classify};
 use crate::model::RelPath;
 
 fn path(text: &str) -> RelPath {

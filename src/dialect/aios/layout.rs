@@ -1,8 +1,7 @@
 //! Where AIOS, AIOX and nexos keep their files (docs/formats/aios.md#where-files-live). A project may lie below the root: paths
 //! are relative to the folder that contains `.aios`, `.aiox`, `.nexos`, `docs`, `qa` or `plan`.
 
-use crate::model::RelPath;
-use crate::model::name_of;
+use crate::model::{RelPath, name_of};
 
 /// The part of a project in which a path lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,4 @@
-use super::Area;
-use super::is_marked;
-use super::split;
+use super::{Area, is_marked, split};
 
 #[test]
 fn paths_are_taken_apart() {

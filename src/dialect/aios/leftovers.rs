@@ -1,20 +1,15 @@
 //! Files left beside the states: temporary files of interrupted writes, copies, and states that were renamed
 //! (docs/formats/aios.md#leftovers). They are reported, never read as runs and never renamed.
 
-use super::kind;
-use super::kind::FileClass;
-use super::layout;
-use super::layout::Area;
-use super::layout::COPY;
-use super::layout::MIGRATED;
-use super::locks;
-use crate::dialect::Leftover;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::RelPath;
-use crate::model::quoted;
+use super::{
+    kind::{self, FileClass},
+    layout::{self, Area, COPY, MIGRATED},
+    locks,
+};
+use crate::{
+    dialect::Leftover,
+    model::{Finding, FindingCode, Listing, ListingEntry, RelPath, quoted},
+};
 
 /// Returns the files that no run needs. Migrated files are kept because their system reads them.
 pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {

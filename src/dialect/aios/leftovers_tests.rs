@@ -2,12 +2,11 @@ use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 
-use super::is_temporary;
-use super::original_of;
-use super::report_renamed;
-use crate::dialect::aios::testing::path;
-use crate::model::Listing;
-use crate::model::ListingEntry;
+use super::{is_temporary, original_of, report_renamed};
+use crate::{
+    dialect::aios::testing::path,
+    model::{Listing, ListingEntry},
+};
 
 #[test]
 fn states_that_were_put_aside_are_known_by_what_they_were_called() {

@@ -3,20 +3,15 @@
 //! A lock ends when its TTL expires or its process is gone. The format does not consider other machines or reused process ids, so
 //! the TTL takes precedence.
 
-use super::kind;
-use super::layout;
-use super::layout::Area;
-use crate::dialect::Loaded;
-use crate::document::Node;
-use crate::model::Content;
-use crate::model::FileEntry;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::OwnerProcess;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::model::human_age;
+use super::{
+    kind,
+    layout::{self, Area},
+};
+use crate::{
+    dialect::Loaded,
+    document::Node,
+    model::{Content, FileEntry, FileSet, Finding, FindingCode, OwnerProcess, RelPath, clean_line, human_age},
+};
 
 /// TTL of locks that name none.
 const TTL_SECONDS: i64 = 300;

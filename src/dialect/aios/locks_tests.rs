@@ -1,7 +1,8 @@
 use super::check;
-use crate::dialect::Loaded;
-use crate::dialect::aios::testing::files;
-use crate::model::FileSet;
+use crate::{
+    dialect::{Loaded, aios::testing::files},
+    model::FileSet,
+};
 
 const LOCK: &str = ".aiox/locks/bob-orchestration.lock";
 

@@ -1,27 +1,16 @@
 //! The messages of `orchestrate-resume`, verbatim (docs/formats/aios.md#messages).
 
-use super::kind;
-use super::resume_point;
-use super::resume_point::ResumePoint;
-use crate::dialect::LogBlock;
-use crate::model::AgeBand;
-use crate::model::Finding;
-use crate::model::FindingClass;
-use crate::model::FindingCode;
-use crate::model::Plan;
-use crate::model::Question;
-use crate::model::QuestionOption;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::Verdict;
-use crate::model::clean_line;
-use crate::model::human_age;
-use crate::model::quoted;
+use super::{
+    kind,
+    resume_point::{self, ResumePoint},
+};
+use crate::{
+    dialect::LogBlock,
+    model::{
+        AgeBand, Finding, FindingClass, FindingCode, Plan, Question, QuestionOption, RelPath, Run, Severity, Status,
+        Step, StepId, Timestamp, Verdict, clean_line, human_age, quoted,
+    },
+};
 
 /// Message for a project without interrupted workflows.
 pub(super) const NOTHING_SAVED: &str = "No saved state found: no interrupted workflows were detected";

@@ -1,28 +1,15 @@
-use super::Situation;
-use super::choice_prompt;
-use super::failure;
-use super::list_row;
-use super::log;
-use super::question;
-use super::resuming;
-use super::summary;
-use crate::dialect::aios::kind::Kind;
-use crate::dialect::aios::load;
-use crate::dialect::aios::testing::files;
-use crate::dialect::aios::testing::path as relative;
-use crate::model::Action;
-use crate::model::Age;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::QuestionOption;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::Verdict;
-use crate::model::testing::next_of;
-use crate::model::testing::plan_of;
+use super::{Situation, choice_prompt, failure, list_row, log, question, resuming, summary};
+use crate::{
+    dialect::aios::{
+        kind::Kind,
+        load,
+        testing::{files, path as relative},
+    },
+    model::{
+        Action, Age, Finding, FindingCode, Next, Plan, QuestionOption, Run, StepId, Timestamp, Verdict,
+        testing::{next_of, plan_of},
+    },
+};
 
 const STORY: &str = "# Story 3.2: Sign in\n\n**Status:** InProgress\n\n## Tasks\n- [x] a\n- [ ] b\n";
 const LOOP: &str = "{\"storyId\": \"2.1\", \"currentIteration\": 3, \"maxIterations\": 5, \"status\": \"in_progress\",

@@ -38,41 +38,16 @@ mod testing;
 
 use kind::Kind;
 
-use crate::dialect::Archival;
-use crate::dialect::Archives;
-use crate::dialect::Comparison;
-use crate::dialect::Copies;
-use crate::dialect::Dialect;
-use crate::dialect::Discovery;
-use crate::dialect::EditError;
-use crate::dialect::GitComparison;
-use crate::dialect::Leftover;
-use crate::dialect::Loaded;
-use crate::dialect::LogBlock;
-use crate::dialect::Probed;
-use crate::dialect::Rebuild;
-use crate::dialect::Wording;
-use crate::dialect::edit::edits_of;
-use crate::model::Brief;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Config;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::Evidence;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::Question;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::Suggestions;
-use crate::model::Timestamp;
-use crate::model::Traces;
+use crate::{
+    dialect::{
+        Archival, Archives, Comparison, Copies, Dialect, Discovery, EditError, GitComparison, Leftover, Loaded,
+        LogBlock, Probed, Rebuild, Wording, edit::edits_of,
+    },
+    model::{
+        Brief, Change, ChangeKind, Config, DialectId, Edit, Evidence, FileSet, Finding, Listing, Next, Plan, Question,
+        Reconstruction, RelPath, Run, StepId, Suggestions, Timestamp, Traces,
+    },
+};
 
 /// The dialect of AIOS, AIOX and nexos state files.
 pub(crate) struct Aios;

@@ -1,17 +1,12 @@
 //! The plan in the format of the `orchestrate-resume` task (docs/formats/aios.md#messages).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::messages;
-use super::resume_point;
-use super::resume_point::ResumePoint;
-use crate::model::AgeBand;
-use crate::model::Finding;
-use crate::model::Plan;
-use crate::model::Run;
-use crate::model::Severity;
-use crate::model::StepId;
+use super::{
+    messages,
+    resume_point::{self, ResumePoint},
+};
+use crate::model::{AgeBand, Finding, Plan, Run, Severity, StepId};
 
 /// Returns the task's resume plan: last phase, resume phase, remaining phases and messages.
 pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {

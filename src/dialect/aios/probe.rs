@@ -1,43 +1,23 @@
 //! Finds saved states and reports other files in the probed folders.
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
-use super::consistency;
-use super::document_index::DocumentIndex;
-use super::execution;
-use super::handoff;
-use super::implied;
-use super::kind;
-use super::kind::Evidence;
-use super::kind::FileClass;
-use super::kind::Kind;
-use super::kinds::epic;
-use super::kinds::epic::State;
-use super::layout;
-use super::layout::Area;
-use super::layout::PathParts;
-use super::leftovers;
-use super::messages;
-use super::rebuild;
-use super::settings;
-use super::subject;
-use crate::dialect::Probed;
-use crate::dialect::story;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::DialectId;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use super::{
+    consistency,
+    document_index::DocumentIndex,
+    execution, handoff, implied,
+    kind::{self, Evidence, FileClass, Kind},
+    kinds::epic::{self, State},
+    layout::{self, Area, PathParts},
+    leftovers, messages, rebuild, settings, subject,
+};
+use crate::{
+    dialect::{Probed, story},
+    model::{
+        Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, Severity, Status,
+        StepId, Timestamp, clean_line,
+    },
+};
 
 /// Finds the runs of a listing.
 pub(super) fn probe(listing: &Listing) -> Probed {

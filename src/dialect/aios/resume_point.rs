@@ -1,9 +1,6 @@
 //! The position of a run in the terms of `orchestrate-resume`: a phase, an iteration or a wave.
 
-use crate::model::Run;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::clean_line;
+use crate::model::{Run, Step, StepId, clean_line};
 
 const NAME_CHARS: usize = 100;
 

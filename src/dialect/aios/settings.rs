@@ -1,19 +1,12 @@
 //! Files to read because another file names them: stories in configured folders and the plans of epics.
 
-use super::execution::word;
-use super::kind;
-use super::kind::ParseFailure;
-use super::kinds::epic;
-use super::kinds::epic::State;
-use super::layout;
-use super::layout::Area;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::RelPath;
-use crate::model::Severity;
-use crate::model::clean_line;
+use super::{
+    execution::word,
+    kind::{self, ParseFailure},
+    kinds::epic::{self, State},
+    layout::{self, Area},
+};
+use crate::model::{Finding, FindingCode, Listing, ListingEntry, RelPath, Severity, clean_line};
 
 /// A settings file.
 struct Settings<'a> {

@@ -1,9 +1,7 @@
 use std::sync::Arc;
 
 use super::extra_probe_paths;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::RelPath;
+use crate::model::{Listing, ListingEntry, RelPath};
 
 fn named(files: &[(&str, &str)]) -> Vec<String> {
     let entry = |(name, text): &(&str, &str)| ListingEntry {

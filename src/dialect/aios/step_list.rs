@@ -6,35 +6,24 @@
 
 use serde_json::Value;
 
-use super::editor::StateEditor;
-use super::editor::open;
-use super::fields::KindReader as _;
-use super::fields::read;
-use super::kind::Descriptor;
-use super::steps::first_open;
-use crate::dialect::EditError;
-use crate::dialect::Loaded;
-use crate::dialect::edit::unsupported;
-use crate::dialect::writer;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::outcome_text;
-use crate::document::Reader;
-use crate::document::escape;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::EvidenceRequest;
-use crate::model::FileSet;
-use crate::model::Outcome;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::mask_secrets;
-use crate::model::quoted;
+use super::{
+    editor::{StateEditor, open},
+    fields::{KindReader as _, read},
+    kind::Descriptor,
+    steps::first_open,
+};
+use crate::{
+    dialect::{
+        EditError, Loaded,
+        edit::unsupported,
+        writer::{self, StateWriter, outcome_text},
+    },
+    document::{Reader, escape},
+    model::{
+        Change, ChangeKind, Edit, EvidenceRequest, FileSet, Outcome, Records, RelPath, RollBack, Run, Status, Step,
+        StepId, mask_secrets, quoted,
+    },
+};
 
 /// A list-shaped kind. A change without operations is refused. In messages, `{step}` and `{run}` are the ids.
 pub(super) struct StepList {

@@ -1,13 +1,5 @@
-use super::super::fixtures::files;
-use super::super::kind::Kind;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::FileSet;
-use crate::model::Outcome;
-use crate::model::RollBack;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
+use super::super::{fixtures::files, kind::Kind};
+use crate::model::{Change, ChangeKind, FileSet, Outcome, RollBack, Status, StepId, Timestamp};
 
 /// A state of each kind, and the changes that it has words for (docs/formats/aios-states.md#words-that-are-written).
 const KINDS: [(&str, &str, &str, &str); 6] = [

@@ -1,13 +1,9 @@
 //! Helpers for sequential steps and for the status of a run.
 
-use crate::document::Field;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::clean_line;
+use crate::{
+    document::Field,
+    model::{Finding, FindingCode, RunStatus, Status, Step, StepId, clean_line},
+};
 
 /// Adds a step that depends on the previous one.
 pub(super) fn follow(steps: &mut Vec<Step>, id: StepId, title: impl Into<String>, status: Status) -> &mut Step {

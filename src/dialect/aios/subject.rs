@@ -1,38 +1,27 @@
 //! The stories that a saved state works on: where their files are, whether the two agree, and which other workflows work on them
 //! (docs/formats/aios.md#validation-before-a-resume, docs/formats/aios.md#paths-of-another-machine).
 
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use super::consistency;
-use super::consistency::Expected;
-use super::document_index::DocumentIndex;
-use super::document_index::StoryLocation;
-use super::execution;
-use super::kind;
-use super::kind::FileClass;
-use super::kind::Kind;
-use super::kinds::epic;
-use super::layout;
-use crate::dialect::Loaded;
-use crate::dialect::story;
-use crate::document::Node;
-use crate::model::Candidate;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::clean_line;
-use crate::model::quoted;
+use super::{
+    consistency::{self, Expected},
+    document_index::{DocumentIndex, StoryLocation},
+    execution,
+    kind::{self, FileClass, Kind},
+    kinds::epic,
+    layout,
+};
+use crate::{
+    dialect::{Loaded, story},
+    document::Node,
+    model::{
+        Candidate, FileSet, Finding, FindingCode, Listing, ReadSpec, RelPath, ReviewVerdict, Run, RunStatus, Severity,
+        Step, StepKind, clean_line, quoted,
+    },
+};
 
 /// The story that a state names.
 struct Subject {

@@ -1,7 +1,5 @@
 use super::attach;
-use crate::dialect::aios::kind::Kind;
-use crate::dialect::aios::load;
-use crate::dialect::aios::testing::files;
+use crate::dialect::aios::{kind::Kind, load, testing::files};
 
 const STORY: &str = "docs/stories/1.1.story.md";
 const CYCLE: &str = ".aiox/workflow-state/1.1-state.yaml";

@@ -3,30 +3,18 @@
 
 use std::ops::Range;
 
-use super::consistency;
-use super::document_index::DocumentIndex;
-use super::document_index::StoryLocation;
-use super::gate;
-use super::gate::Decision;
-use super::gate::Gate;
-use crate::dialect::story;
-use crate::dialect::story::StatusMention;
-use crate::dialect::story::Story;
-use crate::dialect::story::StoryStatus;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::Suggestion;
-use crate::model::Suggestions;
-use crate::model::are;
-use crate::model::clean_line;
-use crate::model::plural;
+use super::{
+    consistency,
+    document_index::{DocumentIndex, StoryLocation},
+    gate::{self, Decision, Gate},
+};
+use crate::{
+    dialect::story::{self, StatusMention, Story, StoryStatus},
+    model::{
+        FileSet, RelPath, ReviewVerdict, Run, RunStatus, Severity, Status, Step, StepKind, Suggestion, Suggestions,
+        are, clean_line, plural,
+    },
+};
 
 /// Suggests edits that bring stories up to date with the epic, whose state is usually newer.
 pub(super) fn of_epic(files: &FileSet, run: &Run) -> Suggestions {

@@ -1,8 +1,10 @@
-use crate::dialect::Dialect as _;
-use crate::dialect::aios::Aios;
-use crate::dialect::aios::kind::Kind;
-use crate::dialect::aios::testing::files;
-use crate::model::Suggestions;
+use crate::{
+    dialect::{
+        Dialect as _,
+        aios::{Aios, kind::Kind, testing::files},
+    },
+    model::Suggestions,
+};
 
 const STATE: &str = ".aios/epic-5-state.yaml";
 const STORY: &str = "docs/stories/5.1.story.md";

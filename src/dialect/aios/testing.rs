@@ -4,13 +4,7 @@ use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 
-use crate::model::Clock;
-use crate::model::Config;
-use crate::model::Content;
-use crate::model::FileEntry;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::Timestamp;
+use crate::model::{Clock, Config, Content, FileEntry, FileSet, RelPath, Timestamp};
 
 pub(super) fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()

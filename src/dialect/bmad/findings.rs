@@ -1,29 +1,17 @@
 //! What a sprint contradicts itself about, and what it does not name (docs/formats/bmad.md#sprint-and-story).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::sprint;
-use super::sprint::Epic;
-use super::sprint::KeyKind;
-use super::sprint::STEPS;
-use super::sprint::Sprint;
-use super::words;
-use super::words::SprintWord;
-use crate::dialect::guest;
-use crate::dialect::story;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Weight;
-use crate::model::clean_line;
-use crate::model::first_names;
+use super::{
+    sprint::{self, Epic, KeyKind, STEPS, Sprint},
+    words::{self, SprintWord},
+};
+use crate::{
+    dialect::{guest, story},
+    model::{
+        FileSet, Finding, FindingCode, RelPath, Run, Severity, Status, Step, StepId, Weight, clean_line, first_names,
+    },
+};
 
 /// Number of names in a finding.
 const NAMED: usize = 5;

@@ -8,38 +8,17 @@ mod suggest;
 mod words;
 
 use camino::Utf8Path;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Dialect;
-use super::EditError;
-use super::Guest;
-use super::Loaded;
-use super::Probed;
-use super::guest;
-use super::optional::Comparison;
-use super::optional::Wording;
-use super::story;
-use crate::model::Action;
-use crate::model::Answer;
-use crate::model::Brief;
-use crate::model::Candidate;
-use crate::model::Change;
-use crate::model::Config;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Suggestions;
-use crate::model::clean_line;
+use super::{
+    Dialect, EditError, Guest, Loaded, Probed, guest,
+    optional::{Comparison, Wording},
+    story,
+};
+use crate::model::{
+    Action, Answer, Brief, Candidate, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, RelPath,
+    Run, Status, Step, StepId, Suggestions, clean_line,
+};
 
 /// The dialect of sprints.
 pub(crate) struct Bmad;

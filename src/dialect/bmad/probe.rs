@@ -1,19 +1,13 @@
 //! Finds sprints (docs/formats/bmad.md#finding-runs).
 
-use super::sprint;
-use super::sprint::KeyKind;
-use super::sprint::Sprint;
-use crate::dialect::Probed;
-use crate::dialect::guest;
-use crate::dialect::guest::Spelling;
-use crate::model::Candidate;
-use crate::model::DialectId;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::Rank;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::clean_line;
+use super::sprint::{self, KeyKind, Sprint};
+use crate::{
+    dialect::{
+        Probed,
+        guest::{self, Spelling},
+    },
+    model::{Candidate, DialectId, Listing, ListingEntry, Rank, ReadSpec, RelPath, clean_line},
+};
 
 /// Levels of folders above a sprint.
 const DEPTH: usize = 6;

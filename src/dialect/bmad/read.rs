@@ -1,53 +1,25 @@
 //! Reads a sprint with its stories as a run (docs/formats/bmad.md#sprint-and-story).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::findings;
-use super::probe;
-use super::sprint;
-use super::sprint::Epic;
-use super::sprint::KeyKind;
-use super::sprint::STEPS;
-use super::sprint::Sprint;
-use super::sprint::SprintStory;
-use super::words;
-use super::words::SprintWord;
-use crate::dialect::Loaded;
-use crate::dialect::guest;
-use crate::dialect::markdown::heading;
-use crate::dialect::story;
-use crate::dialect::story::SectionKind;
-use crate::dialect::story::Story;
-use crate::dialect::story::StoryStatus;
-use crate::document::salvage;
-use crate::model::Action;
-use crate::model::CommitName;
-use crate::model::DeclaredFile;
-use crate::model::DialectId;
-use crate::model::Doubt;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::FollowUp;
-use crate::model::Followers;
-use crate::model::GuestProof;
-use crate::model::GuestWord;
-use crate::model::Hold;
-use crate::model::Need;
-use crate::model::Pace;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Weight;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::plural;
+use super::{
+    findings, probe,
+    sprint::{self, Epic, KeyKind, STEPS, Sprint, SprintStory},
+    words::{self, SprintWord},
+};
+use crate::{
+    dialect::{
+        Loaded, guest,
+        markdown::heading,
+        story::{self, SectionKind, Story, StoryStatus},
+    },
+    document::salvage,
+    model::{
+        Action, CommitName, DeclaredFile, DialectId, Doubt, FileSet, Finding, FindingCode, FollowUp, Followers,
+        GuestProof, GuestWord, Hold, Need, Pace, Part, PartKind, Records, RelPath, Run, Status, Step, StepId, Weight,
+        clean_line, mask_secrets, plural,
+    },
+};
 
 /// Characters of what came of a story.
 const SAID: usize = 300;

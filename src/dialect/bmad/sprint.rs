@@ -1,18 +1,12 @@
 //! Reads `sprint-status.yaml` (docs/formats/bmad.md#sprint).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::words;
-use super::words::SprintWord;
-use crate::document;
-use crate::document::Fault;
-use crate::document::Node;
-use crate::document::ParseError;
-use crate::document::Syntax;
-use crate::document::salvage;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
+use super::words::{self, SprintWord};
+use crate::{
+    document::{self, Fault, Node, ParseError, Syntax, salvage},
+    model::{clean_line, mask_secrets},
+};
 
 /// Stories of a sprint that are read as steps.
 pub(super) const STEPS: usize = 20_000;
@@ -210,9 +204,7 @@ pub(super) fn kind_of(key: &str) -> KeyKind {
 
 #[cfg(test)]
 mod tests {
-    use super::KeyKind;
-    use super::kind_of;
-    use super::read;
+    use super::{KeyKind, kind_of, read};
     use crate::dialect::bmad::words::SprintWord;
 
     #[test]

@@ -2,27 +2,18 @@
 
 use serde_json::json;
 
-use super::sprint;
-use super::sprint::Epic;
-use super::sprint::STATUSES;
-use super::sprint::STEPS;
-use super::words;
-use super::words::SprintWord;
-use crate::dialect::edit::FileEditor;
-use crate::dialect::story;
-use crate::dialect::story::StoryStatus;
-use crate::document::Syntax;
-use crate::document::escape;
-use crate::model::Answer;
-use crate::model::AnswerWord;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Suggestion;
-use crate::model::Suggestions;
+use super::{
+    sprint::{self, Epic, STATUSES, STEPS},
+    words::{self, SprintWord},
+};
+use crate::{
+    dialect::{
+        edit::FileEditor,
+        story::{self, StoryStatus},
+    },
+    document::{Syntax, escape},
+    model::{Answer, AnswerWord, FileSet, RelPath, Run, Status, Step, StepId, Suggestion, Suggestions},
+};
 
 /// Suggests edits for the stories that are done, and for their epics.
 pub(super) fn suggest(files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {

@@ -153,8 +153,7 @@ fn is_reopened(rest: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::SprintWord;
-    use super::meaning;
+    use super::{SprintWord, meaning};
 
     #[test]
     fn words_are_read_in_every_spelling() {

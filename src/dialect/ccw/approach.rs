@@ -1,13 +1,10 @@
 //! How a task is to be done, as its file says: steps, modification points, logic flow, artifacts and what it takes over from its parent
 //! (docs/formats/ccw.md#how-a-task-is-to-be-done).
 
-use crate::document::Kind;
-use crate::document::Node;
+use crate::document::{Kind, Node};
 
 use super::raw;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Status;
+use crate::model::{Part, PartKind, Status};
 
 /// Bytes of the text; the task file has the rest.
 const BYTES: usize = 1600;

@@ -4,21 +4,15 @@
 
 use serde_json::Value;
 
-use super::layout::ARCHIVES;
-use super::layout::Layout;
-use super::layout::MARKER;
-use super::layout::below;
-use super::manifest;
-use crate::dialect::Archival;
-use crate::dialect::Moved;
-use crate::dialect::edit::FileEditor;
-use crate::document::Syntax;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Timestamp;
+use super::{
+    layout::{ARCHIVES, Layout, MARKER, below},
+    manifest,
+};
+use crate::{
+    dialect::{Archival, Moved, edit::FileEditor},
+    document::Syntax,
+    model::{Edit, EditKind, FileSet, RelPath, Run, Timestamp},
+};
 
 /// Returns the destination of the session and the edit of its file. An archived session is not moved.
 pub(super) fn archive(files: &FileSet, run: &Run, at: Timestamp) -> Option<Archival> {

@@ -3,31 +3,16 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::approach;
-use super::layout::Layout;
-use super::native;
-use super::raw;
-use super::rules;
-use super::task;
-use crate::document::Node;
-use crate::model::Action;
-use crate::model::Brief;
-use crate::model::FileSet;
-use crate::model::Next;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Plan;
-use crate::model::ReadingItem;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::Timestamp;
-use crate::model::clean;
-use crate::model::mask_secrets;
+use super::{approach, layout::Layout, native, raw, rules, task};
+use crate::{
+    document::Node,
+    model::{
+        Action, Brief, FileSet, Next, Part, PartKind, Plan, ReadingItem, RelPath, Run, Status, Step, Timestamp, clean,
+        mask_secrets,
+    },
+};
 
 /// Maximum number of completed tasks named in a prompt.
 const NAMED: usize = 20;

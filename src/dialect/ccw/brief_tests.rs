@@ -1,17 +1,13 @@
 use serde_json::json;
 
 use super::brief;
-use crate::dialect::ccw::testing::SESSION;
-use crate::dialect::ccw::testing::files;
-use crate::dialect::ccw::testing::run;
-use crate::model::Action;
-use crate::model::Brief;
-use crate::model::FileSet;
-use crate::model::StepId;
-use crate::model::Strategy;
-use crate::model::Verdict;
-use crate::model::testing::next_of;
-use crate::model::testing::plan_of;
+use crate::{
+    dialect::ccw::testing::{SESSION, files, run},
+    model::{
+        Action, Brief, FileSet, StepId, Strategy, Verdict,
+        testing::{next_of, plan_of},
+    },
+};
 
 fn session() -> FileSet {
     files(&[

@@ -2,28 +2,14 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::parts;
-use super::raw;
-use super::session_files::SessionFiles;
-use super::summary;
-use super::task::TaskLocation;
-use super::todo;
-use crate::dialect::EditError;
-use crate::dialect::edit::FileEditor;
-use crate::document::Node;
-use crate::document::Syntax;
-use crate::document::escape;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::Outcome;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::StepId;
+use super::{parts, raw, session_files::SessionFiles, summary, task::TaskLocation, todo};
+use crate::{
+    dialect::{EditError, edit::FileEditor},
+    document::{Node, Syntax, escape},
+    model::{Content, Edit, EditKind, FileSet, Outcome, RelPath, Status, StepId},
+};
 
 /// A session folder with pending changes.
 pub(super) struct Draft<'a> {

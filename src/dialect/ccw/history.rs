@@ -2,12 +2,8 @@
 
 use crate::document::Node;
 
-use super::raw;
-use super::rules;
-use crate::model::Clock;
-use crate::model::InterruptionKind;
-use crate::model::Status;
-use crate::model::Timestamp;
+use super::{raw, rules};
+use crate::model::{Clock, InterruptionKind, Status, Timestamp};
 
 /// The past of one task.
 #[derive(Debug, Default)]

@@ -1,11 +1,4 @@
-use super::Index;
-use super::ancestors;
-use super::is_safe;
-use super::is_task_shaped;
-use super::loose_key;
-use super::named_in;
-use super::pieces;
-use super::range;
+use super::{Index, ancestors, is_safe, is_task_shaped, loose_key, named_in, pieces, range};
 
 fn index(ids: &[&str]) -> Index {
     Index::of(ids.iter().copied(), std::iter::empty())

@@ -1,19 +1,9 @@
 //! What interrupted a session, as its files record it or as what is lost shows (docs/formats/ccw.md#interruptions-and-strategies).
 
-use super::raw;
-use super::rules;
-use super::session_files::SessionFiles;
-use super::task::Task;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::quoted;
+use super::{raw, rules, session_files::SessionFiles, task::Task};
+use crate::model::{
+    Finding, FindingCode, Interruption, InterruptionKind, RelPath, Status, Step, StepKind, Timestamp, quoted,
+};
 
 /// Returns the interruption recorded for a running or failed attempt of a task (`execution` of format D).
 pub(super) fn recorded(task: &Task, status: Status) -> Option<(Interruption, Option<Timestamp>)> {

@@ -1,7 +1,6 @@
 //! Where a session keeps its files (docs/formats/ccw.md#session-folder-layout).
 
-use crate::model::FileSet;
-use crate::model::RelPath;
+use crate::model::{FileSet, RelPath};
 
 pub(super) const WORKFLOW: &str = ".workflow";
 pub(super) const SESSION_FILE: &str = "workflow-session.json";

@@ -1,30 +1,17 @@
 //! The list of archived sessions, `.workflow/archives/manifest.json` (docs/formats/ccw.md#archiving-a-session): a list of entries,
 //! or an object that has one under `sessions`.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::layout::Layout;
-use super::layout::OWN_DIR;
-use super::layout::WORKFLOW;
-use super::layout::below;
-use super::session::Session;
-use crate::dialect::EditError;
-use crate::dialect::Register;
-use crate::document::Editor;
-use crate::document::Node;
-use crate::document::Syntax;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::Timestamp;
+use super::{
+    layout::{Layout, OWN_DIR, WORKFLOW, below},
+    session::Session,
+};
+use crate::{
+    dialect::{EditError, Register},
+    document::{Editor, Node, Syntax},
+    model::{Content, Edit, EditKind, FileSet, ReadProblem, RelPath, Run, Status, Step, StepKind, Timestamp},
+};
 
 const FILE: &str = "manifest.json";
 

@@ -46,36 +46,13 @@ mod testing;
 #[cfg(any(test, fuzzing))]
 pub(crate) use todo::check as check_checklist;
 
-use crate::dialect::Archival;
-use crate::dialect::Archives;
-use crate::dialect::Comparison;
-use crate::dialect::Dialect;
-use crate::dialect::EditError;
-use crate::dialect::Loaded;
-use crate::dialect::Probed;
-use crate::dialect::Rebuild;
-use crate::dialect::Register;
-use crate::dialect::Wording;
-use crate::model::Brief;
-use crate::model::Change;
-use crate::model::Config;
-use crate::model::Content;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::Next;
-use crate::model::Notice;
-use crate::model::Plan;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Suggestions;
-use crate::model::Timestamp;
-use crate::model::Traces;
+use crate::{
+    dialect::{Archival, Archives, Comparison, Dialect, EditError, Loaded, Probed, Rebuild, Register, Wording},
+    model::{
+        Brief, Change, Config, Content, DialectId, Edit, FileSet, Finding, Listing, Next, Notice, Plan, Reconstruction,
+        RelPath, Run, Step, StepId, Suggestions, Timestamp, Traces,
+    },
+};
 
 /// The dialect of Claude-Code-Workflow session folders.
 pub(crate) struct Ccw;

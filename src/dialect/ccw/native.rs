@@ -2,16 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::rules;
-use crate::model::Action;
-use crate::model::Plan;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Verdict;
+use crate::model::{Action, Plan, Run, Status, StepId, Verdict};
 
 /// Returns `interruption_analysis`, `execution_state` and `interruption_point`.
 pub(super) fn native(run: &Run, plan: &Plan) -> Value {

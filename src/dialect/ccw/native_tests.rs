@@ -1,19 +1,13 @@
 use serde_json::json;
 
 use super::native;
-use crate::dialect::ccw::testing::SESSION;
-use crate::dialect::ccw::testing::files;
-use crate::dialect::ccw::testing::run;
-use crate::dialect::ccw::testing::time;
-use crate::model::Action;
-use crate::model::InterruptionKind;
-use crate::model::InterruptionReport;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::Strategy;
-use crate::model::Verdict;
-use crate::model::testing::next_of;
-use crate::model::testing::plan_of;
+use crate::{
+    dialect::ccw::testing::{SESSION, files, run, time},
+    model::{
+        Action, InterruptionKind, InterruptionReport, Run, StepId, Strategy, Verdict,
+        testing::{next_of, plan_of},
+    },
+};
 
 fn ids(names: &[&str]) -> Vec<StepId> {
     names.iter().map(|name| StepId::new(*name)).collect()

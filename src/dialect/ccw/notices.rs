@@ -1,18 +1,8 @@
 //! The messages of `/workflow:resume` and `/workflow:execute`, verbatim (docs/formats/ccw.md#messages). Hints name Piton's
 //! commands where possible.
 
-use super::brief::failure_analysis;
-use super::layout::Layout;
-use super::raw;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Notice;
-use crate::model::Plan;
-use crate::model::Run;
-use crate::model::Step;
-use crate::model::Verdict;
-use crate::model::quoted;
+use super::{brief::failure_analysis, layout::Layout, raw};
+use crate::model::{FileSet, Finding, FindingCode, Notice, Plan, Run, Step, Verdict, quoted};
 
 /// Message for a project with the system's folder but no session.
 pub(super) const NO_SESSION: &str = "No active workflow session found";

@@ -1,20 +1,15 @@
 //! What the object of a task says, independent of the rest of its session: all format eras, and every position where a field has
 //! been written (docs/formats/ccw.md#task-file).
 
-use crate::document::Kind;
-use crate::document::Node;
+use crate::document::{Kind, Node};
 
-use super::history::History;
-use super::parts;
-use super::parts::TaskPart;
-use super::raw;
-use super::rules;
-use super::rules::StatusWord;
-use super::rules::TaskExecutor;
-use crate::model::Clock;
-use crate::model::Detail;
-use crate::model::Status;
-use crate::model::is_commit_hash;
+use super::{
+    history::History,
+    parts::{self, TaskPart},
+    raw,
+    rules::{self, StatusWord, TaskExecutor},
+};
+use crate::model::{Clock, Detail, Status, is_commit_hash};
 
 /// Where the reason of a block is written.
 pub(super) const BLOCKED_BECAUSE: [&str; 4] =

@@ -1,10 +1,6 @@
 use serde_json::json;
 
-use super::acceptance;
-use super::dependencies;
-use super::focus;
-use super::requirements;
-use super::targets;
+use super::{acceptance, dependencies, focus, requirements, targets};
 use crate::document::Node;
 
 #[test]

@@ -3,13 +3,12 @@
 
 use crate::document::Node;
 
-use super::raw;
-use super::rules;
-use super::rules::StatusWord;
-use super::todo::CheckboxMark;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Status;
+use super::{
+    raw,
+    rules::{self, StatusWord},
+    todo::CheckboxMark,
+};
+use crate::model::{Part, PartKind, Status};
 
 /// A part of a task, or a subtask that is a step itself if it has a file.
 #[derive(Debug)]

@@ -1,9 +1,7 @@
 use serde_json::json;
 
-use super::of_step;
-use super::read;
-use crate::document::Node;
-use crate::model::Status;
+use super::{of_step, read};
+use crate::{document::Node, model::Status};
 
 fn statuses(task: &serde_json::Value, status: Status) -> Vec<(String, Status)> {
     of_step(read(&Node::of(task)), status, |_| false).into_iter().map(|part| (part.name, part.status)).collect()
@@ -13,10 +11,7 @@ fn named(expected: &[(&str, Status)]) -> Vec<(String, Status)> {
     expected.iter().map(|(name, status)| ((*name).to_owned(), *status)).collect()
 }
 
-use Status::Completed;
-use Status::InProgress;
-use Status::Pending;
-use Status::Skipped;
+use Status::{Completed, InProgress, Pending, Skipped};
 
 #[test]
 fn flow_steps_of_all_formats_have_names() {

@@ -1,14 +1,12 @@
 //! Compares the tasks that the plan document names with the task files (docs/formats/ccw.md#checks-before-a-resume). Its text is only read for ids.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::ids;
-use super::session_files::SessionFiles;
-use super::session_files::first_of;
-use crate::model::Content;
-use crate::model::Finding;
-use crate::model::FindingCode;
+use super::{
+    ids,
+    session_files::{SessionFiles, first_of},
+};
+use crate::model::{Content, Finding, FindingCode};
 
 /// Reports tasks that only the plan document or only the task folder names.
 pub(super) fn report(session_files: &SessionFiles<'_>, findings: &mut Vec<Finding>) {
@@ -68,8 +66,7 @@ fn without_words(token: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use crate::dialect::ccw::testing::files;
-    use crate::dialect::ccw::testing::load;
+    use crate::dialect::ccw::testing::{files, load};
 
     fn messages(plan: &str, tasks: &[&str]) -> Vec<String> {
         let named: Vec<(String, String)> =

@@ -1,31 +1,18 @@
 //! Finding sessions below a project (docs/formats/ccw.md#finding-sessions).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::layout::Layout;
-use super::layout::MARKER;
-use super::layout::OWN_DIR;
-use super::layout::SESSION_FILE;
-use super::layout::SUMMARY_DIRS;
-use super::layout::TASK_DIR;
-use super::layout::WORKFLOW;
-use super::layout::below;
-use super::notices;
-use super::raw;
-use crate::dialect::Probed;
-use crate::document::parse_json;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::DialectId;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::Rank;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::name_of;
+use super::{
+    layout::{Layout, MARKER, OWN_DIR, SESSION_FILE, SUMMARY_DIRS, TASK_DIR, WORKFLOW, below},
+    notices, raw,
+};
+use crate::{
+    dialect::Probed,
+    document::parse_json,
+    model::{
+        Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, Rank, ReadSpec, RelPath, name_of,
+    },
+};
 
 /// Maximum number of look-alikes reported.
 const LOOK_ALIKES: usize = 20;

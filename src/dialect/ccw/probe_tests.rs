@@ -1,14 +1,10 @@
 use std::sync::Arc;
 
-use super::is_session_file;
-use super::probe;
-use crate::dialect::Probed;
-use crate::dialect::ccw::testing::path;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::ReadSpec;
+use super::{is_session_file, probe};
+use crate::{
+    dialect::{Probed, ccw::testing::path},
+    model::{Finding, FindingCode, Listing, ListingEntry, ReadSpec},
+};
 
 /// Makes a listing of paths; one that ends in `/` is a folder.
 fn probed(paths: &[&str]) -> Probed {

@@ -1,9 +1,9 @@
 //! Lenient access to JSON written by any tool, agent or person.
 
-use crate::document::Kind;
-use crate::document::Node;
-use crate::model::clean;
-use crate::model::clean_line;
+use crate::{
+    document::{Kind, Node},
+    model::{clean, clean_line},
+};
 
 /// Maximum length kept of one text, in characters.
 const TEXT_LIMIT: usize = 4_000;

@@ -1,45 +1,24 @@
 //! Reads a run from a session folder.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::ids;
-use super::interruptions;
-use super::parsed_task::ParsedTask;
-use super::parts;
-use super::plan_document;
-use super::raw;
-use super::rules;
-use super::rules::StatusWord;
-use super::session_files::SessionFiles;
-use super::session_files::first_of;
-use super::task::Task;
-use super::task::TaskLocation;
-use super::todo::CheckboxMark;
-use crate::dialect::Loaded;
-use crate::dialect::last_interruption;
-use crate::document::Node;
-use crate::model::Action;
-use crate::model::DialectId;
-use crate::model::EvidenceRequest;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::FollowUp;
-use crate::model::Hold;
-use crate::model::Proof;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Witness;
-use crate::model::WorkspaceRecord;
-use crate::model::mask_secrets;
+use super::{
+    ids, interruptions,
+    parsed_task::ParsedTask,
+    parts, plan_document, raw,
+    rules::{self, StatusWord},
+    session_files::{SessionFiles, first_of},
+    task::{Task, TaskLocation},
+    todo::CheckboxMark,
+};
+use crate::{
+    dialect::{Loaded, last_interruption},
+    document::Node,
+    model::{
+        Action, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, Hold, Proof, Records, RelPath,
+        Run, RunId, RunStatus, Status, Step, StepId, StepKind, Witness, WorkspaceRecord, mask_secrets,
+    },
+};
 
 /// The number of tasks that CCW allows; real sessions have more (docs/formats/ccw.md#groups).
 const TASK_LIMIT: usize = 10;

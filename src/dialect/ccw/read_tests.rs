@@ -1,28 +1,18 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::dialect::Dialect as _;
-use crate::dialect::ccw::Ccw;
-use crate::dialect::ccw::testing::DIR;
-use crate::dialect::ccw::testing::SESSION;
-use crate::dialect::ccw::testing::begin;
-use crate::dialect::ccw::testing::change;
-use crate::dialect::ccw::testing::codes;
-use crate::dialect::ccw::testing::files;
-use crate::dialect::ccw::testing::files_in;
-use crate::dialect::ccw::testing::finish;
-use crate::dialect::ccw::testing::ids;
-use crate::dialect::ccw::testing::load;
-use crate::dialect::ccw::testing::only_step;
-use crate::dialect::ccw::testing::run;
-use crate::dialect::ccw::testing::step;
-use crate::dialect::ccw::testing::time;
-use crate::model::FindingCode;
-use crate::model::InterruptionKind;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
+use crate::{
+    dialect::{
+        Dialect as _,
+        ccw::{
+            Ccw,
+            testing::{
+                DIR, SESSION, begin, change, codes, files, files_in, finish, ids, load, only_step, run, step, time,
+            },
+        },
+    },
+    model::{FindingCode, InterruptionKind, RunStatus, Status, StepId, StepKind},
+};
 
 /// As format D shows it, with its ids in small letters.
 const SEED_TASK: &str = r#"{

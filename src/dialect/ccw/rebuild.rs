@@ -1,20 +1,19 @@
 //! Rebuilds unreadable task and session files from checklist and summaries. If the two disagree, the less advanced status wins: a
 //! task is completed if its box is ticked and it has a summary.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::layout::Layout;
-use super::session_files::SessionFiles;
-use super::task::TaskLocation;
-use super::todo::CheckboxMark;
-use super::todo::Todo;
-use crate::dialect::EditError;
-use crate::document::salvage;
-use crate::model::FileSet;
-use crate::model::Reconstruction;
-use crate::model::StepId;
-use crate::model::Traces;
+use super::{
+    layout::Layout,
+    session_files::SessionFiles,
+    task::TaskLocation,
+    todo::{CheckboxMark, Todo},
+};
+use crate::{
+    dialect::EditError,
+    document::salvage,
+    model::{FileSet, Reconstruction, StepId, Traces},
+};
 
 /// Rebuilds the unreadable files of a session.
 ///

@@ -1,12 +1,10 @@
 //! The vocabulary of CCW: statuses, agents, interruptions, strategies (docs/formats/ccw.md#status-words,
 //! docs/formats/ccw.md#interruptions-and-strategies).
 
-use crate::document::Kind;
-use crate::document::Node;
+use crate::document::{Kind, Node};
 
 use super::raw;
-use crate::model::InterruptionKind;
-use crate::model::Status;
+use crate::model::{InterruptionKind, Status};
 
 /// The meaning of a task's `status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,14 +1,10 @@
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::StatusWord;
-use super::TaskExecutor;
-use super::interruption_kind;
-use super::interruption_word;
-use super::status_word;
-use crate::document::Node;
-use crate::model::InterruptionKind;
-use crate::model::Status;
+use super::{StatusWord, TaskExecutor, interruption_kind, interruption_word, status_word};
+use crate::{
+    document::Node,
+    model::{InterruptionKind, Status},
+};
 
 fn word_of(task: &Value) -> StatusWord {
     status_word(&Node::of(task))

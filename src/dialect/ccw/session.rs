@@ -2,20 +2,16 @@
 
 use crate::document::Node;
 
-use super::ids;
-use super::layout::Layout;
-use super::raw;
-use super::rules;
-use super::rules::StatusWord;
-use crate::document::parse_json;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::quoted;
+use super::{
+    ids,
+    layout::Layout,
+    raw,
+    rules::{self, StatusWord},
+};
+use crate::{
+    document::parse_json,
+    model::{FileSet, Finding, FindingCode, RunStatus, Status, StepId, Timestamp, quoted},
+};
 
 /// The content of the session file; without one, everything is empty.
 #[derive(Debug)]

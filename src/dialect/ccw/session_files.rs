@@ -1,34 +1,23 @@
 //! Everything in a session folder, matched up: tasks, checklist, summaries. Shared by readers and writers.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::ids;
-use super::ids::Index;
-use super::layout::Layout;
-use super::layout::TASK_DIR;
-use super::parsed_task::ParsedTask;
-use super::parts::PartLine;
-use super::raw;
-use super::rules::StatusWord;
-use super::session::Session;
-use super::summary;
-use super::task;
-use super::task::Task;
-use super::task::TaskLocation;
-use super::todo::CheckboxMark;
-use super::todo::ChecklistLine;
-use super::todo::ChecklistStatus;
-use super::todo::Subject;
-use super::todo::Todo;
-use super::todo::UnknownHeading;
-use crate::document::Node;
-use crate::model::Clock;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::StepId;
+use super::{
+    ids::{self, Index},
+    layout::{Layout, TASK_DIR},
+    parsed_task::ParsedTask,
+    parts::PartLine,
+    raw,
+    rules::StatusWord,
+    session::Session,
+    summary,
+    task::{self, Task, TaskLocation},
+    todo::{CheckboxMark, ChecklistLine, ChecklistStatus, Subject, Todo, UnknownHeading},
+};
+use crate::{
+    document::Node,
+    model::{Clock, FileSet, Finding, FindingCode, RelPath, StepId},
+};
 
 /// A session folder as read.
 pub(super) struct SessionFiles<'a> {

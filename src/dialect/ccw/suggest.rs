@@ -2,16 +2,12 @@
 //!
 //! `finish` ticks only the checkbox of its own step. Other omissions stay until the user applies a suggestion.
 
-use super::session_files::SessionFiles;
-use super::session_files::first_of;
-use super::task::TaskLocation;
-use super::todo;
-use super::todo::CheckboxMark;
-use crate::model::FileSet;
-use crate::model::StepId;
-use crate::model::Suggestion;
-use crate::model::Suggestions;
-use crate::model::clean_line;
+use super::{
+    session_files::{SessionFiles, first_of},
+    task::TaskLocation,
+    todo::{self, CheckboxMark},
+};
+use crate::model::{FileSet, StepId, Suggestion, Suggestions, clean_line};
 
 /// Suggests ticks in `TODO_LIST.md` for the tasks of `done`.
 pub(super) fn suggest(files: &FileSet, done: &[StepId]) -> Suggestions {

@@ -1,7 +1,8 @@
 use super::suggest;
-use crate::dialect::ccw::testing::SESSION;
-use crate::dialect::ccw::testing::files;
-use crate::model::StepId;
+use crate::{
+    dialect::ccw::testing::{SESSION, files},
+    model::StepId,
+};
 
 const TODO: &str = "# Tasks\n- [ ] **IMPL-1**: a\n- [ ] **IMPL-2**: b\n- [x] **IMPL-3**: c\n";
 

@@ -1,13 +1,9 @@
 //! The summary of a task (`.summaries/ID-summary.md`), which the agents of later tasks read first (docs/formats/ccw.md#summaries).
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
-use super::ids;
-use super::raw;
-use crate::model::Outcome;
-use crate::model::StepId;
-use crate::model::safe_text;
+use super::{ids, raw};
+use crate::model::{Outcome, StepId, safe_text};
 
 /// The number of characters by which words are compared.
 const STEM: usize = 4;

@@ -3,29 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::ids;
-use super::layout::Layout;
-use super::layout::SESSION_FILE;
-use super::parsed_task::ParsedTask;
-use super::parsed_task::own_id;
-use super::raw;
-use super::session::Session;
-use crate::document::Node;
-use crate::document::parse_json;
-use crate::document::salvage;
-use crate::model::Clock;
-use crate::model::Content;
-use crate::model::FileEntry;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::quoted;
+use super::{
+    ids,
+    layout::{Layout, SESSION_FILE},
+    parsed_task::{ParsedTask, own_id},
+    raw,
+    session::Session,
+};
+use crate::{
+    document::{Node, parse_json, salvage},
+    model::{Clock, Content, FileEntry, FileSet, Finding, FindingCode, RelPath, Step, StepId, quoted},
+};
 
 /// A task as found.
 #[derive(Debug)]

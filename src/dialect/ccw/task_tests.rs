@@ -1,12 +1,10 @@
 use serde_json::json;
 
 use super::definition;
-use crate::dialect::ccw::testing::codes;
-use crate::dialect::ccw::testing::files;
-use crate::dialect::ccw::testing::ids;
-use crate::dialect::ccw::testing::load;
-use crate::model::FindingCode;
-use crate::model::Status;
+use crate::{
+    dialect::ccw::testing::{codes, files, ids, load},
+    model::{FindingCode, Status},
+};
 
 #[test]
 fn only_what_lies_directly_in_the_folder_of_the_tasks_is_one() {

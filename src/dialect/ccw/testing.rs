@@ -1,29 +1,16 @@
 //! Helpers that build file sets and listings from literals.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use camino::Utf8PathBuf;
 
-use crate::dialect::Dialect as _;
-use crate::dialect::Loaded;
-use crate::dialect::ccw::Ccw;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Clock;
-use crate::model::Config;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::FileEntry;
-use crate::model::FileSet;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::testing::outcome_of;
+use crate::{
+    dialect::{Dialect as _, Loaded, ccw::Ccw},
+    model::{
+        Change, ChangeKind, Clock, Config, Content, Edit, FileEntry, FileSet, FindingCode, RelPath, Run, Status, Step,
+        StepId, Timestamp, testing::outcome_of,
+    },
+};
 
 pub(super) const DIR: &str = ".workflow/active/WFS-x";
 pub(super) const NOW: &str = "2025-09-15T15:45:00Z";

@@ -1,12 +1,12 @@
 //! The checklist `TODO_LIST.md`, in every observed shape (docs/formats/ccw.md#checklist). Works on bytes, so that a tick changes
 //! a single byte.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use super::ids;
-use super::ids::Index;
-use super::raw;
+use super::{
+    ids::{self, Index},
+    raw,
+};
 
 /// The mark of a task that is done.
 pub(super) const TICK: u8 = b'x';

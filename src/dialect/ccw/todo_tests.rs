@@ -1,8 +1,4 @@
-use super::CheckboxMark;
-use super::ChecklistStatus;
-use super::TICK;
-use super::Todo;
-use super::marked;
+use super::{CheckboxMark, ChecklistStatus, TICK, Todo, marked};
 use crate::dialect::ccw::ids::Index;
 
 fn checklist(ids: &[&str], text: &str) -> Vec<Option<ChecklistStatus>> {

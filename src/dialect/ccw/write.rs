@@ -2,41 +2,27 @@
 //!
 //! Order: task file, checklist, session file. After a crash in between, the task file is the newest.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::draft::Draft;
-use super::draft::TaskDraft;
-use super::parts;
-use super::raw;
-use super::rebuild;
-use super::rules;
-use super::rules::StatusWord;
-use super::session_files::SessionFiles;
-use super::todo::LEFT_OUT;
-use super::todo::OPEN;
-use super::todo::TICK;
-use crate::dialect::EditError;
-use crate::dialect::edit::FileEditor;
-use crate::dialect::edit::edits_of;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::write;
-use crate::document::Node;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::Outcome;
-use crate::model::RollBack;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::mask_secrets;
+use super::{
+    draft::{Draft, TaskDraft},
+    parts, raw, rebuild,
+    rules::{self, StatusWord},
+    session_files::SessionFiles,
+    todo::{LEFT_OUT, OPEN, TICK},
+};
+use crate::{
+    dialect::{
+        EditError,
+        edit::{FileEditor, edits_of},
+        writer::{Begun, Resumed, StateWriter, write},
+    },
+    document::Node,
+    model::{
+        Change, ChangeKind, Edit, FileSet, Interruption, InterruptionKind, Outcome, RollBack, RunStatus, Status,
+        StepId, Timestamp, mask_secrets,
+    },
+};
 
 /// Computes the edits of a change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {

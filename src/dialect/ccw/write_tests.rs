@@ -1,33 +1,19 @@
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::dialect::Dialect as _;
-use crate::dialect::EditError;
-use crate::dialect::ccw::Ccw;
-use crate::dialect::ccw::testing::DIR;
-use crate::dialect::ccw::testing::NOW;
-use crate::dialect::ccw::testing::SESSION;
-use crate::dialect::ccw::testing::applied;
-use crate::dialect::ccw::testing::begin;
-use crate::dialect::ccw::testing::change;
-use crate::dialect::ccw::testing::edit;
-use crate::dialect::ccw::testing::files;
-use crate::dialect::ccw::testing::files_in;
-use crate::dialect::ccw::testing::finish;
-use crate::dialect::ccw::testing::path;
-use crate::dialect::ccw::testing::run;
-use crate::dialect::ccw::testing::step;
-use crate::dialect::ccw::testing::texts;
-use crate::dialect::ccw::testing::time;
-use crate::model::ChangeKind;
-use crate::model::FileSet;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::Outcome;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::testing::outcome_of;
+use crate::{
+    dialect::{
+        Dialect as _, EditError,
+        ccw::{
+            Ccw,
+            testing::{
+                DIR, NOW, SESSION, applied, begin, change, edit, files, files_in, finish, path, run, step, texts, time,
+            },
+        },
+    },
+    model::{
+        ChangeKind, FileSet, Interruption, InterruptionKind, Outcome, RunStatus, Status, StepId, testing::outcome_of,
+    },
+};
 
 const SUMMARY: &str = ".summaries/IMPL-1-summary.md";
 

@@ -3,11 +3,10 @@
 use camino::Utf8Path;
 
 use super::kind::ListKind;
-use crate::dialect::guest;
-use crate::dialect::guest::Spelling;
-use crate::model::Listing;
-use crate::model::RelPath;
-use crate::model::quoted;
+use crate::{
+    dialect::guest::{self, Spelling},
+    model::{Listing, RelPath, quoted},
+};
 
 /// How projects spell the command to continue, newest spelling first.
 const SPEC_KIT: [Spelling; 5] = [

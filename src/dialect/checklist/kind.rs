@@ -1,7 +1,6 @@
 //! The systems that keep check lists, and what a path says about them.
 
-use crate::dialect::guest;
-use crate::model::RelPath;
+use crate::{dialect::guest, model::RelPath};
 
 /// A system with check lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,9 +99,7 @@ pub(super) fn is_copy(path: &RelPath) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::ListKind;
-    use super::is_copy;
-    use super::list_path;
+    use super::{ListKind, is_copy, list_path};
     use crate::model::RelPath;
 
     #[test]

@@ -1,11 +1,7 @@
 //! The ledger of a superpowers plan: `.superpowers/sdd/PLAN/progress.md` (docs/formats/checklist.md#ledgers).
 
 use super::grammar;
-use crate::model::CommitSpan;
-use crate::model::ListingEntry;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::model::name_of;
+use crate::model::{CommitSpan, ListingEntry, RelPath, clean_line, name_of};
 
 /// Where superpowers keeps its records.
 pub(super) const HOME: &str = ".superpowers";
@@ -101,13 +97,8 @@ fn commits(text: &str) -> Vec<CommitSpan> {
 
 #[cfg(test)]
 mod tests {
-    use super::EntryKind;
-    use super::commits;
-    use super::is_ledger;
-    use super::names;
-    use super::read;
-    use crate::model::CommitSpan;
-    use crate::model::RelPath;
+    use super::{EntryKind, commits, is_ledger, names, read};
+    use crate::model::{CommitSpan, RelPath};
 
     #[test]
     fn a_ledger_names_its_plan() {

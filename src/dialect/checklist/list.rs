@@ -1,7 +1,6 @@
 //! A check list as its grammar reads it, before it becomes a run.
 
-use crate::model::Part;
-use crate::model::RelPath;
+use crate::model::{Part, RelPath};
 
 /// The tasks of a check list in the order of the file.
 #[derive(Debug, Default)]

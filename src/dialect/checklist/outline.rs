@@ -2,11 +2,7 @@
 
 use std::ops::Range;
 
-use crate::dialect::markdown;
-use crate::dialect::markdown::Checkbox;
-use crate::dialect::markdown::Heading;
-use crate::dialect::markdown::LineContext;
-use crate::dialect::markdown::Lines;
+use crate::dialect::markdown::{self, Checkbox, Heading, LineContext, Lines};
 
 /// Bytes of a line that are read.
 const LINE_BYTES: usize = 64 << 10;
@@ -118,8 +114,7 @@ fn cut(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::LineKind;
-    use super::Outline;
+    use super::{LineKind, Outline};
 
     const TEXT: &str = "\u{feff}# Title\r\n\r\n- [ ] one\r\n  more\r\n  - [x] two\r\n```\r\n- [ ] code\r\n```\r\n<!-- - [ ] no -->\r\n## Next\r\ntext";
 

@@ -169,9 +169,7 @@ fn without_position(word: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::is_outside;
-    use super::path;
-    use super::results;
+    use super::{is_outside, path, results};
     use crate::model::RelPath;
 
     fn found(text: &str) -> Vec<String> {

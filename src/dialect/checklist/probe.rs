@@ -2,30 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::grammar;
-use super::kind;
-use super::kind::ListKind;
-use super::kind::ListPath;
-use super::ledger;
-use super::outline::Outline;
-use crate::dialect::Probed;
-use crate::dialect::guest;
-use crate::document;
-use crate::document::Node;
-use crate::document::Syntax;
-use crate::model::Candidate;
-use crate::model::DialectId;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::Rank;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::model::first_names;
-use crate::model::natural;
-use crate::model::plural;
+use super::{
+    grammar,
+    kind::{self, ListKind, ListPath},
+    ledger,
+    outline::Outline,
+};
+use crate::{
+    dialect::{Probed, guest},
+    document::{self, Node, Syntax},
+    model::{
+        Candidate, DialectId, Finding, FindingCode, Listing, ListingEntry, Rank, ReadSpec, RelPath, clean_line,
+        first_names, natural, plural,
+    },
+};
 
 /// Where Spec Kit names the feature that is worked on.
 const ACTIVE_FEATURE: &str = ".specify/feature.json";

@@ -1,34 +1,20 @@
 //! Reads a run of a check list.
 
-use super::grammar;
-use super::kind;
-use super::kind::ListKind;
-use super::ledger;
-use super::ledger::EntryKind;
-use super::list::Claim;
-use super::list::TaskList;
-use super::list::Wording;
-use super::outline::Outline;
-use super::run;
-use super::words;
-use crate::dialect::Loaded;
-use crate::dialect::guest;
-use crate::model::Action;
-use crate::model::CommitSpan;
-use crate::model::Doubt;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::FollowUp;
-use crate::model::GuestWord;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Weight;
-use crate::model::first_names;
+use super::{
+    grammar,
+    kind::{self, ListKind},
+    ledger::{self, EntryKind},
+    list::{Claim, TaskList, Wording},
+    outline::Outline,
+    run, words,
+};
+use crate::{
+    dialect::{Loaded, guest},
+    model::{
+        Action, CommitSpan, Doubt, FileSet, Finding, FindingCode, FollowUp, GuestWord, RelPath, Run, Status, Step,
+        StepId, StepKind, Weight, first_names,
+    },
+};
 
 /// Number of open boxes that a gate names.
 const NAMED: usize = 5;

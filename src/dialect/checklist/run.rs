@@ -1,34 +1,18 @@
 //! A check list as a run: steps with their witnesses, groups and order (docs/formats/checklist.md).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::ops::Range;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
-use super::kind::ListKind;
-use super::list::Claim;
-use super::list::Group;
-use super::list::ListedTask;
-use super::list::Stage;
-use super::list::TaskList;
-use super::list::Wording;
-use crate::model::CommitName;
-use crate::model::DeclaredFile;
-use crate::model::DialectId;
-use crate::model::Doubt;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GuestProof;
-use crate::model::GuestWord;
-use crate::model::Pace;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Weight;
-use crate::model::first_names;
-use crate::model::plural;
+use super::{
+    kind::ListKind,
+    list::{Claim, Group, ListedTask, Stage, TaskList, Wording},
+};
+use crate::model::{
+    CommitName, DeclaredFile, DialectId, Doubt, Finding, FindingCode, GuestProof, GuestWord, Pace, Records, RelPath,
+    Run, Status, Step, StepId, Weight, first_names, plural,
+};
 
 /// Number of ids that a finding names.
 const NAMED: usize = 5;

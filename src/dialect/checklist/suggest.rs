@@ -2,18 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::list::Claim;
-use super::list::ListedBox;
-use super::read;
-use crate::model::Answer;
-use crate::model::AnswerWord;
-use crate::model::FileSet;
-use crate::model::Run;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Suggestion;
-use crate::model::Suggestions;
-use crate::model::clean_line;
+use super::{
+    list::{Claim, ListedBox},
+    read,
+};
+use crate::model::{Answer, AnswerWord, FileSet, Run, Step, StepId, Suggestion, Suggestions, clean_line};
 
 /// Suggests to tick the boxes of the steps that are done.
 pub(super) fn suggest(files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {

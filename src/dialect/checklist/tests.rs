@@ -1,8 +1,8 @@
-use super::grammar;
-use super::list::Claim;
-use super::list::TaskList;
-use super::list::Wording;
-use super::outline::Outline;
+use super::{
+    grammar,
+    list::{Claim, TaskList, Wording},
+    outline::Outline,
+};
 use crate::model::RelPath;
 
 fn speckit(text: &str) -> TaskList {

@@ -1,8 +1,7 @@
 //! Words in the line of a task that say something about its state besides its box (docs/formats/checklist.md#words-beside-a-box).
 
 use super::list::Wording;
-use crate::model::clean_line;
-use crate::model::letters_and_digits;
+use crate::model::{clean_line, letters_and_digits};
 
 /// Characters of a quotation.
 const QUOTED: usize = 80;
@@ -263,11 +262,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::LineWords;
-    use super::Wording;
-    use super::heading_says_done;
-    use super::read;
-    use super::status;
+    use super::{LineWords, Wording, heading_says_done, read, status};
 
     fn words(text: &str, is_ticked: bool) -> LineWords {
         let behind = text.split_once(' ').map_or("", |(_, behind)| behind);

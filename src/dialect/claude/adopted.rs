@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::digest::Digest;
-use super::run;
-use super::standing::TITLE_CHARS;
-use crate::model::StepId;
-use crate::model::safe_line;
+use super::{digest::Digest, run, standing::TITLE_CHARS};
+use crate::model::{StepId, safe_line};
 
 /// The words of a session besides the subjects of its tasks.
 #[derive(Debug, Default)]

@@ -1,23 +1,14 @@
 //! The brief of a session for a fresh one: goal, plan, decisions, what is done, open and unknown, and the files it touched.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::digest::Digest;
-use super::native;
-use super::run;
-use super::salvage::salvage;
-use super::salvage::without_nulls;
-use super::steps;
-use crate::model::Action;
-use crate::model::Brief;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::safe_line;
-use crate::model::safe_text;
+use super::{
+    digest::Digest,
+    native, run,
+    salvage::{salvage, without_nulls},
+    steps,
+};
+use crate::model::{Action, Brief, Next, Plan, Run, Status, Step, safe_line, safe_text};
 
 /// Number of rows of each list.
 const ROWS: usize = 30;

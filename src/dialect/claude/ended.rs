@@ -1,11 +1,7 @@
 //! How a session ended, from the end of its transcript (docs/formats/claude.md#how-a-session-ended).
 
-use super::digest::Digest;
-use super::digest::LastKind;
-use super::digest::Life;
-use crate::model::Cause;
-use crate::model::CauseKind;
-use crate::model::safe_line;
+use super::digest::{Digest, LastKind, Life};
+use crate::model::{Cause, CauseKind, safe_line};
 
 /// Errors of the client that mean a limit.
 const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];

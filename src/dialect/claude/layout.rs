@@ -1,7 +1,6 @@
 //! Where the client keeps what, and how things are named (docs/formats/claude.md#where-things-are).
 
-use super::digest::Digest;
-use super::standing::TITLE_CHARS;
+use super::{digest::Digest, standing::TITLE_CHARS};
 use crate::model::safe_line;
 
 /// Characters of a folder's name up to which it is made of the path alone.

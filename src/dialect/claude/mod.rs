@@ -24,54 +24,21 @@ mod tools;
 mod transcript;
 
 pub(crate) use adopted::AdoptedWords;
-pub(crate) use digest::Agent;
-pub(crate) use digest::ClientProcess;
-pub(crate) use digest::Digest;
-pub(crate) use digest::Life;
-pub(crate) use digest::TaskFile;
-pub(crate) use digest::TaskRecord;
-pub(crate) use digest::Transcript;
-pub(crate) use digest::Workflow;
-pub(crate) use layout::is_session_id;
-pub(crate) use layout::may_be_of;
-pub(crate) use layout::slug;
-pub(crate) use sidecars::agent;
-pub(crate) use sidecars::client_process;
-pub(crate) use sidecars::task_file;
+pub(crate) use digest::{Agent, ClientProcess, Digest, Life, TaskFile, TaskRecord, Transcript, Workflow};
+pub(crate) use layout::{is_session_id, may_be_of, slug};
+pub(crate) use sidecars::{agent, client_process, task_file};
 pub(crate) use transcript::TranscriptReader;
 
 use camino::Utf8Path;
 use serde_json::Value;
 
-use crate::dialect::Comparison;
-use crate::dialect::Dialect;
-use crate::dialect::EditError;
-use crate::dialect::GitComparison;
-use crate::dialect::Guest;
-use crate::dialect::Loaded;
-use crate::dialect::Probed;
-use crate::dialect::StateHome;
-use crate::dialect::Wording;
-use crate::model::Brief;
-use crate::model::Candidate;
-use crate::model::Cause;
-use crate::model::Change;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::Evidence;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::Next;
-use crate::model::Notice;
-use crate::model::Plan;
-use crate::model::Run;
-use crate::model::Severity;
-use crate::model::StepId;
-use crate::model::Verdict;
-use crate::model::quoted;
-use crate::model::safe_line;
+use crate::{
+    dialect::{Comparison, Dialect, EditError, GitComparison, Guest, Loaded, Probed, StateHome, Wording},
+    model::{
+        Brief, Candidate, Cause, Change, DialectId, Edit, Evidence, FileSet, Finding, FindingCode, Listing, Next,
+        Notice, Plan, Run, Severity, StepId, Verdict, quoted, safe_line,
+    },
+};
 
 /// The dialect of sessions of Claude Code.
 pub(crate) struct Claude;

@@ -1,23 +1,15 @@
 //! The plan of a session in its own words: how it ended, what became of its pieces, and the two ways back with their price.
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::digest::Digest;
-use super::digest::Life;
-use super::run;
-use super::salvage::salvage;
-use super::salvage::without_nulls;
-use super::standing::AgentEnd;
-use super::standing::TITLE_CHARS;
-use super::steps;
-use crate::model::Action;
-use crate::model::Plan;
-use crate::model::Run;
-use crate::model::Step;
-use crate::model::quoted;
-use crate::model::safe_line;
+use super::{
+    digest::{Digest, Life},
+    run,
+    salvage::{salvage, without_nulls},
+    standing::{AgentEnd, TITLE_CHARS},
+    steps,
+};
+use crate::model::{Action, Plan, Run, Step, quoted, safe_line};
 
 /// Bytes of a brief without the parts that depend on the session.
 const BRIEF_BASE: usize = 900;

@@ -1,39 +1,20 @@
 //! Makes a run of a session: its steps with what is known of them, what has to be looked at, and what is odd about its files.
 
-use super::digest::Digest;
-use super::digest::Life;
-use super::digest::ToolUse;
-use super::digest::Workflow;
-use super::ended::OpenWork;
-use super::layout;
-use super::standing::AgentEnd;
-use super::standing::TITLE_CHARS;
-use super::standing::TurnEnd;
-use super::steps::Steps;
-use super::steps::in_project;
-use super::steps::relative;
-use super::steps::shown_files;
-use super::steps::without_home;
-use super::tasks;
-use crate::dialect::Loaded;
-use crate::model::DialectId;
-use crate::model::EvidenceRequest;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::OutputRequest;
-use crate::model::OwnerProcess;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Witness;
-use crate::model::plural;
-use crate::model::quoted;
-use crate::model::safe_line;
+use super::{
+    digest::{Digest, Life, ToolUse, Workflow},
+    ended::OpenWork,
+    layout,
+    standing::{AgentEnd, TITLE_CHARS, TurnEnd},
+    steps::{Steps, in_project, relative, shown_files, without_home},
+    tasks,
+};
+use crate::{
+    dialect::Loaded,
+    model::{
+        DialectId, EvidenceRequest, FileSet, Finding, FindingCode, OutputRequest, OwnerProcess, Records, RelPath, Run,
+        RunStatus, Status, Step, StepId, Witness, plural, quoted, safe_line,
+    },
+};
 
 /// The step that stands for what the main session was doing.
 pub(super) const TURN: &str = "turn";

@@ -1,17 +1,13 @@
 //! What of a cut workflow can be used: its results, and what really has to run (docs/formats/claude.md#workflows).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::digest::Digest;
-use super::digest::Workflow;
-use super::run::in_launch_order;
-use super::run::is_reported_complete;
-use super::run::workflow_name;
-use super::standing::AgentEnd;
-use crate::model::plural;
-use crate::model::safe_line;
-use crate::model::safe_text;
+use super::{
+    digest::{Digest, Workflow},
+    run::{in_launch_order, is_reported_complete, workflow_name},
+    standing::AgentEnd,
+};
+use crate::model::{plural, safe_line, safe_text};
 
 /// Characters of a prompt that is named.
 const PROMPT_CHARS: usize = 200;

@@ -2,20 +2,12 @@
 
 use serde_json::Value;
 
-use super::digest::Agent;
-use super::digest::Call;
-use super::digest::CallResult;
-use super::digest::ClientProcess;
-use super::digest::TaskFile;
-use super::digest::Workflow;
-use super::lines::cut;
-use super::lines::milliseconds;
-use super::lines::short;
-use super::lines::text;
-use super::lines::texts;
-use super::transcript::TEXT_BYTES;
-use crate::document::json_value;
-use crate::model::clean_line;
+use super::{
+    digest::{Agent, Call, CallResult, ClientProcess, TaskFile, Workflow},
+    lines::{cut, milliseconds, short, text, texts},
+    transcript::TEXT_BYTES,
+};
+use crate::{document::json_value, model::clean_line};
 
 /// Bytes of the beginning of a result that are kept.
 const HEAD_BYTES: usize = 200;

@@ -1,14 +1,6 @@
 //! What became of the pieces of a session: facts, which the planner turns into actions.
 
-use super::digest::Agent;
-use super::digest::Call;
-use super::digest::Digest;
-use super::digest::LastKind;
-use super::digest::Launch;
-use super::digest::Notification;
-use super::digest::ToolUse;
-use super::digest::Transcript;
-use super::digest::Workflow;
+use super::digest::{Agent, Call, Digest, LastKind, Launch, Notification, ToolUse, Transcript, Workflow};
 use crate::model::safe_line;
 
 /// Characters of a title.

@@ -2,12 +2,8 @@
 
 use camino::Utf8Path;
 
-use super::digest::Digest;
-use super::ended::OpenWork;
-use crate::model::Finding;
-use crate::model::RelPath;
-use crate::model::Step;
-use crate::model::safe_line;
+use super::{digest::Digest, ended::OpenWork};
+use crate::model::{Finding, RelPath, Step, safe_line};
 
 /// Number of files of one step that are named.
 const FILES_SHOWN: usize = 20;

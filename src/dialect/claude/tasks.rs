@@ -2,24 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::digest::Digest;
-use super::digest::TaskFile;
-use super::digest::TaskRecord;
-use super::standing::TITLE_CHARS;
-use super::steps::Steps;
-use super::steps::in_project;
-use super::steps::relative;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Hold;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::Witness;
-use crate::model::natural;
-use crate::model::safe_line;
+use super::{
+    digest::{Digest, TaskFile, TaskRecord},
+    standing::TITLE_CHARS,
+    steps::{Steps, in_project, relative},
+};
+use crate::model::{Finding, FindingCode, Hold, RelPath, Status, Step, StepId, Timestamp, Witness, natural, safe_line};
 
 /// A task of the list with both of its sources.
 struct Task<'a> {

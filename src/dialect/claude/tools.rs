@@ -2,23 +2,13 @@
 
 use serde_json::Value;
 
-use super::digest::EditInput;
-use super::digest::LastKind;
-use super::digest::Launch;
-use super::digest::Prompt;
-use super::digest::TaskChange;
-use super::digest::TaskInput;
-use super::digest::TaskRecord;
-use super::digest::ToolUse;
-use super::digest::WorkflowLaunch;
-use super::digest::WrittenFile;
-use super::lines::cut;
-use super::lines::list;
-use super::lines::short;
-use super::lines::text;
-use super::lines::texts;
-use super::transcript::TEXT_BYTES;
-use super::transcript::TranscriptReader;
+use super::{
+    digest::{
+        EditInput, LastKind, Launch, Prompt, TaskChange, TaskInput, TaskRecord, ToolUse, WorkflowLaunch, WrittenFile,
+    },
+    lines::{cut, list, short, text, texts},
+    transcript::{TEXT_BYTES, TranscriptReader},
+};
 use crate::model::Timestamp;
 
 /// Tools without effects besides the task list. Every other tool has effects, known or not

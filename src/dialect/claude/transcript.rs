@@ -1,28 +1,18 @@
 //! Reads a transcript line by line (docs/formats/claude.md#lines-of-a-transcript). The lines are not in the order of the conversation: times
 //! decide which message is the newest.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::digest::ApprovedPlan;
-use super::digest::EndMarks;
-use super::digest::LastKind;
-use super::digest::LastMessage;
-use super::digest::Notification;
-use super::digest::Prompt;
-use super::digest::ToolUse;
-use super::digest::Transcript;
-use super::lines::cut;
-use super::lines::list;
-use super::lines::milliseconds;
-use super::lines::short;
-use super::lines::text;
-use super::lines::time;
-use crate::document::json_value;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use super::{
+    digest::{ApprovedPlan, EndMarks, LastKind, LastMessage, Notification, Prompt, ToolUse, Transcript},
+    lines::{cut, list, milliseconds, short, text, time},
+};
+use crate::{
+    document::json_value,
+    model::{Timestamp, clean_line},
+};
 
 /// Bytes of a prompt that are kept.
 const PROMPT_BYTES: usize = 4_000;

@@ -1,13 +1,13 @@
 //! Archives a run: both files are moved to `memory/state/.archive/{id}_{stamp}` (docs/formats/dotagent.md#archive).
 
-use super::layout::Layout;
-use super::layout::is_part;
-use super::state;
-use crate::dialect::Archival;
-use crate::dialect::EditError;
-use crate::dialect::Moved;
-use crate::model::FileSet;
-use crate::model::Timestamp;
+use super::{
+    layout::{Layout, is_part},
+    state,
+};
+use crate::{
+    dialect::{Archival, EditError, Moved},
+    model::{FileSet, Timestamp},
+};
 
 /// Archive name for a state with an unreadable id.
 const UNREADABLE: &str = "unreadable";

@@ -2,18 +2,8 @@
 
 use serde_json::json;
 
-use super::layout::Layout;
-use super::rules::Phase;
-use super::steps;
-use crate::model::Action;
-use crate::model::Brief;
-use crate::model::FileSet;
-use crate::model::Next;
-use crate::model::ReadingItem;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::StepKind;
-use crate::model::quoted;
+use super::{layout::Layout, rules::Phase, steps};
+use crate::model::{Action, Brief, FileSet, Next, ReadingItem, RelPath, Run, StepKind, quoted};
 
 /// Builds the hand-over for one step of the plan.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {

@@ -1,21 +1,14 @@
 //! The four validations before a resume (docs/formats/dotagent.md#validation). They cover the state itself; the planner verifies
 //! for each step that its outputs exist and belong to this run.
 
-use super::archive;
-use super::execution::Presence;
-use super::rules::Phase;
-use super::rules::PhaseStatus;
-use super::state::SKEW_SECONDS;
-use super::workflow_files::WorkflowFiles;
-use super::workflow_files::is_rebuilt;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Severity;
-use crate::model::Timestamp;
-use crate::model::human_age;
-use crate::model::human_lead;
-use crate::model::plural;
-use crate::model::quoted;
+use super::{
+    archive,
+    execution::Presence,
+    rules::{Phase, PhaseStatus},
+    state::SKEW_SECONDS,
+    workflow_files::{WorkflowFiles, is_rebuilt},
+};
+use crate::model::{Finding, FindingCode, Severity, Timestamp, human_age, human_lead, plural, quoted};
 
 const WEEK_SECONDS: i64 = 604_800;
 

@@ -1,29 +1,17 @@
 //! Reads `execution.json`, whose format is only known from examples (docs/formats/dotagent.md#the-execution-file).
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::layout::Layout;
-use super::layout::is_part;
-use super::output;
-use super::output::OutputCheck;
-use super::output::OutputOwner;
-use super::rules;
-use super::rules::TaskStatus;
-use super::state;
-use super::state::State;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::Reader;
-use crate::document::escape;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::quoted;
+use super::{
+    layout::{Layout, is_part},
+    output::{self, OutputCheck, OutputOwner},
+    rules::{self, TaskStatus},
+    state::{self, State},
+};
+use crate::{
+    document::{Kind, Node, Reader, escape},
+    model::{FileSet, Finding, FindingCode, RelPath, Timestamp, clean_line, quoted},
+};
 
 const TASKS: usize = 20_000;
 /// The field name is not documented.

@@ -1,9 +1,7 @@
 //! Where a project keeps its files (docs/formats/dotagent.md#files).
 
-use super::paths::base_of;
-use super::rules;
-use crate::model::FileSet;
-use crate::model::RelPath;
+use super::{paths::base_of, rules};
+use crate::model::{FileSet, RelPath};
 
 pub(super) const PHASE_FILE: &str = "memory/state/phase.json";
 pub(super) const EXECUTION_FILE: &str = "memory/state/execution.json";

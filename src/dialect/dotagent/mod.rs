@@ -23,31 +23,13 @@ mod tasks;
 mod workflow_files;
 mod write;
 
-use crate::dialect::Archival;
-use crate::dialect::Archives;
-use crate::dialect::Dialect;
-use crate::dialect::EditError;
-use crate::dialect::Loaded;
-use crate::dialect::Probed;
-use crate::dialect::Rebuild;
-use crate::dialect::Start;
-use crate::dialect::Wording;
-use crate::model::Brief;
-use crate::model::Change;
-use crate::model::Config;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::Question;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Timestamp;
-use crate::model::Traces;
+use crate::{
+    dialect::{Archival, Archives, Dialect, EditError, Loaded, Probed, Rebuild, Start, Wording},
+    model::{
+        Brief, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, Question, Reconstruction,
+        RelPath, Run, Timestamp, Traces,
+    },
+};
 
 /// The dialect of the dotagent workflow.
 pub(crate) struct Dotagent;

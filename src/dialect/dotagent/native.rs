@@ -1,19 +1,9 @@
 //! The plan in the format of the `checkpoint` skill (docs/formats/dotagent.md#messages).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::rules::Phase;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Plan;
-use crate::model::Question;
-use crate::model::QuestionOption;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::Verdict;
+use crate::model::{Finding, FindingCode, Plan, Question, QuestionOption, Run, Status, Step, StepKind, Verdict};
 
 /// Returns the skill's messages, the resume point, and tasks that were rebuilt without their file.
 pub(super) fn native(run: &Run, plan: &Plan) -> Value {

@@ -1,17 +1,10 @@
 //! Checks whether the output of a phase, a task or a verifier is a result of this run.
 
-use super::rules;
-use super::rules::TaskStatus;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::parse_json;
-use crate::model::Content;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
+use super::rules::{self, TaskStatus};
+use crate::{
+    document::{Kind, Node, parse_json},
+    model::{Content, FileSet, RelPath, ReviewVerdict, Timestamp, clean_line, mask_secrets},
+};
 
 /// Some file systems have a time resolution of two seconds.
 const TIME_STEP: i64 = 2;

@@ -1,27 +1,19 @@
 //! Finds projects by the shape of their phase file.
 
-use super::execution;
-use super::layout::EXECUTION_FILE;
-use super::layout::Layout;
-use super::layout::PHASE_FILE;
-use super::paths;
-use super::paths::base_of;
-use super::rules::Phase;
-use super::state::missing;
-use crate::dialect::Probed;
-use crate::document::Node;
-use crate::document::parse_json;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::DialectId;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::model::quoted;
+use super::{
+    execution,
+    layout::{EXECUTION_FILE, Layout, PHASE_FILE},
+    paths::{self, base_of},
+    rules::Phase,
+    state::missing,
+};
+use crate::{
+    dialect::Probed,
+    document::{Node, parse_json},
+    model::{
+        Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, clean_line, quoted,
+    },
+};
 
 const EXECUTION: &str = "execution.json";
 

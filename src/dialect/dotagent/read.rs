@@ -1,27 +1,20 @@
 //! Reads a run from the files.
 
-use super::checks;
-use super::execution::Presence;
-use super::rules::Phase;
-use super::rules::PhaseStatus;
-use super::steps;
-use super::workflow_files::WorkflowFiles;
-use super::workflow_files::is_rebuilt;
-use crate::dialect::Loaded;
-use crate::document::Node;
-use crate::model::Action;
-use crate::model::DialectId;
-use crate::model::EvidenceRequest;
-use crate::model::FileSet;
-use crate::model::FindingCode;
-use crate::model::FollowUp;
-use crate::model::OutputRequest;
-use crate::model::Records;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
-use crate::model::Step;
-use crate::model::WorkspaceRecord;
+use super::{
+    checks,
+    execution::Presence,
+    rules::{Phase, PhaseStatus},
+    steps,
+    workflow_files::{WorkflowFiles, is_rebuilt},
+};
+use crate::{
+    dialect::Loaded,
+    document::Node,
+    model::{
+        Action, DialectId, EvidenceRequest, FileSet, FindingCode, FollowUp, OutputRequest, Records, Run, RunId,
+        RunStatus, Step, WorkspaceRecord,
+    },
+};
 
 /// Reads a run.
 pub(super) fn load(files: &FileSet) -> Loaded {

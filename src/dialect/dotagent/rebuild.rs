@@ -2,26 +2,19 @@
 //!
 //! A phase counts as completed if a later one produced output; the plan verifies the last one.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::archive;
-use super::layout::Layout;
-use super::output;
-use super::rules::Phase;
-use super::rules::PhaseStatus;
-use super::rules::TaskStatus;
-use crate::dialect::EditError;
-use crate::document::Node;
-use crate::document::parse_json;
-use crate::document::salvage;
-use crate::model::FileSet;
-use crate::model::ReadProblem;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use super::{
+    archive,
+    layout::Layout,
+    output,
+    rules::{Phase, PhaseStatus, TaskStatus},
+};
+use crate::{
+    dialect::EditError,
+    document::{Node, parse_json, salvage},
+    model::{FileSet, ReadProblem, Reconstruction, RelPath, ReviewVerdict, Timestamp, clean_line},
+};
 
 /// Maximum length of a value that is named in the proposal, in characters.
 const VALUE_CHARS: usize = 200;

@@ -1,7 +1,6 @@
 //! The closed vocabulary of the workflow (docs/formats/dotagent.md#the-phase-file, docs/formats/dotagent.md#task-vocabulary).
 
-use crate::model::ReviewVerdict;
-use crate::model::StepId;
+use crate::model::{ReviewVerdict, StepId};
 
 /// The five phases, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

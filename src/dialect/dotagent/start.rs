@@ -1,19 +1,16 @@
 //! Creates both files of a new run, as compact JSON (docs/formats/dotagent.md#sources).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::archive;
-use super::layout::EXECUTION_FILE;
-use super::layout::PHASE_FILE;
-use super::rules::Phase;
-use super::rules::PhaseStatus;
-use crate::dialect::EditError;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::RelPath;
-use crate::model::StartSpec;
-use crate::model::Timestamp;
+use super::{
+    archive,
+    layout::{EXECUTION_FILE, PHASE_FILE},
+    rules::{Phase, PhaseStatus},
+};
+use crate::{
+    dialect::EditError,
+    model::{Edit, EditKind, RelPath, StartSpec, Timestamp},
+};
 
 /// Computes the files of a new run; the phase file comes last because it is authoritative.
 ///

@@ -1,20 +1,10 @@
 //! Reads `phase.json` leniently (docs/formats/dotagent.md#the-phase-file).
 
-use super::rules::Phase;
-use super::rules::PhaseStatus;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::OpenError;
-use crate::document::Reader;
-use crate::document::Syntax;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::Severity;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use super::rules::{Phase, PhaseStatus};
+use crate::{
+    document::{Kind, Node, OpenError, Reader, Syntax},
+    model::{FileSet, Finding, FindingCode, ReadProblem, RelPath, Severity, Timestamp, clean_line},
+};
 
 /// Returns the finding about a state file that is missing.
 pub(super) fn missing(file: &RelPath) -> Finding {

@@ -1,20 +1,15 @@
 //! Builds steps from phases: required outputs, agents and gates.
 
-use super::output;
-use super::output::OutputCheck;
-use super::rules::Phase;
-use super::rules::PhaseStatus;
-use super::tasks;
-use super::workflow_files::WorkflowFiles;
-use crate::document::parse_json;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::quoted;
+use super::{
+    output::{self, OutputCheck},
+    rules::{Phase, PhaseStatus},
+    tasks,
+    workflow_files::WorkflowFiles,
+};
+use crate::{
+    document::parse_json,
+    model::{Finding, FindingCode, RelPath, Status, Step, StepId, StepKind, quoted},
+};
 
 pub(super) const DESIGNS: &str = "ARCHITECTURE:designs";
 pub(super) const FINAL: &str = "ARCHITECTURE:final";

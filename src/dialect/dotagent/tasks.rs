@@ -3,23 +3,13 @@
 
 use crate::document::Node;
 
-use super::execution::Task;
-use super::output;
-use super::output::OutputCheck;
-use super::output::OutputOwner;
-use super::rules::Phase;
-use super::rules::TaskStatus;
-use super::workflow_files::WorkflowFiles;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Review;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::Witness;
+use super::{
+    execution::Task,
+    output::{self, OutputCheck, OutputOwner},
+    rules::{Phase, TaskStatus},
+    workflow_files::WorkflowFiles,
+};
+use crate::model::{Finding, FindingCode, RelPath, Review, Status, Step, StepId, StepKind, Timestamp, Witness};
 
 /// Builds the steps of all tasks.
 pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {

@@ -1,18 +1,16 @@
 //! Both state files of a run, parsed, with the outputs that they name. Shared by readers and writers.
 
-use super::execution::Execution;
-use super::execution::Presence;
-use super::execution::Task;
-use super::layout::Layout;
-use super::output::OutputOwner;
-use super::rules::Phase;
-use super::state;
-use super::state::State;
-use crate::document::Reader;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
+use super::{
+    execution::{Execution, Presence, Task},
+    layout::Layout,
+    output::OutputOwner,
+    rules::Phase,
+    state::{self, State},
+};
+use crate::{
+    document::Reader,
+    model::{FileSet, Finding, FindingCode, RelPath},
+};
 
 /// Both state files, parsed.
 pub(super) struct WorkflowFiles<'a> {

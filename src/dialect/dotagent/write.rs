@@ -6,43 +6,26 @@
 
 mod roll_back;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::execution::Presence;
-use super::output::OutputCheck;
-use super::rebuild;
-use super::rules::Phase;
-use super::rules::PhaseStatus;
-use super::rules::TaskStatus;
-use super::start;
-use super::steps;
-use super::tasks;
-use super::tasks::TaskResult;
-use super::workflow_files::WorkflowFiles;
-use super::workflow_files::is_rebuilt;
-use crate::dialect::EditError;
-use crate::dialect::edit::FileEditor;
-use crate::dialect::edit::edits_of;
-use crate::dialect::writer::Approval;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::outcome_text;
-use crate::dialect::writer::write;
-use crate::document::Node;
-use crate::document::Syntax;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::Outcome;
-use crate::model::RelPath;
-use crate::model::RollBack;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
+use super::{
+    execution::Presence,
+    output::OutputCheck,
+    rebuild,
+    rules::{Phase, PhaseStatus, TaskStatus},
+    start, steps,
+    tasks::{self, TaskResult},
+    workflow_files::{WorkflowFiles, is_rebuilt},
+};
+use crate::{
+    dialect::{
+        EditError,
+        edit::{FileEditor, edits_of},
+        writer::{Approval, Begun, Resumed, StateWriter, outcome_text, write},
+    },
+    document::{Node, Syntax},
+    model::{Change, ChangeKind, Edit, EditKind, FileSet, Outcome, RelPath, RollBack, Status, StepId, Timestamp},
+};
 
 /// Computes the edits of one change.
 ///

@@ -1,13 +1,11 @@
 //! The commands of GSD, in the spelling of the project (docs/formats/gsd.md#commands).
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::dialect::guest;
-use crate::dialect::guest::Spelling;
-use crate::model::FileSet;
-use crate::model::Listing;
-use crate::model::RelPath;
+use crate::{
+    dialect::guest::{self, Spelling},
+    model::{FileSet, Listing, RelPath},
+};
 
 const SPELLINGS: [Spelling; 3] = [
     (".claude/skills/gsd-{}/SKILL.md", "/gsd-{}"),

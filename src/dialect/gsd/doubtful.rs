@@ -2,19 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::names;
-use super::names::PhaseKey;
-use crate::model::Doubt;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GuestProof;
-use crate::model::RelPath;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::clean_line;
-use crate::model::first_names;
-use crate::model::plural;
+use super::names::{self, PhaseKey};
+use crate::model::{
+    Doubt, FileSet, Finding, FindingCode, GuestProof, RelPath, Step, StepId, clean_line, first_names, plural,
+};
 
 const TITLE: usize = 100;
 /// Number of names in a finding.

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::names;
-use super::names::PhaseKey;
-use super::plan_file;
-use super::verification::Verification;
-use crate::document::Node;
-use crate::model::FileSet;
-use crate::model::RelPath;
+use super::{
+    names::{self, PhaseKey},
+    plan_file,
+    verification::Verification,
+};
+use crate::{
+    document::Node,
+    model::{FileSet, RelPath},
+};
 
 /// Maximum number of plans of a folder.
 const PLANS: usize = 2_000;

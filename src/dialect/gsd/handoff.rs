@@ -1,16 +1,14 @@
 //! Notes of a paused session, `HANDOFF.json` and `.continue-here.md`: a hint about the plan in flight, nothing else
 //! (docs/formats/gsd.md#state).
 
-use super::names;
-use super::names::PhaseKey;
-use super::plan_file;
-use crate::document::Node;
-use crate::document::parse_json;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::model::is_commit_hash;
-use crate::model::mask_secrets;
+use super::{
+    names::{self, PhaseKey},
+    plan_file,
+};
+use crate::{
+    document::{Node, parse_json},
+    model::{FileSet, RelPath, clean_line, is_commit_hash, mask_secrets},
+};
 
 /// Characters of a quoted value.
 const QUOTED: usize = 120;

@@ -15,43 +15,19 @@ mod state;
 mod verification;
 
 use camino::Utf8Path;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::dialect::Comparison;
-use crate::dialect::Dialect;
-use crate::dialect::EditError;
-use crate::dialect::Guest;
-use crate::dialect::Loaded;
-use crate::dialect::Probed;
-use crate::dialect::guest;
-use crate::dialect::optional::GitComparison;
-use crate::dialect::optional::Wording;
-use crate::model::Action;
-use crate::model::Answer;
-use crate::model::AnswerWord;
-use crate::model::Brief;
-use crate::model::Candidate;
-use crate::model::Change;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::Evidence;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::ReadSpec;
-use crate::model::ReadingItem;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Suggestion;
-use crate::model::Suggestions;
-use crate::model::Verdict;
-use crate::model::clean_line;
+use crate::{
+    dialect::{
+        Comparison, Dialect, EditError, Guest, Loaded, Probed, guest,
+        optional::{GitComparison, Wording},
+    },
+    model::{
+        Action, Answer, AnswerWord, Brief, Candidate, Change, DialectId, Edit, Evidence, FileSet, Finding, Listing,
+        Next, Plan, ReadSpec, ReadingItem, RelPath, Run, Status, Step, StepId, Suggestion, Suggestions, Verdict,
+        clean_line,
+    },
+};
 use handoff::Handoff;
 use roadmap::Roadmap;
 

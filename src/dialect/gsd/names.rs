@@ -1,7 +1,6 @@
 //! Numbers of phases and plans (docs/formats/gsd.md#names).
 
-use crate::model::CommitName;
-use crate::model::Step;
+use crate::model::{CommitName, Step};
 
 /// How the names of plans end.
 pub(super) const PLAN: &str = "PLAN.md";

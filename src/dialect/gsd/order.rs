@@ -2,15 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::names;
-use super::names::PhaseKey;
-use super::roadmap::Roadmap;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::first_names;
+use super::{
+    names::{self, PhaseKey},
+    roadmap::Roadmap,
+};
+use crate::model::{Finding, FindingCode, Status, Step, StepId, first_names};
 
 /// Number of ids that a finding names.
 const NAMED: usize = 5;

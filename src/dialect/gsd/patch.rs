@@ -2,20 +2,14 @@
 
 use std::ops::Range;
 
-use super::names;
-use super::names::PhaseKey;
-use super::roadmap::Row;
-use super::roadmap::is_finished;
-use super::roadmap::is_unfinished;
-use super::roadmap::phase_in;
-use super::roadmap::plan_in;
-use crate::dialect::markdown::LineContext;
-use crate::dialect::markdown::Lines;
-use crate::dialect::markdown::checkbox;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
+use super::{
+    names::{self, PhaseKey},
+    roadmap::{Row, is_finished, is_unfinished, phase_in, plan_in},
+};
+use crate::{
+    dialect::markdown::{LineContext, Lines, checkbox},
+    model::{Run, Status, Step, StepId},
+};
 
 /// Returns the roadmap with the boxes ticked of plans that are done and of phases whose plans are all done, with the rows of such phases, and
 /// why.

@@ -3,19 +3,10 @@
 use serde_json::json;
 
 use super::names;
-use crate::document::Node;
-use crate::document::Syntax;
-use crate::document::parse;
-use crate::model::DeclaredFile;
-use crate::model::Need;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::clean;
-use crate::model::clean_line;
-use crate::model::is_commit_hash;
-use crate::model::mask_secrets;
+use crate::{
+    document::{Node, Syntax, parse},
+    model::{DeclaredFile, Need, Part, PartKind, RelPath, Status, clean, clean_line, is_commit_hash, mask_secrets},
+};
 
 /// Characters of a quoted sentence.
 const SENTENCE: usize = 200;

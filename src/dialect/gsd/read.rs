@@ -1,54 +1,32 @@
 //! Reads a planning folder as a run: one step for each plan, and one for each phase that has none (docs/formats/gsd.md#steps).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::FOLDER;
-use super::WORKFLOW;
-use super::commands::Commands;
-use super::doubtful;
-use super::folders;
-use super::folders::Documents;
-use super::folders::Folder;
-use super::handoff::Handoff;
-use super::names;
-use super::names::PhaseKey;
-use super::order;
-use super::plan_file;
-use super::roadmap;
-use super::roadmap::Roadmap;
-use super::state::StateWords;
-use super::verification;
-use crate::dialect::Loaded;
-use crate::dialect::guest;
-use crate::dialect::markdown::Lines;
-use crate::dialect::markdown::heading;
-use crate::document::Node;
-use crate::document::salvage;
-use crate::model::CommitSpan;
-use crate::model::DialectId;
-use crate::model::Doubt;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Followers;
-use crate::model::GuestProof;
-use crate::model::GuestWord;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Weight;
-use crate::model::clean_line;
-use crate::model::first_names;
-use crate::model::mask_secrets;
-use crate::model::plural;
+use super::{
+    FOLDER, WORKFLOW,
+    commands::Commands,
+    doubtful,
+    folders::{self, Documents, Folder},
+    handoff::Handoff,
+    names::{self, PhaseKey},
+    order, plan_file,
+    roadmap::{self, Roadmap},
+    state::StateWords,
+    verification,
+};
+use crate::{
+    dialect::{
+        Loaded, guest,
+        markdown::{Lines, heading},
+    },
+    document::{Node, salvage},
+    model::{
+        CommitSpan, DialectId, Doubt, FileSet, Finding, FindingCode, Followers, GuestProof, GuestWord, Records,
+        RelPath, Run, RunStatus, Severity, Status, Step, StepId, Weight, clean_line, first_names, mask_secrets, plural,
+    },
+};
 
 /// How the names of the roadmaps of earlier milestones end.
 pub(super) const ARCHIVE: &str = "-ROADMAP.md";

@@ -1,22 +1,19 @@
 //! `ROADMAP.md`: which phases there are, and what it says about them and their plans (docs/formats/gsd.md#roadmap).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::ops::Range;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
-use super::milestones::is_open_milestone;
-use super::milestones::is_shipped_milestone;
-use super::milestones::is_within;
-use super::milestones::milestone;
-use super::milestones::names_milestone;
-use super::names;
-use super::names::PhaseKey;
-use super::plan_file;
-use crate::dialect::markdown::LineContext;
-use crate::dialect::markdown::Lines;
-use crate::dialect::markdown::checkbox;
-use crate::dialect::markdown::heading;
-use crate::model::clean_line;
+use super::{
+    milestones::{is_open_milestone, is_shipped_milestone, is_within, milestone, names_milestone},
+    names::{self, PhaseKey},
+    plan_file,
+};
+use crate::{
+    dialect::markdown::{LineContext, Lines, checkbox, heading},
+    model::clean_line,
+};
 
 /// The phase that the ideas of a backlog are numbered below.
 const BACKLOG: u64 = 999;
@@ -375,8 +372,7 @@ fn phase_keys(rest: &str) -> Vec<PhaseKey> {
 
 #[cfg(test)]
 mod tests {
-    use super::Roadmap;
-    use super::Row;
+    use super::{Roadmap, Row};
     use crate::dialect::gsd::names;
 
     const TEXT: &str = "# Roadmap\n\n## Milestones\n\n- ✅ **v1.0 MVP** - Phases 1-4 (shipped 2026-01-02)\n\

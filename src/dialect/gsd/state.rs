@@ -1,21 +1,15 @@
 //! `STATE.md` and the notes of a paused session: words about the plans, compared with the files and never believed alone
 //! (docs/formats/gsd.md#state).
 
-use super::names;
-use super::names::PhaseKey;
-use super::plan_file;
-use super::roadmap;
-use crate::dialect::markdown::LineContext;
-use crate::dialect::markdown::Lines;
-use crate::dialect::markdown::heading;
-use crate::document::Node;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
+use super::{
+    names::{self, PhaseKey},
+    plan_file, roadmap,
+};
+use crate::{
+    dialect::markdown::{LineContext, Lines, heading},
+    document::Node,
+    model::{Finding, FindingCode, RelPath, Status, Step, clean_line, mask_secrets},
+};
 
 /// Characters of a quoted value.
 const QUOTED: usize = 80;
@@ -301,10 +295,7 @@ fn plan_number(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::StateWords;
-    use crate::model::RelPath;
-    use crate::model::Status;
-    use crate::model::Step;
-    use crate::model::StepId;
+    use crate::model::{RelPath, Status, Step, StepId};
 
     fn step(id: &str, status: Status) -> Step {
         let mut step = Step::new(StepId::new(id), id.to_owned());

@@ -1,21 +1,13 @@
 //! Whether a phase was verified, and what is left of that (docs/formats/gsd.md#verification).
 
-use super::names;
-use super::names::PhaseKey;
-use super::plan_file;
-use crate::document::Node;
-use crate::document::parse_json;
-use crate::model::CommitLog;
-use crate::model::Doubt;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GuestProof;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
+use super::{
+    names::{self, PhaseKey},
+    plan_file,
+};
+use crate::{
+    document::{Node, parse_json},
+    model::{CommitLog, Doubt, FileSet, Finding, FindingCode, GuestProof, RelPath, Run, Status, Step, StepId},
+};
 
 /// What `NN-VERIFICATION.md` and `NN-UAT.md` of a phase say.
 #[derive(Debug, Default)]

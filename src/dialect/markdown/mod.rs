@@ -3,13 +3,8 @@
 mod checkbox;
 mod lines;
 
-pub(in crate::dialect) use checkbox::Checkbox;
-pub(in crate::dialect) use checkbox::bracket;
-pub(in crate::dialect) use checkbox::checkbox;
-pub(in crate::dialect) use checkbox::columns;
-pub(in crate::dialect) use lines::Line;
-pub(in crate::dialect) use lines::LineContext;
-pub(in crate::dialect) use lines::Lines;
+pub(in crate::dialect) use checkbox::{Checkbox, bracket, checkbox, columns};
+pub(in crate::dialect) use lines::{Line, LineContext, Lines};
 
 /// A heading: depth and text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

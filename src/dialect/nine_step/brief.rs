@@ -4,29 +4,19 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::layout;
-use super::raw::Entry;
-use super::raw::State;
-use super::read;
-use super::rules::StatusWord;
-use super::rules::StepNumber;
-use super::rules::StepPosition;
-use super::sent_back::sent_back;
-use super::workspace;
-use crate::model::Action;
-use crate::model::Brief;
-use crate::model::FileSet;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::ReadingItem;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::clean;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
+use super::{
+    layout,
+    raw::{Entry, State},
+    read,
+    rules::{StatusWord, StepNumber, StepPosition},
+    sent_back::sent_back,
+    workspace,
+};
+use crate::model::{
+    Action, Brief, FileSet, Next, Plan, ReadingItem, ReviewVerdict, Run, clean, clean_line, mask_secrets,
+};
 
 /// The facts for the agent, shared by prompt and JSON context.
 struct Facts {

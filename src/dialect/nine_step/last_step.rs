@@ -1,23 +1,13 @@
 //! Reads the current step and its status from `last_execution`.
 
-use super::raw::Entry;
-use super::raw::Required;
-use super::raw::State;
-use super::rules::ACCEPTED;
-use super::rules::StatusWord;
-use super::rules::StepNumber;
-use super::rules::StepPosition;
-use super::rules::is_test_failure;
-use super::rules::is_worktree_failure;
-use crate::document::Reader;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::Status;
-use crate::model::StepKind;
-use crate::model::clean_line;
-use crate::model::quoted;
+use super::{
+    raw::{Entry, Required, State},
+    rules::{ACCEPTED, StatusWord, StepNumber, StepPosition, is_test_failure, is_worktree_failure},
+};
+use crate::{
+    document::Reader,
+    model::{Finding, FindingCode, Review, ReviewVerdict, Status, StepKind, clean_line, quoted},
+};
 
 /// The step that the state last recorded.
 #[derive(Clone, Debug)]

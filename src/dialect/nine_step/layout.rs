@@ -1,10 +1,6 @@
 //! Where a project keeps its states, their copies and backups, and the plans (docs/formats/nine-step.md#project-layout).
 
-use crate::model::FileSet;
-use crate::model::NineStepConfig;
-use crate::model::RelPath;
-use crate::model::STATE_COPY;
-use crate::model::name_of;
+use crate::model::{FileSet, NineStepConfig, RelPath, STATE_COPY, name_of};
 
 /// File name suffix of a state beside its plan, before a worktree exists (docs/formats/nine-step.md#state-before-the-worktree).
 pub(super) const EARLY_SUFFIX: &str = ".workflow-state.json";

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::raw::Entry;
-use super::raw::State;
-use super::rules::StatusWord;
-use super::rules::StepNumber;
-use super::rules::StepPosition;
-use crate::model::ReviewVerdict;
-use crate::model::Timestamp;
+use super::{
+    raw::{Entry, State},
+    rules::{StatusWord, StepNumber, StepPosition},
+};
+use crate::model::{ReviewVerdict, Timestamp};
 
 /// What is known of one step.
 #[derive(Clone, Debug, Default)]

@@ -28,35 +28,15 @@ mod steps;
 mod workspace;
 mod write;
 
-use crate::dialect::Copies;
-use crate::dialect::Dialect;
-use crate::dialect::EditError;
-use crate::dialect::Loaded;
-use crate::dialect::PreviousLocation;
-use crate::dialect::Probed;
-use crate::dialect::Rebuild;
-use crate::dialect::Rollback;
-use crate::dialect::RollbackBackup;
-use crate::dialect::Start;
-use crate::dialect::Wording;
-use crate::model::Brief;
-use crate::model::Candidate;
-use crate::model::Change;
-use crate::model::Config;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::Question;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::Timestamp;
-use crate::model::Traces;
+use crate::{
+    dialect::{
+        Copies, Dialect, EditError, Loaded, PreviousLocation, Probed, Rebuild, Rollback, RollbackBackup, Start, Wording,
+    },
+    model::{
+        Brief, Candidate, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, Question,
+        Reconstruction, RelPath, RollBack, Run, Timestamp, Traces,
+    },
+};
 
 /// The dialect of the nine-step workflow plugin.
 pub(crate) struct NineStep;

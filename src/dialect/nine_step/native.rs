@@ -1,20 +1,9 @@
 //! The plan in the format of `/workflow-resume` (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::rules::StepNumber;
-use super::rules::StepPosition;
-use crate::model::Action;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::Timestamp;
-use crate::model::Verdict;
-use crate::model::clean;
-use crate::model::mask_secrets;
+use super::rules::{StepNumber, StepPosition};
+use crate::model::{Action, Next, Plan, Run, Status, Step, Timestamp, Verdict, clean, mask_secrets};
 
 /// Returns `resume_plan` as the plugin's rollback writes it, with the other data that `/workflow-resume` shows
 /// (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin).

@@ -3,30 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use super::layout;
-use super::layout::BACKUP;
-use super::layout::EARLY_SUFFIX;
-use super::layout::is_copy;
-use super::layout::is_early_name;
-use super::layout::is_marked;
-use super::layout::plan_by_convention;
-use super::raw::is_ours;
-use crate::dialect::PreviousLocation;
-use crate::dialect::Probed;
-use crate::document::Node;
-use crate::document::parse_json;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::DialectId;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::NineStepConfig;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::STATE_COPY;
-use crate::model::clean_line;
+use super::{
+    layout::{self, BACKUP, EARLY_SUFFIX, is_copy, is_early_name, is_marked, plan_by_convention},
+    raw::is_ours,
+};
+use crate::{
+    dialect::{PreviousLocation, Probed},
+    document::{Node, parse_json},
+    model::{
+        Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, NineStepConfig, ReadSpec, RelPath,
+        STATE_COPY, clean_line,
+    },
+};
 
 /// Tells whether a folder is a worktree, or contains worktrees or early states.
 pub(super) fn keeps_state_in(folder: &RelPath, config: &NineStepConfig) -> bool {

@@ -1,18 +1,7 @@
 //! The question of a plan, with the answers that only this system has.
 
-use super::rules::StepNumber;
-use super::rules::StepPosition;
-use crate::model::Action;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::Question;
-use crate::model::QuestionOption;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Verdict;
-use crate::model::quoted;
+use super::rules::{StepNumber, StepPosition};
+use crate::model::{Action, Finding, FindingCode, Next, Plan, Question, QuestionOption, Run, Status, Verdict, quoted};
 
 /// Returns the question with the answers that only this system has: after the last allowed failure the phase can be put off, and failing
 /// tests can return to another step, because their words do not say for certain whether the code has to change or the tests were not run

@@ -4,20 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::rules::StepNumber;
-use super::rules::StepPosition;
-use crate::dialect::last_interruption;
-use crate::document::Field;
-use crate::document::Kind;
-use crate::document::Node;
-use crate::document::Reader;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Severity;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::is_commit_hash;
+use super::rules::{StepNumber, StepPosition};
+use crate::{
+    dialect::last_interruption,
+    document::{Field, Kind, Node, Reader},
+    model::{FileSet, Finding, FindingCode, Severity, Timestamp, clean_line, is_commit_hash},
+};
 
 /// The newest supported `schema_version`, written to new states.
 pub(super) const SCHEMA_VERSION: u64 = 1;

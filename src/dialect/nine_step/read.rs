@@ -1,44 +1,23 @@
 //! Reads a run from the bytes of its state. The plugin's rules become data on the steps; nothing is decided here.
 
-use super::last_step::LastStep;
-use super::layout;
-use super::ledger::Ledger;
-use super::raw::Entry;
-use super::raw::Required;
-use super::raw::State;
-use super::rules::Role;
-use super::rules::StepNumber;
-use super::rules::StepPosition;
-use super::steps::StepBuilder;
-use super::workspace;
-use crate::dialect::Loaded;
-use crate::document::OpenError;
-use crate::document::Reader;
-use crate::document::Syntax;
-use crate::model::Action;
-use crate::model::DialectId;
-use crate::model::EvidenceRequest;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::FollowUp;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::MergeRequest;
-use crate::model::NineStepConfig;
-use crate::model::ReadProblem;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::WorkspaceRecord;
-use crate::model::clean_line;
-use crate::model::quoted;
+use super::{
+    last_step::LastStep,
+    layout,
+    ledger::Ledger,
+    raw::{Entry, Required, State},
+    rules::{Role, StepNumber, StepPosition},
+    steps::StepBuilder,
+    workspace,
+};
+use crate::{
+    dialect::Loaded,
+    document::{OpenError, Reader, Syntax},
+    model::{
+        Action, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, Interruption, InterruptionKind,
+        MergeRequest, NineStepConfig, ReadProblem, Records, RelPath, Run, RunId, RunStatus, Status, Step, StepKind,
+        Timestamp, WorkspaceRecord, clean_line, quoted,
+    },
+};
 
 /// Opens one file of the set, which has to be a JSON object.
 ///

@@ -2,24 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::layout;
-use super::rules::StepNumber;
-use super::rules::StepPosition;
-use super::start;
-use crate::dialect::EditError;
-use crate::document::salvage;
-use crate::model::CommitTrace;
-use crate::model::FileSet;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
-use crate::model::StartSpec;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::Traces;
-use crate::model::clean_line;
+use super::{
+    layout,
+    rules::{StepNumber, StepPosition},
+    start,
+};
+use crate::{
+    dialect::EditError,
+    document::salvage,
+    model::{CommitTrace, FileSet, Reconstruction, RelPath, StartSpec, StepKind, Timestamp, Traces, clean_line},
+};
 
 /// Rebuilds the state.
 ///

@@ -7,14 +7,9 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::document::Kind;
-use crate::document::Node;
+use crate::document::{Kind, Node};
 
-use crate::model::NineStepConfig;
-use crate::model::ReviewVerdict;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::letters_and_digits;
+use crate::model::{NineStepConfig, ReviewVerdict, StepId, StepKind, letters_and_digits};
 
 /// The number of a step within its phase, in execution order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,4 @@
-use super::StatusWord;
-use super::StepNumber;
-use super::StepPosition;
-use super::is_test_failure;
-use super::is_worktree_failure;
+use super::{StatusWord, StepNumber, StepPosition, is_test_failure, is_worktree_failure};
 use crate::model::ReviewVerdict;
 
 #[test]

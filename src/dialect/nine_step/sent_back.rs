@@ -1,9 +1,9 @@
 //! Finds the failure that sent the run back to its current step. Once that step has begun, only the history records it.
 
-use super::raw::Entry;
-use super::raw::State;
-use super::rules::StatusWord;
-use super::rules::StepPosition;
+use super::{
+    raw::{Entry, State},
+    rules::{StatusWord, StepPosition},
+};
 use crate::model::ReviewVerdict;
 
 /// Returns the failure of a later step in the phase that the step at `at` has to address, until that step is completed.

@@ -1,21 +1,17 @@
 //! Creates a new run. Its state is beside the plan until the worktree exists
 //! (docs/formats/nine-step.md#state-before-the-worktree).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::layout;
-use super::layout::EARLY_SUFFIX;
-use super::raw::SCHEMA_VERSION;
-use super::rules::Role;
-use super::rules::StepNumber;
-use crate::dialect::EditError;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::StartSpec;
-use crate::model::Timestamp;
+use super::{
+    layout::{self, EARLY_SUFFIX},
+    raw::SCHEMA_VERSION,
+    rules::{Role, StepNumber},
+};
+use crate::{
+    dialect::EditError,
+    model::{Edit, EditKind, FileSet, RelPath, StartSpec, Timestamp},
+};
 
 /// Computes the file of a new run.
 ///

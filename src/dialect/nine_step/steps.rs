@@ -1,25 +1,16 @@
 //! Builds the steps of all phases, each with its status, agent, gate and return target.
 
-use super::last_step::LastStep;
-use super::ledger::Ledger;
-use super::ledger::StepRecord;
-use super::raw::Entry;
-use super::raw::State;
-use super::rules::Role;
-use super::rules::StepNumber;
-use super::rules::StepPosition;
-use super::sent_back::sent_back;
-use crate::document::Reader;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::NineStepConfig;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::quoted;
+use super::{
+    last_step::LastStep,
+    ledger::{Ledger, StepRecord},
+    raw::{Entry, State},
+    rules::{Role, StepNumber, StepPosition},
+    sent_back::sent_back,
+};
+use crate::{
+    document::Reader,
+    model::{Finding, FindingCode, NineStepConfig, Review, ReviewVerdict, RunStatus, Status, Step, StepKind, quoted},
+};
 
 /// Maximum number of phases: 20,000 steps, about 16 MB. For a file that claims more, only the current phase is shown, and the run
 /// is blocked.

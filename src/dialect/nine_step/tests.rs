@@ -4,30 +4,18 @@ mod handover;
 mod hostile;
 mod table;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use camino::Utf8PathBuf;
 
 use super::NineStep;
-use crate::dialect::Dialect as _;
-use crate::dialect::Loaded;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Clock;
-use crate::model::Config;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileEntry;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Timestamp;
+use crate::{
+    dialect::{Dialect as _, Loaded},
+    model::{
+        Change, ChangeKind, Clock, Config, Content, Edit, EditKind, FileEntry, FileSet, Finding, FindingCode, RelPath,
+        Run, Step, StepId, Timestamp,
+    },
+};
 
 const STATE: &str = ".worktree/feat-quotes/.workflow-state.json";
 const EARLY: &str = ".plan/quotes.workflow-state.json";

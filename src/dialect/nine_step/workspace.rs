@@ -1,18 +1,12 @@
 //! Finds the worktree and plan of a run from the location of its state. Recorded absolute paths of other machines are only text.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::layout::EARLY_SUFFIX;
-use super::raw::State;
-use crate::document::Reader;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::LinkedWorktree;
-use crate::model::RelPath;
-use crate::model::Severity;
-use crate::model::WorkspaceRecord;
+use super::{layout::EARLY_SUFFIX, raw::State};
+use crate::{
+    document::Reader,
+    model::{FileSet, Finding, FindingCode, LinkedWorktree, RelPath, Severity, WorkspaceRecord},
+};
 
 /// The working folder of a run.
 pub(super) struct ResolvedWorkspace {

@@ -5,55 +5,31 @@ mod roll_back;
 
 use std::sync::Arc;
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::layout;
-use super::ledger::Ledger;
-use super::ledger::unrecorded;
-use super::raw;
-use super::raw::Entry;
-use super::raw::Required;
-use super::raw::State;
-use super::read;
-use super::rebuild;
-use super::rules::StatusWord;
-use super::rules::StepNumber;
-use super::rules::StepPosition;
-use super::start;
-use super::workspace;
+use super::{
+    layout,
+    ledger::{Ledger, unrecorded},
+    raw::{self, Entry, Required, State},
+    read, rebuild,
+    rules::{StatusWord, StepNumber, StepPosition},
+    start, workspace,
+};
 use crate::document::Reader;
-pub(super) use roll_back::rollback_backup;
-pub(super) use roll_back::tracker;
+pub(super) use roll_back::{rollback_backup, tracker};
 
-use crate::dialect::EditError;
-use crate::dialect::edit::FileEditor;
-use crate::dialect::edit::edits_of;
-use crate::dialect::writer::Approval;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::write;
-use crate::document::Node;
-use crate::document::Syntax;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::FindingCode;
-use crate::model::Interruption;
-use crate::model::Outcome;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::RollBack;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Timestamp;
+use crate::{
+    dialect::{
+        EditError,
+        edit::{FileEditor, edits_of},
+        writer::{Approval, Begun, Resumed, StateWriter, write},
+    },
+    document::{Node, Syntax},
+    model::{
+        Change, ChangeKind, Content, Edit, EditKind, FileSet, FindingCode, Interruption, Outcome, ReadProblem, RelPath,
+        ReviewVerdict, RollBack, Status, StepId, StepKind, Timestamp,
+    },
+};
 
 /// Keys of `last_execution` about one execution, removed when the next one replaces it.
 const OF_ONE_EXECUTION: [&str; 13] = [

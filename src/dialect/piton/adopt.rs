@@ -1,32 +1,24 @@
 //! Makes a run of a session of Claude Code: a definition with its steps, kept with the records, and a state in which they are as the session
 //! left them (docs/formats/claude.md#adoption).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::facts::Outline;
-use super::paths;
-use super::record::Header;
-use super::session::start_from;
-use super::state::ExecutionState;
-use super::state::RunState;
-use super::state::State;
-use super::state::StepState;
-use crate::model::Change;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::Finding;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::sha256_hex;
-use crate::workflow;
-use crate::workflow::template::Reader;
-use crate::workflow::template::Template;
+use super::{
+    facts::Outline,
+    paths,
+    record::Header,
+    session::start_from,
+    state::{ExecutionState, RunState, State, StepState},
+};
+use crate::{
+    model::{Change, Edit, EditKind, Finding, RelPath, Status, StepId, Timestamp, sha256_hex},
+    workflow::{
+        self,
+        template::{Reader, Template},
+    },
+};
 
 /// The name of the workflow of every adopted session.
 const WORKFLOW: &str = "claude-session";

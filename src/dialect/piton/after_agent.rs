@@ -2,17 +2,15 @@
 
 use serde_json::Value;
 
-use super::facts::Captured;
-use super::facts::Facts;
-use super::facts::OutlineStep;
-use super::session::Session;
-use super::state::State;
-use crate::model::Outcome;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::sha256_hex;
-use crate::workflow::variables::RenderError;
+use super::{
+    facts::{Captured, Facts, OutlineStep},
+    session::Session,
+    state::State,
+};
+use crate::{
+    model::{Outcome, Status, Step, StepId, sha256_hex},
+    workflow::variables::RenderError,
+};
 
 /// What follows the work of an agent that did not fail.
 const AFTER_WORK: [&str; 4] = ["capture", "output_file", "finds", "on_success"];
@@ -153,18 +151,12 @@ mod tests {
     use serde_json::json;
 
     use super::has_rest;
-    use crate::model::Outcome;
-    use crate::model::ReviewVerdict;
-    use crate::model::Status;
-    use crate::model::StepId;
+    use crate::model::{Outcome, ReviewVerdict, Status, StepId};
 
     #[test]
     fn what_follows_an_agent_depends_on_how_its_work_ended() {
-        use ReviewVerdict::Approved;
-        use ReviewVerdict::Rejected;
-        use Status::Completed;
-        use Status::Failed;
-        use Status::WaitingApproval;
+        use ReviewVerdict::{Approved, Rejected};
+        use Status::{Completed, Failed, WaitingApproval};
         for (key, status, verdict, expected) in [
             ("capture", Completed, None, true),
             ("finds", Failed, Some(Rejected), false),

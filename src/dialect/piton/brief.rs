@@ -2,27 +2,15 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::after_agent;
-use super::outputs;
-use super::read::uses_of;
-use super::record::Header;
-use super::session::Session;
-use crate::model::Brief;
-use crate::model::FileSet;
-use crate::model::Next;
-use crate::model::OutputSchema;
-use crate::model::ReadingItem;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Step;
-use crate::model::StepKind;
-use crate::model::clean;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::workflow::variables::RenderError;
+use super::{after_agent, outputs, read::uses_of, record::Header, session::Session};
+use crate::{
+    model::{
+        Brief, FileSet, Next, OutputSchema, ReadingItem, RelPath, Run, Step, StepKind, clean, clean_line, mask_secrets,
+    },
+    workflow::variables::RenderError,
+};
 
 /// Builds the hand-over for one step.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {

@@ -1,11 +1,10 @@
 //! Damage of the files of a session, as findings.
 
-use super::record::FORMAT;
-use super::record::Remainder;
-use super::session::Session;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::clean_line;
+use super::{
+    record::{FORMAT, Remainder},
+    session::Session,
+};
+use crate::model::{Finding, FindingCode, clean_line};
 
 /// Reports what of the files of a session cannot be used, and what counts instead.
 pub(super) fn findings(session: &Session) -> Vec<Finding> {

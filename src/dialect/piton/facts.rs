@@ -1,20 +1,14 @@
 //! What a record says besides its change, and the values of a session.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::ClaudeWork;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::sha256_hex;
-use crate::workflow::Workflow;
+use crate::{
+    model::{ClaudeWork, RelPath, Status, StepId, StepKind, Timestamp, sha256_hex},
+    workflow::Workflow,
+};
 
 /// What the runner knows of an event besides the change itself. Everything is optional.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,23 +1,16 @@
 //! The items of a `foreach`: their names, their ids, and the names of their logs and worktrees. Pure.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use super::facts::BegunStep;
-use super::facts::PassedStep;
-use super::record::Header;
-use super::state::State;
-use super::state::StepState;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::clean_line;
-use crate::model::quoted;
-use crate::model::sha256_hex;
+use super::{
+    facts::{BegunStep, PassedStep},
+    record::Header,
+    state::{State, StepState},
+};
+use crate::model::{Finding, FindingCode, Status, StepId, clean_line, quoted, sha256_hex};
 
 /// The longest name of an item, in characters.
 const LONGEST: usize = 80;
@@ -261,19 +254,14 @@ pub(crate) fn is_inside(name: &str, step: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::ItemWorktree;
-    use super::StepState;
-    use super::is_inside;
-    use super::item_names;
-    use super::log_file;
-    use super::log_name;
-    use super::log_of;
-    use super::merge_names;
-    use super::part_names;
-    use crate::dialect::piton::facts::BegunStep;
-    use crate::dialect::piton::facts::ItemProgress;
-    use crate::dialect::piton::testing::header;
-    use crate::model::Status;
+    use super::{ItemWorktree, StepState, is_inside, item_names, log_file, log_name, log_of, merge_names, part_names};
+    use crate::{
+        dialect::piton::{
+            facts::{BegunStep, ItemProgress},
+            testing::header,
+        },
+        model::Status,
+    };
 
     #[test]
     fn items_are_named_by_their_values() {

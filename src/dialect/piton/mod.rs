@@ -28,76 +28,33 @@ pub(crate) mod state;
 pub(crate) mod unmet;
 mod write;
 
-pub(crate) use adopt::AdoptedStep;
-pub(crate) use adopt::adopt;
-pub(crate) use adopt::own_definition;
-pub(crate) use after_agent::surroundings;
-pub(crate) use after_agent::work_digest;
-pub(crate) use brief::filled_in;
-pub(crate) use brief::wanted;
-pub(crate) use facts::is_for_an_agent;
-pub(crate) use facts::is_loop;
-pub(crate) use items::CONFLICTS;
-pub(crate) use items::CutOffStep;
-pub(crate) use items::ItemWorktree;
-pub(crate) use items::failed_items;
-pub(crate) use items::id_inside;
-pub(crate) use items::is_inside;
-pub(crate) use items::item_id;
-pub(crate) use items::item_names;
-pub(crate) use items::log_file;
-pub(crate) use items::log_name;
-pub(crate) use items::log_of;
-pub(crate) use items::merge_names;
-pub(crate) use items::name_inside;
-pub(crate) use items::not_merged;
-pub(crate) use items::part_names;
-pub(crate) use items::way_to_merge;
-pub(crate) use paths::candidate;
-pub(crate) use paths::group;
-pub(crate) use paths::logs;
-pub(crate) use paths::merges;
-pub(crate) use read::AT_LIMIT;
-pub(crate) use read::copy_record;
-pub(crate) use read::load_to_run;
-pub(crate) use read::uses_of;
+pub(crate) use adopt::{AdoptedStep, adopt, own_definition};
+pub(crate) use after_agent::{surroundings, work_digest};
+pub(crate) use brief::{filled_in, wanted};
+pub(crate) use facts::{is_for_an_agent, is_loop};
+pub(crate) use items::{
+    CONFLICTS, CutOffStep, ItemWorktree, failed_items, id_inside, is_inside, item_id, item_names, log_file, log_name,
+    log_of, merge_names, name_inside, not_merged, part_names, way_to_merge,
+};
+pub(crate) use paths::{candidate, group, logs, merges};
+pub(crate) use read::{AT_LIMIT, copy_record, load_to_run, uses_of};
 pub(crate) use record::project_of;
-pub(crate) use session::Session;
-pub(crate) use session::start;
-pub(crate) use unmet::end_word;
-pub(crate) use unmet::status_of;
+pub(crate) use session::{Session, start};
+pub(crate) use unmet::{end_word, status_of};
 
 use camino::Utf8Path;
-use record::Header;
-use record::Remainder;
+use record::{Header, Remainder};
 use serde_json::Value;
 
-use crate::dialect::Archival;
-use crate::dialect::Archives;
-use crate::dialect::Dialect;
-use crate::dialect::EditError;
-use crate::dialect::Guest;
-use crate::dialect::Journal;
-use crate::dialect::Loaded;
-use crate::dialect::Moved;
-use crate::dialect::PastCheckpoint;
-use crate::dialect::Probed;
-use crate::dialect::StateHome;
-use crate::model::Brief;
-use crate::model::Candidate;
-use crate::model::Change;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::RelPath;
-use crate::model::RelPathError;
-use crate::model::Run;
-use crate::model::Timestamp;
-use crate::model::quoted;
+use crate::{
+    dialect::{
+        Archival, Archives, Dialect, EditError, Guest, Journal, Loaded, Moved, PastCheckpoint, Probed, StateHome,
+    },
+    model::{
+        Brief, Candidate, Change, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, RelPath, RelPathError, Run,
+        Timestamp, quoted,
+    },
+};
 
 /// The dialect of the sessions of `piton run`.
 pub(crate) struct Piton;

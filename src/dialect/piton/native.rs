@@ -1,28 +1,16 @@
 //! The plan of a session in the words of Specification 186 (docs/formats/prodigy.md#the-resume-plan), and the brief of a step.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::session::Session;
-use super::state::ExecutionState;
-use super::state::State;
-use crate::model::Action;
-use crate::model::Brief;
-use crate::model::FileSet;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::ReadingItem;
-use crate::model::Run;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::clean;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::quoted;
+use super::{
+    session::Session,
+    state::{ExecutionState, State},
+};
+use crate::model::{
+    Action, Brief, FileSet, Next, Plan, ReadingItem, Run, Step, StepId, clean, clean_line, mask_secrets, quoted,
+};
 
 /// Returns the `ResumePlan` of Specification 186, counted from 0 as there, with the state that it was made from.
 /// `state` is what [`state_fields`] returned.

@@ -2,16 +2,11 @@
 
 use serde_json::Value;
 
-use super::facts::is_loop;
-use super::items::item_names;
-use super::session::Session;
-use super::unmet::RecordedVariables;
-use crate::model::OutputSchema;
-use crate::model::RelPath;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::workflow;
-use crate::workflow::variables::Scope;
+use super::{facts::is_loop, items::item_names, session::Session, unmet::RecordedVariables};
+use crate::{
+    model::{OutputSchema, RelPath, Status, StepId},
+    workflow::{self, variables::Scope},
+};
 
 /// Returns the files that a step declares, each with its schema; none of one that never passed. Those of the items of a loop count when the
 /// loop is done, for the items that passed.

@@ -2,23 +2,16 @@
 
 use std::time::Duration;
 
-use super::facts::Act;
-use super::facts::Facts;
-use super::record::Event;
-use super::record::Record;
-use super::session::Session;
-use super::session::records;
-use super::state::State;
-use crate::dialect::EditError;
-use crate::dialect::PastCheckpoint;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::clean_line;
-use crate::model::human_duration;
-use crate::model::mask_secrets;
-use crate::model::plural;
+use super::{
+    facts::{Act, Facts},
+    record::{Event, Record},
+    session::{Session, records},
+    state::State,
+};
+use crate::{
+    dialect::{EditError, PastCheckpoint},
+    model::{ChangeKind, Edit, FileSet, Finding, clean_line, human_duration, mask_secrets, plural},
+};
 
 /// Characters of a text in a line of the history.
 const WHAT_CHARS: usize = 120;

@@ -1,15 +1,7 @@
 //! The paths of the files of a session, below the folder of the sessions of a repository.
 
-use super::record::HEADER;
-use super::record::Header;
-use super::record::JOURNAL;
-use super::record::SNAPSHOT;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::DialectId;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::sha256_hex;
+use super::record::{HEADER, Header, JOURNAL, SNAPSHOT};
+use crate::model::{Candidate, Claim, DialectId, ReadSpec, RelPath, sha256_hex};
 
 const RUNS: &str = "runs";
 /// The name of the workflow file among the files of its session.

@@ -1,65 +1,30 @@
 //! From the files of a session to a run.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::after_agent::leaves_more;
-use super::damage;
-use super::facts::Captured;
-use super::facts::Outline;
-use super::facts::OutlineStep;
-use super::facts::is_for_an_agent;
-use super::facts::reviewed;
-use super::items::failed_merge;
-use super::items::part_names;
-use super::native;
-use super::outputs;
-use super::paths;
-use super::record::Header;
-use super::record::Remainder;
-use super::session::Session;
-use super::state::ExecutionState;
-use super::state::Phase;
-use super::state::StepState;
-use super::unmet::unmet;
-use crate::dialect::Loaded;
-use crate::model::Action;
-use crate::model::Cause;
-use crate::model::CauseKind;
-use crate::model::DialectId;
-use crate::model::EvidenceRequest;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::FollowUp;
-use crate::model::GateEffect;
-use crate::model::GateOption;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::OutputRequest;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Proof;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Review;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::WorkspaceRecord;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::quoted;
-use crate::model::sha256_hex;
-use crate::workflow;
-use crate::workflow::Parsed;
+use super::{
+    after_agent::leaves_more,
+    damage,
+    facts::{Captured, Outline, OutlineStep, is_for_an_agent, reviewed},
+    items::{failed_merge, part_names},
+    native, outputs, paths,
+    record::{Header, Remainder},
+    session::Session,
+    state::{ExecutionState, Phase, StepState},
+    unmet::unmet,
+};
+use crate::{
+    dialect::Loaded,
+    model::{
+        Action, Cause, CauseKind, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, GateEffect,
+        GateOption, Interruption, InterruptionKind, OutputRequest, Part, PartKind, Proof, Records, RelPath, Review,
+        Run, RunId, RunStatus, Status, Step, StepId, StepKind, WorkspaceRecord, clean_line, mask_secrets, quoted,
+        sha256_hex,
+    },
+    workflow::{self, Parsed},
+};
 
 /// What the reason of a pause begins with when a limit of the run is reached; then the limit.
 pub(crate) const AT_LIMIT: &str = "limit ";

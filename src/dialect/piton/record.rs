@@ -5,24 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
-use serde::Deserialize;
-use serde::Serialize;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::facts::Facts;
-use super::facts::RunnerAct;
-use super::state::State;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::quoted;
-use crate::model::sha256_hex;
-use crate::model::sha256_hex_of;
-use crate::workflow::Input;
+use super::{
+    facts::{Facts, RunnerAct},
+    state::State,
+};
+use crate::{
+    model::{Change, ChangeKind, RelPath, StepId, Timestamp, quoted, sha256_hex, sha256_hex_of},
+    workflow::Input,
+};
 
 pub(crate) const HEADER: &str = "run.json";
 pub(crate) const JOURNAL: &str = "journal.jsonl";

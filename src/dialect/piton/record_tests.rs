@@ -1,14 +1,8 @@
-use super::Event;
-use super::Facts;
-use super::JournalEnd;
-use super::Remainder;
-use super::chain_digest;
-use super::read;
-use crate::dialect::piton::state::State;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::StepId;
-use crate::model::Timestamp;
+use super::{Event, Facts, JournalEnd, Remainder, chain_digest, read};
+use crate::{
+    dialect::piton::state::State,
+    model::{Change, ChangeKind, StepId, Timestamp},
+};
 
 const HEADER: &[u8] = b"{\"session\":\"s\"}";
 

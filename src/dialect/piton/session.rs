@@ -1,29 +1,16 @@
 //! A session as read from its files: the header, the state after all records, and the end of the journal.
 
-use super::facts::Facts;
-use super::facts::Outline;
-use super::paths;
-use super::record;
-use super::record::Event;
-use super::record::FORMAT;
-use super::record::Header;
-use super::record::JournalEnd;
-use super::record::Record;
-use super::record::Remainder;
-use super::snapshot;
-use super::snapshot::Snapshot;
-use super::state::State;
-use crate::dialect::EditError;
-use crate::model::Change;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::clean_line;
+use super::{
+    facts::{Facts, Outline},
+    paths,
+    record::{self, Event, FORMAT, Header, JournalEnd, Record, Remainder},
+    snapshot::{self, Snapshot},
+    state::State,
+};
+use crate::{
+    dialect::EditError,
+    model::{Change, Content, Edit, EditKind, FileSet, Finding, FindingCode, ReadProblem, RelPath, clean_line},
+};
 
 /// A session as it was read.
 #[derive(Clone, Debug)]

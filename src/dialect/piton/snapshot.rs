@@ -3,18 +3,14 @@
 //!
 //! It is `{"digest":"<64 hex digits>",<rest>}`, with the SHA-256 of `{<rest>}`.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::record;
-use super::record::FORMAT;
-use super::record::JournalEnd;
-use super::state::State;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::sha256_hex;
-use crate::model::sha256_hex_of;
+use super::{
+    record::{self, FORMAT, JournalEnd},
+    state::State,
+};
+use crate::model::{Status, StepId, sha256_hex, sha256_hex_of};
 
 /// A snapshot of the state after some records of the journal.
 #[derive(Debug, PartialEq)]

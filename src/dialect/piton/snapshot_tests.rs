@@ -1,30 +1,20 @@
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Snapshot;
-use super::write;
-use crate::dialect::Dialect as _;
-use crate::dialect::piton::Piton;
-use crate::dialect::piton::Session;
-use crate::dialect::piton::record::JournalEnd;
-use crate::dialect::piton::record::Remainder;
-use crate::dialect::piton::state::State;
-use crate::dialect::piton::testing::CHECKPOINT;
-use crate::dialect::piton::testing::ID;
-use crate::dialect::piton::testing::THREE;
-use crate::dialect::piton::testing::add;
-use crate::dialect::piton::testing::begin;
-use crate::dialect::piton::testing::done;
-use crate::dialect::piton::testing::failed;
-use crate::dialect::piton::testing::journal;
-use crate::dialect::piton::testing::path;
-use crate::dialect::piton::testing::put;
-use crate::dialect::piton::testing::session;
-use crate::dialect::piton::testing::stopped;
-use crate::dialect::piton::testing::take_snapshot;
-use crate::model::FileSet;
-use crate::model::Status;
-use crate::model::sha256_hex;
+use super::{Snapshot, write};
+use crate::{
+    dialect::{
+        Dialect as _,
+        piton::{
+            Piton, Session,
+            record::{JournalEnd, Remainder},
+            state::State,
+            testing::{
+                CHECKPOINT, ID, THREE, add, begin, done, failed, journal, path, put, session, stopped, take_snapshot,
+            },
+        },
+    },
+    model::{FileSet, Status, sha256_hex},
+};
 
 /// Holds a session that failed, was paused and has a variable, with the snapshot that its runner left.
 fn interrupted() -> FileSet {

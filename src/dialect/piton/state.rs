@@ -1,30 +1,12 @@
 //! The state of a session, computed from its records. Pure.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::facts::Act;
-use super::facts::Captured;
-use super::facts::ChildProcess;
-use super::facts::Facts;
-use super::facts::ItemProgress;
-use super::facts::Outline;
-use super::facts::PassedStep;
-use super::facts::RetryState;
-use super::facts::RunnerAct;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::ClaudeWork;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::RollBack;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
+use super::facts::{Act, Captured, ChildProcess, Facts, ItemProgress, Outline, PassedStep, RetryState, RunnerAct};
+use crate::model::{Change, ChangeKind, ClaudeWork, Outcome, ReviewVerdict, RollBack, Status, StepId, Timestamp};
 
 /// The state after all records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

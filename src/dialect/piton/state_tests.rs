@@ -1,13 +1,10 @@
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::ExecutionState;
-use super::Phase;
-use super::State;
-use crate::dialect::piton::facts::Captured;
-use crate::dialect::piton::record::Record;
-use crate::model::Status;
-use crate::model::StepId;
+use super::{ExecutionState, Phase, State};
+use crate::{
+    dialect::piton::{facts::Captured, record::Record},
+    model::{Status, StepId},
+};
 
 /// Plays records that are written as the lines of a journal without their chains.
 fn play(lines: &[Value]) -> State {

@@ -3,30 +3,22 @@
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Session;
-use super::facts::Facts;
-use super::facts::Outline;
-use super::record::Event;
-use super::record::Header;
-use super::record::Source;
-use super::session::start;
-use super::snapshot;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Clock;
-use crate::model::Config;
-use crate::model::Content;
-use crate::model::EditKind;
-use crate::model::FileEntry;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::StartSpec;
-use crate::model::Timestamp;
-use crate::model::sha256_hex;
-use crate::workflow;
+use super::{
+    Session,
+    facts::{Facts, Outline},
+    record::{Event, Header, Source},
+    session::start,
+    snapshot,
+};
+use crate::{
+    model::{
+        Change, ChangeKind, Clock, Config, Content, EditKind, FileEntry, FileSet, RelPath, StartSpec, Timestamp,
+        sha256_hex,
+    },
+    workflow,
+};
 
 pub(super) const ID: &str = "session-1";
 pub(super) const CHECKPOINT: &str = "runs/session-1/checkpoint.json";

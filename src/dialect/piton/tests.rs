@@ -1,41 +1,18 @@
 use camino::Utf8Path;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Piton;
-use super::testing::CHECKPOINT;
-use super::testing::THREE;
-use super::testing::at;
-use super::testing::begin;
-use super::testing::done;
-use super::testing::failed;
-use super::testing::journal;
-use super::testing::path;
-use super::testing::put;
-use super::testing::session;
-use super::testing::stopped;
-use super::testing::take_snapshot;
-use crate::dialect::Dialect as _;
-use crate::dialect::EditError;
-use crate::dialect::Loaded;
-use crate::model::Action;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::EditKind;
-use crate::model::FileSet;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::Plan;
-use crate::model::ReadSpec;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Verdict;
-use crate::model::testing::next_of;
-use crate::model::testing::outcome_of;
-use crate::model::testing::plan_of;
+use super::{
+    Piton,
+    testing::{CHECKPOINT, THREE, at, begin, done, failed, journal, path, put, session, stopped, take_snapshot},
+};
+use crate::{
+    dialect::{Dialect as _, EditError, Loaded},
+    model::{
+        Action, Change, ChangeKind, EditKind, FileSet, FindingCode, Listing, ListingEntry, Plan, ReadSpec, Run,
+        RunStatus, Status, StepId, Verdict,
+        testing::{next_of, outcome_of, plan_of},
+    },
+};
 
 fn load(files: &FileSet) -> (Run, Vec<FindingCode>) {
     let loaded = Piton.load(files);
@@ -48,10 +25,7 @@ fn statuses(run: &Run) -> Vec<Status> {
 
 #[test]
 fn a_run_stands_where_its_records_lead() {
-    use Status::Completed;
-    use Status::Failed;
-    use Status::InProgress;
-    use Status::Pending;
+    use Status::{Completed, Failed, InProgress, Pending};
     let complete = json!({"change": {"change": "complete"}, "worktree": "merged"});
     let one = [begin("1", 1), done(THREE, "1")];
     for (name, last, more, expected, status) in [
@@ -100,8 +74,7 @@ fn items_of_a_foreach_are_parts() {
 
 #[test]
 fn the_workflow_file_counts_as_it_is_now() {
-    use FindingCode::DefinitionDrift;
-    use FindingCode::DefinitionUnreadable;
+    use FindingCode::{DefinitionDrift, DefinitionUnreadable};
     let records = [begin("1", 1), done(THREE, "1"), begin("2", 1), failed("2")];
     let fixed = "commands: [{shell: one}, {shell: better}, {shell: three}]";
     let redone = "commands: [{shell: uno}, {shell: two}, {shell: three}]";

@@ -5,19 +5,20 @@ use std::collections::BTreeMap;
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::facts::Captured;
-use super::record::BUILT_IN;
-use super::record::Header;
-use super::session::Session;
-use super::state::State;
-use crate::model::Status;
-use crate::model::Step;
-use crate::workflow::condition::Condition;
-use crate::workflow::template::Reader;
-use crate::workflow::template::Template;
-use crate::workflow::variables;
-use crate::workflow::variables::RenderError;
-use crate::workflow::variables::Scope;
+use super::{
+    facts::Captured,
+    record::{BUILT_IN, Header},
+    session::Session,
+    state::State,
+};
+use crate::{
+    model::{Status, Step},
+    workflow::{
+        condition::Condition,
+        template::{Reader, Template},
+        variables::{self, RenderError, Scope},
+    },
+};
 
 /// The reason to skip a step whose own condition does not hold.
 pub(crate) const OWN: &str = "its `when` does not hold";

@@ -1,14 +1,10 @@
 //! Records a change of a session.
 
-use super::after_agent::has_rest;
-use super::facts::Facts;
-use super::record::Event;
-use super::session::Session;
-use crate::dialect::EditError;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::FileSet;
+use super::{after_agent::has_rest, facts::Facts, record::Event, session::Session};
+use crate::{
+    dialect::EditError,
+    model::{Change, ChangeKind, Edit, FileSet},
+};
 
 /// Records a change that the runner did not make: a step of an agent, a decision about a step, or a pause.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {

@@ -10,19 +10,14 @@ mod parser;
 mod status;
 mod verdict;
 
-use std::borrow::Cow;
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use crate::model::RelPath;
 
 pub(super) use heading::SectionKind;
-pub(super) use id::bare as bare_id;
-pub(super) use id::name_of;
-pub(super) use id::of_path as id_of_path;
-pub(super) use id::same as same_id;
+pub(super) use id::{bare as bare_id, name_of, of_path as id_of_path, same as same_id};
 pub(super) use status::StoryStatus;
-pub(super) use verdict::Decision;
-pub(super) use verdict::Verdict;
+pub(super) use verdict::{Decision, Verdict};
 
 /// A parsed story file.
 #[derive(Debug)]

@@ -1,24 +1,14 @@
 //! Parses a story in one pass over its lines.
 
-use super::Section;
-use super::StatusMention;
-use super::Task;
-use super::field;
-use super::field::Field;
-use super::field::Form;
-use super::heading;
-use super::heading::SectionKind;
-use super::id;
-use super::status;
-use super::status::StoryStatus;
-use super::verdict::ChangeEntry;
-use super::verdict::ReviewReader;
-use super::verdict::Verdict;
-use crate::dialect::markdown;
-use crate::dialect::markdown::Heading;
-use crate::dialect::markdown::Line;
-use crate::dialect::markdown::LineContext;
-use crate::dialect::markdown::Lines;
+use super::{
+    Section, StatusMention, Task,
+    field::{self, Field, Form},
+    heading::{self, SectionKind},
+    id,
+    status::{self, StoryStatus},
+    verdict::{ChangeEntry, ReviewReader, Verdict},
+};
+use crate::dialect::markdown::{self, Heading, Line, LineContext, Lines};
 
 /// The result of parsing a story.
 #[derive(Default)]

@@ -1,18 +1,7 @@
-use super::SectionKind;
-use super::Story;
-use super::StoryStatus;
-use super::parse;
-use super::same_id;
+use super::{SectionKind, Story, StoryStatus, parse, same_id};
 use crate::model::RelPath;
 
-use StoryStatus::Blocked;
-use StoryStatus::Done;
-use StoryStatus::Draft;
-use StoryStatus::InProgress;
-use StoryStatus::InReview;
-use StoryStatus::Ready;
-use StoryStatus::TerminalOther;
-use StoryStatus::Unknown;
+use StoryStatus::{Blocked, Done, Draft, InProgress, InReview, Ready, TerminalOther, Unknown};
 
 fn story(text: &str) -> Story<'_> {
     at("docs/stories/9.9.story.md", text)

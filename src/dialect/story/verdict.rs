@@ -1,10 +1,11 @@
 //! Verdicts of reviewers: the words for them, and where a story holds the verdict about itself
 //! (docs/formats/aios-stories.md#verdicts-in-a-story).
 
-use super::field;
-use super::id;
-use super::id::DAY_LENGTH;
-use super::status::fold_words;
+use super::{
+    field,
+    id::{self, DAY_LENGTH},
+    status::fold_words,
+};
 
 /// A reviewer's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

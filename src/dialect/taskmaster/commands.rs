@@ -1,17 +1,12 @@
 //! The commands of Task Master, in the spelling of the project (docs/formats/taskmaster.md#commands).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::dialect::guest;
-use crate::dialect::guest::Spelling;
-use crate::document::Node;
-use crate::document::parse_json;
-use crate::model::FileSet;
-use crate::model::Listing;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::model::quoted;
+use crate::{
+    dialect::guest::{self, Spelling},
+    document::{Node, parse_json},
+    model::{FileSet, Listing, RelPath, clean_line, quoted},
+};
 
 /// Where a project names its servers of tools.
 const SERVERS: &str = ".mcp.json";

@@ -7,47 +7,20 @@ mod read;
 mod tags;
 mod task;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::edit::FileEditor;
-use crate::dialect::Comparison;
-use crate::dialect::Dialect;
-use crate::dialect::EditError;
-use crate::dialect::Guest;
-use crate::dialect::Loaded;
-use crate::dialect::Probed;
-use crate::dialect::guest;
-use crate::dialect::optional::Wording;
-use crate::document::Syntax;
-use crate::document::parse_json;
-use crate::model::Action;
-use crate::model::Answer;
-use crate::model::AnswerWord;
-use crate::model::Brief;
-use crate::model::Candidate;
-use crate::model::Change;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::Rank;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Suggestion;
-use crate::model::Suggestions;
+use crate::{
+    dialect::{Comparison, Dialect, EditError, Guest, Loaded, Probed, guest, optional::Wording},
+    document::{Syntax, parse_json},
+    model::{
+        Action, Answer, AnswerWord, Brief, Candidate, Change, DialectId, Edit, FileSet, Finding, Listing, ListingEntry,
+        Next, Plan, Rank, ReadSpec, RelPath, Run, Status, Step, StepId, Suggestion, Suggestions,
+    },
+};
 use commands::Commands;
 
 /// The dialect of Task Master.

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::task::dependencies_of;
-use super::task::full_id;
-use super::task::id_of;
-use super::task::priority_of;
-use super::task::subtasks_of;
-use crate::document::Node;
-use crate::model::OwnChoice;
-use crate::model::StepId;
+use super::task::{dependencies_of, full_id, id_of, priority_of, subtasks_of};
+use crate::{
+    document::Node,
+    model::{OwnChoice, StepId},
+};
 
 /// A task that its own system may choose.
 struct Choice {

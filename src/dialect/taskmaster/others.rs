@@ -3,21 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::tags;
-use super::task::TITLE;
-use super::task::Word;
-use super::task::full_id;
-use super::task::id_of;
-use super::task::status_word;
-use super::task::subtasks_of;
-use crate::document::Node;
-use crate::model::FileSet;
-use crate::model::GuestProof;
-use crate::model::GuestWord;
-use crate::model::Status;
-use crate::model::Timestamp;
-use crate::model::Weight;
-use crate::model::clean_line;
+use super::{
+    tags,
+    task::{TITLE, Word, full_id, id_of, status_word, subtasks_of},
+};
+use crate::{
+    document::Node,
+    model::{FileSet, GuestProof, GuestWord, Status, Timestamp, Weight, clean_line},
+};
 
 /// What limits the commits that may be about a task.
 #[derive(Default)]

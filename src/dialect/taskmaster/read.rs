@@ -1,51 +1,24 @@
 //! Reads the tasks of one tag as steps (docs/formats/taskmaster.md#steps).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::WORKFLOW;
-use super::commands::Commands;
-use super::order;
-use super::others::Others;
-use super::tags;
-use super::task::TITLE;
-use super::task::UNDEFINED;
-use super::task::Word;
-use super::task::dependencies_of;
-use super::task::full_id;
-use super::task::id_of;
-use super::task::priority_of;
-use super::task::status_word;
-use super::task::subtasks_of;
-use crate::dialect::Loaded;
-use crate::dialect::guest;
-use crate::document::Node;
-use crate::document::parse_json;
-use crate::model::Brief;
-use crate::model::CommitName;
-use crate::model::DeclaredFile;
-use crate::model::DialectId;
-use crate::model::Doubt;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Followers;
-use crate::model::GuestProof;
-use crate::model::Hold;
-use crate::model::ReadingItem;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::clean;
-use crate::model::clean_line;
-use crate::model::first_names;
-use crate::model::mask_secrets;
-use crate::model::plural;
-use crate::model::quoted;
+use super::{
+    WORKFLOW,
+    commands::Commands,
+    order,
+    others::Others,
+    tags,
+    task::{TITLE, UNDEFINED, Word, dependencies_of, full_id, id_of, priority_of, status_word, subtasks_of},
+};
+use crate::{
+    dialect::{Loaded, guest},
+    document::{Node, parse_json},
+    model::{
+        Brief, CommitName, DeclaredFile, DialectId, Doubt, FileSet, Finding, FindingCode, Followers, GuestProof, Hold,
+        ReadingItem, Records, RelPath, Run, Severity, Status, Step, StepId, clean, clean_line, first_names,
+        mask_secrets, plural, quoted,
+    },
+};
 
 /// Maximum number of steps of a run.
 const STEPS: usize = 20_000;

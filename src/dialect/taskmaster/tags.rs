@@ -1,18 +1,13 @@
 //! The tags of a task list, in both shapes of the file (docs/formats/taskmaster.md#shapes).
 
-use super::WORKFLOW;
-use super::above;
-use super::task::full_id;
-use super::task::id_of;
-use super::task::status_word;
-use super::task::subtasks_of;
-use crate::document::Member;
-use crate::document::Node;
-use crate::document::escape;
-use crate::model::FileSet;
-use crate::model::Status;
-use crate::model::clean_line;
-use crate::model::quoted;
+use super::{
+    WORKFLOW, above,
+    task::{full_id, id_of, status_word, subtasks_of},
+};
+use crate::{
+    document::{Member, Node, escape},
+    model::{FileSet, Status, clean_line, quoted},
+};
 
 /// Maximum number of tags of a file.
 const TAGS: usize = 200;

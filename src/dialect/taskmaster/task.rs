@@ -1,9 +1,9 @@
 //! The fields of a task or subtask (docs/formats/taskmaster.md#status).
 
-use crate::document::Node;
-use crate::model::Status;
-use crate::model::clean_line;
-use crate::model::letters_and_digits;
+use crate::{
+    document::Node,
+    model::{Status, clean_line, letters_and_digits},
+};
 
 /// Characters of an id, a status or a title.
 pub(super) const TITLE: usize = 100;

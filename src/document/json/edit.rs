@@ -2,16 +2,12 @@
 
 use std::ops::Range;
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::document::splice::OTHER_TYPE;
-use crate::document::splice::Refused;
-use crate::document::splice::Source;
-use crate::document::splice::Splice;
-use crate::document::tree::Kind;
-use crate::document::tree::Member;
-use crate::document::tree::Node;
+use crate::document::{
+    splice::{OTHER_TYPE, Refused, Source, Splice},
+    tree::{Kind, Member, Node},
+};
 
 /// Returns the splice that sets a value. Missing objects on the way, and those that are null, are created.
 pub(in crate::document) fn set(source: Source<'_>, parts: &[String], value: &Value) -> Result<Splice, Refused> {

@@ -1,8 +1,6 @@
 use serde_json::json;
 
-use crate::document::Editor;
-use crate::document::Syntax;
-use crate::document::parse_json;
+use crate::document::{Editor, Syntax, parse_json};
 
 fn edited(text: &str, edit: impl FnOnce(&mut Editor)) -> String {
     let mut document = Editor::parse(text.as_bytes(), Syntax::Json).unwrap();

@@ -3,20 +3,16 @@
 mod edit;
 mod tree;
 
-pub(super) use edit::push;
-pub(super) use edit::remove;
-pub(super) use edit::set;
+pub(super) use edit::{push, remove, set};
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::BOM;
-use super::Fault;
-use super::ParseError;
-use super::salvage;
-use super::tree::Node;
-use super::tree::TextPosition;
-use super::utf8;
+use super::{
+    BOM, Fault, ParseError, salvage,
+    tree::{Node, TextPosition},
+    utf8,
+};
 
 /// Parses a text into a tree.
 ///

@@ -1,11 +1,6 @@
 //! Builds the tree of a JSON text whose syntax `serde_json` accepts.
 
-use crate::document::tree::Kind;
-use crate::document::tree::Member;
-use crate::document::tree::Node;
-use crate::document::tree::Span;
-use crate::document::tree::Style;
-use crate::document::tree::TextPosition;
+use crate::document::tree::{Kind, Member, Node, Span, Style, TextPosition};
 
 /// The number of levels that `serde_json` reads.
 const DEPTH: usize = 127;

@@ -1,11 +1,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::document::Editor;
-use crate::document::Syntax;
-use crate::document::escape;
-use crate::document::json_value;
-use crate::document::parse_json;
+use crate::document::{Editor, Syntax, escape, json_value, parse_json};
 
 /// Checks that the bytes of every value have the meaning that `serde_json` reads there.
 fn agrees(text: &str) {

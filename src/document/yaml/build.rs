@@ -1,28 +1,17 @@
 //! Builds the tree from parser events, within limits.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use granit_parser::ErrorKind;
-use granit_parser::Event;
-use granit_parser::Marker;
-use granit_parser::Parser;
-use granit_parser::ScalarStyle;
-use granit_parser::ScanError;
-use granit_parser::StrInput;
-use granit_parser::StructureStyle;
-use granit_parser::Tag;
+use granit_parser::{ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, StrInput, StructureStyle, Tag};
 
 use super::Limits;
-use crate::document::Fault;
-use crate::document::ParseError;
-use crate::document::tree::Kind;
-use crate::document::tree::Member;
-use crate::document::tree::Node;
-use crate::document::tree::Span;
-use crate::document::tree::Style;
-use crate::document::tree::TextPosition;
-use crate::model::clean_line;
+use crate::{
+    document::{
+        Fault, ParseError,
+        tree::{Kind, Member, Node, Span, Style, TextPosition},
+    },
+    model::clean_line,
+};
 
 /// Reads the single document of a text that starts `shift` bytes into its file.
 pub(super) fn tree(text: &str, shift: usize, limits: &Limits) -> Result<Node, ParseError> {

@@ -2,24 +2,13 @@
 
 use std::ops::Range;
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::render::Formatting;
-use super::render::ScalarContext;
-use super::render::is_bare_time;
-use super::render::key_of;
-use crate::document::splice::ALIASED;
-use crate::document::splice::OTHER_TYPE;
-use crate::document::splice::Refused;
-use crate::document::splice::Source;
-use crate::document::splice::Splice;
-use crate::document::splice::Target;
-use crate::document::splice::refused;
-use crate::document::tree::Kind;
-use crate::document::tree::Member;
-use crate::document::tree::Node;
-use crate::document::tree::Style;
+use super::render::{Formatting, ScalarContext, is_bare_time, key_of};
+use crate::document::{
+    splice::{ALIASED, OTHER_TYPE, Refused, Source, Splice, Target, refused},
+    tree::{Kind, Member, Node, Style},
+};
 
 /// Returns the splice that sets a value. A missing key is added at the end of its mapping or after the given neighbour; missing
 /// mappings on the way are created.

@@ -1,15 +1,12 @@
 use std::ops::Range;
 
 use proptest::prelude::*;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::document::EditRefused;
-use crate::document::Editor;
-use crate::document::Syntax;
-use crate::document::tree::Kind;
-use crate::document::tree::Node;
-use crate::document::tree::Style;
+use crate::document::{
+    EditRefused, Editor, Syntax,
+    tree::{Kind, Node, Style},
+};
 
 /// The change that a test makes to a text.
 enum Do<'a> {

@@ -7,17 +7,13 @@ mod build;
 mod edit;
 mod render;
 
-pub(super) use edit::push;
-pub(super) use edit::remove;
-pub(super) use edit::set;
+pub(super) use edit::{push, remove, set};
 
-use super::BOM;
-use super::Fault;
-use super::ParseError;
-use super::salvage;
-use super::tree::Node;
-use super::tree::TextPosition;
-use super::utf8;
+use super::{
+    BOM, Fault, ParseError, salvage,
+    tree::{Node, TextPosition},
+    utf8,
+};
 
 /// Limits for parsing.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,8 @@
 //! Renders new values in the style of the text: quotes, indentation, line ends.
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::document::tree::Kind;
-use crate::document::tree::Node;
-use crate::document::tree::Style;
+use crate::document::tree::{Kind, Node, Style};
 
 /// The formatting of a text.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,8 @@
-use super::parse;
-use super::parse_state;
-use crate::document::Fault;
-use crate::document::tree::Kind;
-use crate::document::tree::Node;
-use crate::document::tree::Style;
-use crate::document::tree::TextPosition;
+use super::{parse, parse_state};
+use crate::document::{
+    Fault,
+    tree::{Kind, Node, Style, TextPosition},
+};
 
 fn find<'a>(node: &'a Node, key: &str) -> &'a Node {
     let Kind::Map(members) = &node.kind else { panic!("no mapping: {node:?}") };

@@ -1,22 +1,11 @@
 //! The commits of a run that is only read, asked about files and steps.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::CommitLog;
-use crate::model::CommitSpan;
-use crate::model::FileChange;
-use crate::model::GuestEvidence;
-use crate::model::GuestProof;
-use crate::model::LogReach;
-use crate::model::LoggedCommit;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::Timestamp;
-use crate::model::TouchedFile;
-use crate::model::name_of;
+use crate::model::{
+    CommitLog, CommitSpan, FileChange, GuestEvidence, GuestProof, LogReach, LoggedCommit, RelPath, Run, Status, Step,
+    Timestamp, TouchedFile, name_of,
+};
 
 /// The log beside the state of a run. Commits are named by their position, newest first.
 #[derive(Debug)]

@@ -16,27 +16,17 @@ mod unticked;
 #[cfg(test)]
 mod unticked_tests;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::choose::Choice;
-use super::graph::Graph;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::Reconciled;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GuestEvidence;
-use crate::model::LogReach;
-use crate::model::Run;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::first_names;
-use crate::model::plural;
+use super::{
+    choose::Choice,
+    graph::Graph,
+    reconciled::{EffectiveStatus, Reconciled},
+};
+use crate::model::{Evidence, Finding, FindingCode, GuestEvidence, LogReach, Run, Step, StepId, first_names, plural};
 use history::History;
 pub(super) use reports::statements;
-use standing::Comparison;
-use standing::Judgement;
+use standing::{Comparison, Judgement};
 use unticked::Unticked;
 
 /// Number of ids that a finding names.

@@ -3,16 +3,9 @@
 use std::borrow::Cow;
 
 use super::history::History;
-use crate::model::Evidence;
-use crate::model::GuestEvidence;
-use crate::model::GuestProof;
-use crate::model::Run;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepReport;
-use crate::model::Timestamp;
+use crate::model::{
+    Evidence, GuestEvidence, GuestProof, Run, Statement, StatementKind, Status, Step, StepReport, Timestamp,
+};
 
 /// Returns what was said about a run, with the records of its own system, or at least the commit of a step. A record of an unknown time is
 /// left out: no report is without one.

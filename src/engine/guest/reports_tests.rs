@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use super::statements;
-use super::tests::Case;
-use super::tests::WORK;
-use super::tests::built;
-use crate::engine::fixtures::at;
-use crate::model::CommitLog;
-use crate::model::Evidence;
-use crate::model::LogReach;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::StepReport;
-use crate::model::Timestamp;
+use super::{
+    statements,
+    tests::{Case, WORK, built},
+};
+use crate::{
+    engine::fixtures::at,
+    model::{CommitLog, Evidence, LogReach, StatementKind, Status, StepReport, Timestamp},
+};
 
 /// Returns the reports of the step, with commits that were made at these times, newest first.
 fn reports(case: &Case, times: &[Option<Timestamp>], stamp: Option<Timestamp>) -> Vec<StepReport> {

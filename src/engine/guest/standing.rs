@@ -1,28 +1,13 @@
 //! What the witnesses of one step say together.
 
-use super::history::History;
-use super::history::Since;
-use crate::engine::graph::Graph;
-use crate::engine::reconciled::EffectiveStatus;
-use crate::model::DeclaredFile;
-use crate::model::DeclaredState;
-use crate::model::FindingCode;
-use crate::model::Followers;
-use crate::model::GuestEvidence;
-use crate::model::GuestProof;
-use crate::model::GuestWord;
-use crate::model::Hold;
-use crate::model::Pace;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Weight;
-use crate::model::clean_line;
-use crate::model::first_names;
-use crate::model::mask_secrets;
-use crate::model::plural;
+use super::history::{History, Since};
+use crate::{
+    engine::{graph::Graph, reconciled::EffectiveStatus},
+    model::{
+        DeclaredFile, DeclaredState, FindingCode, Followers, GuestEvidence, GuestProof, GuestWord, Hold, Pace, RelPath,
+        Run, Status, Step, StepId, Weight, clean_line, first_names, mask_secrets, plural,
+    },
+};
 
 /// Characters of an untrusted text in a reason.
 const QUOTED: usize = 200;

@@ -1,34 +1,18 @@
 //! What the witnesses of one step prove, and the words for it.
 
-use super::tests::Case;
-use super::tests::WORK;
-use super::tests::built;
-use super::tests::case;
-use super::tests::file;
-use crate::engine::EffectiveStatus;
-use crate::engine::fixtures::options;
-use crate::engine::fixtures::path;
-use crate::engine::fixtures::planned;
-use crate::engine::fixtures::planned_with;
-use crate::engine::fixtures::step;
-use crate::engine::graph::Graph;
-use crate::engine::reconcile::reconcile;
-use crate::model::Action;
-use crate::model::DeclaredFile;
-use crate::model::DeclaredState;
-use crate::model::Doubt;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Followers;
-use crate::model::GuestProof;
-use crate::model::GuestWord;
-use crate::model::InterruptionKind;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Weight;
+use super::tests::{Case, WORK, built, case, file};
+use crate::{
+    engine::{
+        EffectiveStatus,
+        fixtures::{options, path, planned, planned_with, step},
+        graph::Graph,
+        reconcile::reconcile,
+    },
+    model::{
+        Action, DeclaredFile, DeclaredState, Doubt, Finding, FindingCode, Followers, GuestProof, GuestWord,
+        InterruptionKind, Part, PartKind, Status, Step, StepId, Weight,
+    },
+};
 
 /// Returns the reasons of the step.
 fn reasons(case: &Case) -> Vec<String> {
@@ -82,9 +66,7 @@ fn a_contradiction_about_an_open_step_says_what_is_there() {
 
 #[test]
 fn a_commit_that_a_record_names_has_to_be_on_the_branch() {
-    use EffectiveStatus::Done;
-    use EffectiveStatus::Open;
-    use EffectiveStatus::Verify;
+    use EffectiveStatus::{Done, Open, Verify};
     let named = |claim, sha: &str| {
         let sha = sha.to_owned();
         without_results(case(claim)).with(|proof| proof.commits = vec![sha])
@@ -132,8 +114,7 @@ fn files_that_later_work_moved_or_changed_are_counted_and_change_nothing() {
 
 #[test]
 fn a_result_that_is_gone_is_explained_by_a_commit_of_the_step_or_of_its_files() {
-    use EffectiveStatus::Done;
-    use EffectiveStatus::Verify;
+    use EffectiveStatus::{Done, Verify};
     let gone = || case(Status::Completed);
     for (what, case, expected) in [
         ("no commit", gone(), Verify),
@@ -226,8 +207,7 @@ fn what_is_found_of_an_open_step_is_said_in_words() {
 
 #[test]
 fn a_status_that_only_lags_behind_is_told_from_one_that_another_witness_contradicts() {
-    use FindingCode::StatusConflict;
-    use FindingCode::StatusDrift;
+    use FindingCode::{StatusConflict, StatusDrift};
     let open = || without_results(case(Status::Pending));
     let small = |proof: &mut GuestProof| proof.commits_prove = true;
     let sum = |proof: &mut GuestProof| (proof.is_sum, proof.commits_prove) = (true, true);
@@ -289,8 +269,7 @@ fn a_step_that_was_begun_continues_with_the_first_part_that_its_commits_did_not_
 
 #[test]
 fn a_step_that_only_sums_up_others_runs_never_and_is_set_when_they_are_over() {
-    use EffectiveStatus::Open;
-    use EffectiveStatus::Verify;
+    use EffectiveStatus::{Open, Verify};
     let sum = || {
         without_results(case(Status::Pending)).with(|proof| {
             proof.is_sum = true;

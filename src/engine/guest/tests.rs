@@ -1,16 +1,14 @@
 //! The table of claims and witnesses, row by row.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use crate::engine::EffectiveStatus;
-use crate::engine::effective_statuses;
-use crate::engine::fixtures::options;
-use crate::engine::fixtures::path;
-use crate::engine::fixtures::planned;
-use crate::engine::fixtures::run_of;
-use crate::engine::fixtures::step;
-use crate::model::*;
+use crate::{
+    engine::{
+        EffectiveStatus, effective_statuses,
+        fixtures::{options, path, planned, run_of, step},
+    },
+    model::*,
+};
 
 /// The witnesses of step `1`, on which step `2` depends.
 pub(super) struct Case {
@@ -159,8 +157,7 @@ pub(super) fn built(claim: Status) -> Case {
 
 #[test]
 fn a_finished_step_stays_finished_unless_something_contradicts_it() {
-    use EffectiveStatus::Done;
-    use EffectiveStatus::Verify;
+    use EffectiveStatus::{Done, Verify};
     let done = || built(Status::Completed).commit("feat(1-01): x", WORK);
     let emptied = DeclaredState::Present { is_empty: true, lacks: vec!["`fn main`".to_owned()] };
     let lacking = DeclaredState::Present { is_empty: false, lacks: vec!["`fn main`".to_owned()] };
@@ -187,9 +184,7 @@ fn a_finished_step_stays_finished_unless_something_contradicts_it() {
 
 #[test]
 fn an_open_step_is_run_resumed_or_looked_at_by_its_traces() {
-    use EffectiveStatus::Interrupted;
-    use EffectiveStatus::Open;
-    use EffectiveStatus::Verify;
+    use EffectiveStatus::{Interrupted, Open, Verify};
     let open = || case(Status::Pending);
     for (name, case, expected) in [
         ("no trace", open(), Open),
@@ -344,8 +339,7 @@ fn a_claim_that_nothing_here_can_prove_is_counted() {
 
 #[test]
 fn a_commit_that_names_another_step_is_no_trace() {
-    use EffectiveStatus::Open;
-    use EffectiveStatus::Verify;
+    use EffectiveStatus::{Open, Verify};
     for (subject, kin, expected) in [
         ("feat(1-01): x", false, Verify),
         ("x", false, Verify),
@@ -363,9 +357,7 @@ fn a_commit_that_names_another_step_is_no_trace() {
 
 #[test]
 fn files_that_are_only_changed_show_work_by_later_commits_alone() {
-    use EffectiveStatus::Interrupted;
-    use EffectiveStatus::Open;
-    use EffectiveStatus::Verify;
+    use EffectiveStatus::{Interrupted, Open, Verify};
     let both = |mut case: Case| {
         case.proof.results = vec![file("src/a.rs", false)];
         case.proof.changed = vec![path("src/m.rs")];
@@ -398,9 +390,7 @@ fn files_that_are_only_changed_show_work_by_later_commits_alone() {
 
 #[test]
 fn a_commit_of_a_small_step_touches_its_files() {
-    use EffectiveStatus::Interrupted;
-    use EffectiveStatus::Open;
-    use EffectiveStatus::Verify;
+    use EffectiveStatus::{Interrupted, Open, Verify};
     let small = |there: bool| {
         let mut case = case(Status::Pending).with(|proof| {
             proof.results.clear();

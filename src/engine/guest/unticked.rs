@@ -3,26 +3,19 @@
 //!
 //! Files that existed before the list was written are no measure. A file is new if it is missing, or was added since.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::history::History;
-use super::history::Since;
-use super::standing::Judgement;
-use crate::engine::reconciled::EffectiveStatus;
-use crate::model::DeclaredFile;
-use crate::model::DeclaredState;
-use crate::model::FileChange;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GuestEvidence;
-use crate::model::GuestProof;
-use crate::model::LogReach;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::first_names;
-use crate::model::plural;
+use super::{
+    history::{History, Since},
+    standing::Judgement,
+};
+use crate::{
+    engine::reconciled::EffectiveStatus,
+    model::{
+        DeclaredFile, DeclaredState, FileChange, Finding, FindingCode, GuestEvidence, GuestProof, LogReach, RelPath,
+        Run, Status, first_names, plural,
+    },
+};
 
 /// New files that have to be there before a list counts as not kept.
 const LEAST: usize = 3;

@@ -2,33 +2,22 @@
 
 use std::sync::Arc;
 
-use crate::engine::EffectiveStatus;
-use crate::engine::fixtures::path;
-use crate::engine::fixtures::run_with;
-use crate::engine::graph::Graph;
-use crate::engine::reconcile::reconcile;
-use crate::engine::reconciled::Reconciled;
-use crate::model::CommitLog;
-use crate::model::DeclaredFile;
-use crate::model::DeclaredState;
-use crate::model::Evidence;
-use crate::model::FileChange;
-use crate::model::GuestEvidence;
-use crate::model::GuestProof;
-use crate::model::LogReach;
-use crate::model::LoggedCommit;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::TouchedFile;
+use crate::{
+    engine::{
+        EffectiveStatus,
+        fixtures::{path, run_with},
+        graph::Graph,
+        reconcile::reconcile,
+        reconciled::Reconciled,
+    },
+    model::{
+        CommitLog, DeclaredFile, DeclaredState, Evidence, FileChange, GuestEvidence, GuestProof, LogReach,
+        LoggedCommit, Status, Step, StepId, TouchedFile,
+    },
+};
 
-use EffectiveStatus::Done;
-use EffectiveStatus::Interrupted;
-use EffectiveStatus::Open;
-use EffectiveStatus::Unreadable;
-use EffectiveStatus::Verify;
-use LogReach::CutOff;
-use LogReach::Whole;
+use EffectiveStatus::{Done, Interrupted, Open, Unreadable, Verify};
+use LogReach::{CutOff, Whole};
 
 /// A check list, with what is there of the files that its steps name.
 #[derive(Default)]

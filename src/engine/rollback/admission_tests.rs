@@ -1,25 +1,17 @@
 //! Which rollbacks are admitted, and what is added to them.
 
 use super::admitted;
-use crate::engine::EffectiveStatus;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::engine::fixtures::ids;
-use crate::engine::fixtures::run_of;
-use crate::engine::fixtures::with_statuses;
-use crate::engine::graph::Graph;
-use crate::engine::reconciled::Reconciled;
-use crate::engine::reconciled::ReconciledRun;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
+use crate::{
+    engine::{
+        EffectiveStatus, Refusal, RefusalKind,
+        fixtures::{ids, run_of, with_statuses},
+        graph::Graph,
+        reconciled::{Reconciled, ReconciledRun},
+    },
+    model::{RollBack, Run, RunStatus, Status, StepId},
+};
 
-use EffectiveStatus::Done;
-use EffectiveStatus::Interrupted;
-use EffectiveStatus::Open;
-use EffectiveStatus::Unreadable;
+use EffectiveStatus::{Done, Interrupted, Open, Unreadable};
 
 /// Three steps in a line, of which the last was begun, and a step beside them.
 fn run() -> Run {

@@ -5,17 +5,11 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::has_progress;
-use super::target::phases;
-use crate::engine::graph::Graph;
-use crate::engine::reconciled::EffectiveStatus;
-use crate::model::EvidenceRecord;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Timestamp;
+use super::{has_progress, target::phases};
+use crate::{
+    engine::{graph::Graph, reconciled::EffectiveStatus},
+    model::{EvidenceRecord, Run, Status, Step, StepId, StepKind, Timestamp},
+};
 
 /// What a rollback discards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

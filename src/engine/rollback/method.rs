@@ -4,14 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::impact::Impact;
-use crate::engine::command;
-use crate::model::AffectedCommit;
-use crate::model::GitImpact;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::plural;
-use crate::model::quoted;
+use crate::{
+    engine::command,
+    model::{AffectedCommit, GitImpact, Run, StepId, Timestamp, plural, quoted},
+};
 
 /// Number of rollbacks to the same point after which a person has to confirm (docs/formats/nine-step.md#rollback).
 const REPEAT_LIMIT: usize = 3;

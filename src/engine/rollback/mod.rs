@@ -8,38 +8,21 @@ mod impact;
 mod method;
 mod target;
 
-pub(crate) use impact::Impact;
-pub(crate) use impact::impact;
-pub(crate) use impact::reopened_at_commit;
-pub(crate) use method::GitPlan;
-pub(crate) use method::Method;
-pub(crate) use method::Obstacle;
-pub(crate) use method::command_to;
-pub(crate) use method::git_plan;
-pub(crate) use method::is_old_merge;
-pub(crate) use method::listing_command;
-pub(crate) use method::obstacles;
-pub(crate) use method::record_commit;
-pub(crate) use target::TargetMeaning;
-pub(crate) use target::last;
-pub(crate) use target::meanings;
-pub(crate) use target::phases;
-pub(crate) use target::reopens;
+pub(crate) use impact::{Impact, impact, reopened_at_commit};
+pub(crate) use method::{
+    GitPlan, Method, Obstacle, command_to, git_plan, is_old_merge, listing_command, obstacles, record_commit,
+};
+pub(crate) use target::{TargetMeaning, last, meanings, phases, reopens};
 
 use std::collections::BTreeSet;
 
-use super::command;
-use super::graph::Graph;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::ReconciledRun;
-use super::refusal::Refusal;
-use super::refusal::RefusalKind;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    command,
+    graph::Graph,
+    reconciled::{EffectiveStatus, ReconciledRun},
+    refusal::{Refusal, RefusalKind},
+};
+use crate::model::{RollBack, Run, RunStatus, Status, StepId, StepKind};
 
 /// Tells whether a step was begun, according to its status or the evidence.
 fn has_progress(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {

@@ -2,20 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::has_progress;
-use super::is_over;
-use super::listing_command;
-use super::with_dependents;
-use crate::engine::command;
-use crate::engine::graph::Graph;
-use crate::engine::reconciled::EffectiveStatus;
-use crate::engine::refusal::Refusal;
-use crate::engine::refusal::RefusalKind;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::are;
-use crate::model::clean_line;
-use crate::model::is_commit_hash;
+use super::{has_progress, is_over, listing_command, with_dependents};
+use crate::{
+    engine::{
+        command,
+        graph::Graph,
+        reconciled::EffectiveStatus,
+        refusal::{Refusal, RefusalKind},
+    },
+    model::{Run, StepId, are, clean_line, is_commit_hash},
+};
 
 /// A phase of a run. A run can be rolled back to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]

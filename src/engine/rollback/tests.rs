@@ -1,47 +1,19 @@
 use std::collections::BTreeSet;
 
-use super::GitPlan;
-use super::Impact;
-use super::Method;
-use super::TargetMeaning;
-use super::git_plan;
-use super::has_progress;
-use super::impact;
-use super::is_old_merge;
-use super::is_over;
-use super::last;
-use super::meanings;
-use super::obstacles;
-use super::phases;
-use super::reopened_at_commit;
-use super::reopens;
-use crate::engine::EffectiveStatus;
-use crate::engine::effective_statuses;
-use crate::engine::fixtures::at;
-use crate::engine::fixtures::ids;
-use crate::engine::fixtures::line_of;
-use crate::engine::fixtures::run_of;
-use crate::engine::fixtures::step;
-use crate::engine::fixtures::with_statuses;
-use crate::model::AffectedCommit;
-use crate::model::Evidence;
-use crate::model::EvidenceRecord;
-use crate::model::GitImpact;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    GitPlan, Impact, Method, TargetMeaning, git_plan, has_progress, impact, is_old_merge, is_over, last, meanings,
+    obstacles, phases, reopened_at_commit, reopens,
+};
+use crate::{
+    engine::{
+        EffectiveStatus, effective_statuses,
+        fixtures::{at, ids, line_of, run_of, step, with_statuses},
+    },
+    model::{AffectedCommit, Evidence, EvidenceRecord, GitImpact, Run, RunId, Status, StepId, StepKind},
+};
 
-use EffectiveStatus::Done;
-use EffectiveStatus::Interrupted;
-use EffectiveStatus::Invalid;
-use EffectiveStatus::Open;
-use EffectiveStatus::OpenContainer;
-use EffectiveStatus::Waiting;
-use Status::Completed;
-use Status::InProgress;
-use Status::Pending;
+use EffectiveStatus::{Done, Interrupted, Invalid, Open, OpenContainer, Waiting};
+use Status::{Completed, InProgress, Pending};
 
 /// Returns two phases of two steps, of which the second has begun.
 fn phased() -> Run {

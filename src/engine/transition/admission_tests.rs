@@ -1,35 +1,18 @@
 //! What a change has to wait for: dependencies, gates, limits, the end of the run.
 
-use super::ChangeLimits;
-use super::RefusalKind;
-use super::tests::ALREADY;
-use super::tests::EFFECTIVE_STATUSES;
-use super::tests::FORCE;
-use super::tests::FREE;
-use super::tests::NO;
-use super::tests::PERSON;
-use super::tests::YES;
-use super::tests::admitted;
-use super::tests::ask;
-use super::tests::begin;
-use super::tests::finish;
-use super::tests::one;
-use super::tests::refused;
-use super::tests::word;
-use crate::engine::EffectiveStatus;
-use crate::engine::fixtures::at;
-use crate::engine::fixtures::line_of;
-use crate::engine::fixtures::review;
-use crate::engine::fixtures::run_of;
-use crate::engine::fixtures::step;
-use crate::model::ChangeKind;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    ChangeLimits, RefusalKind,
+    tests::{
+        ALREADY, EFFECTIVE_STATUSES, FORCE, FREE, NO, PERSON, YES, admitted, ask, begin, finish, one, refused, word,
+    },
+};
+use crate::{
+    engine::{
+        EffectiveStatus,
+        fixtures::{at, line_of, review, run_of, step},
+    },
+    model::{ChangeKind, ReviewVerdict, Run, RunStatus, Status, Step, StepId, StepKind},
+};
 
 const OVERRIDE_B: &str = "piton override B --run R --by NAME --note WHY";
 
@@ -174,11 +157,7 @@ fn a_run_is_complete_when_nothing_is_open() {
 
 #[test]
 fn a_run_rests_unless_it_is_over() {
-    use RunStatus::Aborted;
-    use RunStatus::Active;
-    use RunStatus::Archived;
-    use RunStatus::Completed;
-    use RunStatus::Paused;
+    use RunStatus::{Aborted, Active, Archived, Completed, Paused};
     for (status, pause, abort, pause_open, abort_open) in [
         (Active, YES, YES, YES, YES),
         (Paused, ALREADY, YES, ALREADY, YES),
@@ -245,8 +224,7 @@ fn reviewed(failures: u32, verdict: ReviewVerdict) -> Run {
 
 #[test]
 fn a_failed_review_lets_its_work_begin_again_up_to_the_limit() {
-    use ReviewVerdict::NeedsRevision;
-    use ReviewVerdict::Rejected;
+    use ReviewVerdict::{NeedsRevision, Rejected};
     let effective_statuses = [EffectiveStatus::Done, EffectiveStatus::Failed];
     for (failures, verdict, expected) in
         [(1, NeedsRevision, YES), (2, NeedsRevision, YES), (3, NeedsRevision, PERSON), (1, Rejected, PERSON)]

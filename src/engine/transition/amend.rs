@@ -1,17 +1,14 @@
 //! Late corrections: what is added to the record of a step that is done. A verdict or a commit that is recorded is not replaced.
 
 use super::TransitionCheck;
-use crate::engine::reconciled::EffectiveStatus;
-use crate::engine::refusal::Refusal;
-use crate::engine::refusal::RefusalKind;
-use crate::engine::refusal::refuse;
-use crate::engine::reports::belongs_to;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepReport;
+use crate::{
+    engine::{
+        reconciled::EffectiveStatus,
+        refusal::{Refusal, RefusalKind, refuse},
+        reports::belongs_to,
+    },
+    model::{Outcome, ReviewVerdict, StatementKind, Status, Step, StepReport},
+};
 
 impl TransitionCheck<'_> {
     /// Marks an outcome that adds something to a step that is done. Refuses one that would replace what is recorded.

@@ -1,36 +1,20 @@
 //! Checks that several changes share, with their refusals.
 
-use super::Rebegin;
-use super::TransitionCheck;
-use crate::engine::command;
-use crate::engine::preconditions::workspace_problem;
-use crate::engine::proof::missing_documents;
-use crate::engine::proof::unproved;
-use crate::engine::reconciled::EffectiveStatus;
-use crate::engine::reconciled::Limit;
-use crate::engine::refusal::Refusal;
-use crate::engine::refusal::RefusalKind;
-use crate::engine::refusal::refuse;
-use crate::engine::reports::begun_by;
-use crate::engine::reports::refusal_of;
-use crate::model::ChangeKind;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Presence;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::are;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::plural;
+use super::{Rebegin, TransitionCheck};
+use crate::{
+    engine::{
+        command,
+        preconditions::workspace_problem,
+        proof::{missing_documents, unproved},
+        reconciled::{EffectiveStatus, Limit},
+        refusal::{Refusal, RefusalKind, refuse},
+        reports::{begun_by, refusal_of},
+    },
+    model::{
+        ChangeKind, Finding, FindingCode, Outcome, Part, PartKind, Presence, RelPath, ReviewVerdict, RunStatus, Status,
+        Step, StepId, StepKind, are, clean_line, mask_secrets, plural,
+    },
+};
 
 /// Characters of a list of conditions.
 const LIST_CHARS: usize = 160;

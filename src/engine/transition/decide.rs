@@ -1,28 +1,20 @@
 //! Admits or refuses a person's decisions about a step: that it is done again, or that it starts or ends against a rule.
 
-use super::ChangeLimits;
-use super::TransitionCheck;
-use crate::engine::command;
-use crate::engine::graph::Graph;
-use crate::engine::preconditions::workspace_problem;
-use crate::engine::proof::missing_documents;
-use crate::engine::proof::unproved;
-use crate::engine::reconcile::reconcile;
-use crate::engine::reconciled::EffectiveStatus;
-use crate::engine::reconciled::ReconciledRun;
-use crate::engine::refusal::Refusal;
-use crate::engine::refusal::RefusalKind;
-use crate::engine::refusal::refuse;
-use crate::engine::reports::refusal_of;
-use crate::engine::rollback;
-use crate::model::Decision;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepKind;
-use crate::model::quoted;
+use super::{ChangeLimits, TransitionCheck};
+use crate::{
+    engine::{
+        command,
+        graph::Graph,
+        preconditions::workspace_problem,
+        proof::{missing_documents, unproved},
+        reconcile::reconcile,
+        reconciled::{EffectiveStatus, ReconciledRun},
+        refusal::{Refusal, RefusalKind, refuse},
+        reports::refusal_of,
+        rollback,
+    },
+    model::{Decision, DecisionKind, Evidence, Finding, Run, Status, StepKind, quoted},
+};
 
 /// The answer to a decision that is not refused.
 #[derive(Clone, Debug)]

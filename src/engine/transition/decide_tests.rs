@@ -1,48 +1,21 @@
 //! What a person may decide about a step, and where a failure goes back to.
 
-use super::Decided;
-use super::Graph;
-use super::ReconciledRun;
-use super::Refusal;
-use super::RefusalKind;
-use super::TransitionCheck;
-use super::admit;
-use super::decide;
-use super::tests::ALREADY;
-use super::tests::EFFECTIVE_STATUSES;
-use super::tests::FREE;
-use super::tests::NO;
-use super::tests::PERSON;
-use super::tests::USAGE;
-use super::tests::YES;
-use super::tests::ask;
-use super::tests::one;
-use super::tests::outcome;
-use super::tests::word;
-use crate::engine::EffectiveStatus;
-use crate::engine::fixtures::at;
-use crate::engine::fixtures::line_of;
-use crate::engine::fixtures::path;
-use crate::engine::fixtures::review;
-use crate::engine::fixtures::step;
-use crate::engine::reconciled::Reconciled;
-use crate::engine::reports_tests::begun;
-use crate::engine::reports_tests::decided;
-use crate::engine::reports_tests::report;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Decision;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::Outcome;
-use crate::model::Records;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Statement;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    Decided, Graph, ReconciledRun, Refusal, RefusalKind, TransitionCheck, admit, decide,
+    tests::{ALREADY, EFFECTIVE_STATUSES, FREE, NO, PERSON, USAGE, YES, ask, one, outcome, word},
+};
+use crate::{
+    engine::{
+        EffectiveStatus,
+        fixtures::{at, line_of, path, review, step},
+        reconciled::Reconciled,
+        reports_tests::{begun, decided, report},
+    },
+    model::{
+        Change, ChangeKind, Decision, DecisionKind, Evidence, FileFact, Outcome, Records, ReviewVerdict, Run,
+        Statement, Status, StepId, StepKind,
+    },
+};
 
 fn decision(id: &str, decision: DecisionKind) -> Decision {
     Decision { step: Some(StepId::new(id)), decision, choice: None, at: at(0), by: None, note: None, despite: None }
@@ -171,9 +144,7 @@ fn what_may_be_overridden() {
     let documents = |run: &mut Run| step(run, "B").proof.documents = vec![path("out.json")];
     let gate = |run: &mut Run| (step(run, "B").kind, step(run, "A").kind) = (StepKind::Gate, StepKind::Work);
     let missing = || Evidence { files: [(path("out.json"), FileFact::Missing)].into(), ..Evidence::default() };
-    use Status::Completed;
-    use Status::InProgress;
-    use Status::Pending;
+    use Status::{Completed, InProgress, Pending};
     for (what, run, evidence, expected) in [
         ("it waits", line(Pending, Pending, &|_| {}), missing(), "B"),
         ("it is ready", line(Completed, Pending, &|_| {}), missing(), NO),
@@ -316,9 +287,7 @@ fn a_run_ends_at_the_step_that_may_be_its_last() {
         let change = Change { at: at(0), kind: ChangeKind::Complete { note: None } };
         word(&admit(&run, &Evidence::default(), &[], change, FREE))
     };
-    use Status::Completed;
-    use Status::InProgress;
-    use Status::Pending;
+    use Status::{Completed, InProgress, Pending};
     assert_eq!(complete([Completed, Completed, Pending]), YES);
     assert_eq!(complete([Completed, Pending, Pending]), NO);
     assert_eq!(complete([Completed, InProgress, Pending]), NO);

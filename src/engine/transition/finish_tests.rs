@@ -1,51 +1,22 @@
 //! What a step needs to begin or end, and what is added to one that is done.
 
-use super::ChangeLimits;
-use super::Rebegin;
-use super::RefusalKind;
-use super::admit;
-use super::decide_tests::told;
-use super::tests::ALREADY;
-use super::tests::FORCE;
-use super::tests::FREE;
-use super::tests::NO;
-use super::tests::PERSON;
-use super::tests::USAGE;
-use super::tests::YES;
-use super::tests::ask;
-use super::tests::begin;
-use super::tests::one;
-use super::tests::outcome;
-use super::tests::word;
-use crate::engine::EffectiveStatus;
-use crate::engine::fixtures::at;
-use crate::engine::fixtures::line_of;
-use crate::engine::fixtures::path;
-use crate::engine::fixtures::review;
-use crate::engine::fixtures::step;
-use crate::engine::preconditions_tests::in_worktree;
-use crate::engine::preconditions_tests::workspace;
-use crate::engine::reports_tests::begun;
-use crate::engine::reports_tests::decided;
-use crate::engine::reports_tests::report;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::DecisionKind;
-use crate::model::Evidence;
-use crate::model::FileFact;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Presence;
-use crate::model::Records;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Workspace;
+use super::{
+    ChangeLimits, Rebegin, RefusalKind, admit,
+    decide_tests::told,
+    tests::{ALREADY, FORCE, FREE, NO, PERSON, USAGE, YES, ask, begin, one, outcome, word},
+};
+use crate::{
+    engine::{
+        EffectiveStatus,
+        fixtures::{at, line_of, path, review, step},
+        preconditions_tests::{in_worktree, workspace},
+        reports_tests::{begun, decided, report},
+    },
+    model::{
+        Change, ChangeKind, DecisionKind, Evidence, FileFact, Finding, FindingCode, Outcome, Part, PartKind, Presence,
+        Records, ReviewVerdict, Run, Status, StepId, StepKind, Workspace,
+    },
+};
 
 fn part(name: &str, kind: PartKind, status: Status) -> Part {
     Part { name: name.to_owned(), title: String::new(), kind, status, output: None, commands: Vec::new() }
@@ -53,8 +24,7 @@ fn part(name: &str, kind: PartKind, status: Status) -> Part {
 
 #[test]
 fn a_step_that_is_done_by_parts_ends_when_the_begun_kind_is_done() {
-    use PartKind::Analysis;
-    use PartKind::Work;
+    use PartKind::{Analysis, Work};
     let finish = |parts: &[(PartKind, Status)], by_parts: bool, limits| {
         let mut run = line_of(&[("S", Status::InProgress)]);
         run.steps[0].detail.parts = parts.iter().map(|(kind, status)| part("p", *kind, *status)).collect();
@@ -296,9 +266,7 @@ fn nothing_begins_in_the_wrong_workspace_unless_a_person_lets_it() {
 
 #[test]
 fn the_driver_of_an_attempt_decides_whether_it_begins_again() {
-    use Rebegin::Again;
-    use Rebegin::No;
-    use Rebegin::TakeOver;
+    use Rebegin::{Again, No, TakeOver};
     let mut run = one(StepKind::Work, Status::InProgress);
     run.steps[0].attempts = 1;
     for (presence, expected) in [
@@ -319,9 +287,7 @@ fn the_driver_of_an_attempt_decides_whether_it_begins_again() {
 
 #[test]
 fn a_step_whose_base_was_opened_again_does_not_end() {
-    use Status::Completed;
-    use Status::InProgress;
-    use Status::Pending;
+    use Status::{Completed, InProgress, Pending};
     for (what, base, base_began, began, is_redone, expected) in [
         ("it is done", Completed, None, Some(10), false, YES),
         ("it is wanted again", Completed, None, Some(10), true, NO),

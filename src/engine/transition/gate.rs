@@ -1,22 +1,14 @@
 //! Admits or refuses the answer of a person at a gate.
 
-use super::Admission;
-use super::TransitionCheck;
-use crate::engine::command;
-use crate::engine::reconciled::EffectiveStatus;
-use crate::engine::refusal::Refusal;
-use crate::engine::refusal::RefusalKind;
-use crate::engine::refusal::refuse;
-use crate::model::ChangeKind;
-use crate::model::GateEffect;
-use crate::model::GateOption;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::clean_line;
-use crate::model::nearest;
+use super::{Admission, TransitionCheck};
+use crate::{
+    engine::{
+        command,
+        reconciled::EffectiveStatus,
+        refusal::{Refusal, RefusalKind, refuse},
+    },
+    model::{ChangeKind, GateEffect, GateOption, Outcome, ReviewVerdict, Step, StepId, StepKind, clean_line, nearest},
+};
 
 impl TransitionCheck<'_> {
     /// Admits an approval. An answer that stops the run is recorded as a pause, one that sends it back as the verdict that it is.

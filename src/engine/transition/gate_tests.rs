@@ -2,58 +2,24 @@
 
 use serde_json::json;
 
-use super::ChangeLimits;
-use super::Graph;
-use super::ReconciledRun;
-use super::Refusal;
-use super::admit;
-use super::admit_reconciled;
-use super::tests::ALREADY;
-use super::tests::FREE;
-use super::tests::NO;
-use super::tests::PERSON;
-use super::tests::USAGE;
-use super::tests::YES;
-use super::tests::admitted;
-use super::tests::approve;
-use super::tests::ask;
-use super::tests::begin;
-use super::tests::one;
-use super::tests::outcome;
-use super::tests::refused;
-use super::tests::skip;
-use super::tests::word;
-use crate::engine::EffectiveStatus;
-use crate::engine::fixtures::at;
-use crate::engine::fixtures::line_of;
-use crate::engine::fixtures::review;
-use crate::engine::fixtures::run_of;
-use crate::engine::fixtures::step;
-use crate::engine::fixtures::with_statuses;
-use crate::engine::reconciled::Reconciled;
-use crate::engine::reports_tests::report;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GateEffect;
-use crate::model::GateOption;
-use crate::model::Hold;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{
+    ChangeLimits, Graph, ReconciledRun, Refusal, admit, admit_reconciled,
+    tests::{ALREADY, FREE, NO, PERSON, USAGE, YES, admitted, approve, ask, begin, one, outcome, refused, skip, word},
+};
+use crate::{
+    engine::{
+        EffectiveStatus,
+        fixtures::{at, line_of, review, run_of, step, with_statuses},
+        reconciled::Reconciled,
+        reports_tests::report,
+    },
+    model::{
+        Change, ChangeKind, Evidence, Finding, FindingCode, GateEffect, GateOption, Hold, Outcome, ReviewVerdict, Run,
+        Status, Step, StepId, StepKind,
+    },
+};
 
-use EffectiveStatus::Done;
-use EffectiveStatus::Failed;
-use EffectiveStatus::Open;
-use EffectiveStatus::Unreadable;
-use EffectiveStatus::Verify;
-use EffectiveStatus::Waiting;
+use EffectiveStatus::{Done, Failed, Open, Unreadable, Verify, Waiting};
 
 /// Returns a step that is done, and a gate behind it with three answers.
 fn gated() -> Run {

@@ -7,35 +7,22 @@ mod checks;
 mod decide;
 mod gate;
 
-use checks::agreed_status;
-use checks::find_part;
+use checks::{agreed_status, find_part};
 
-use super::command;
-use super::graph::Graph;
-use super::reconcile::reconcile;
-use super::reconciled::EffectiveStatus;
-use super::reconciled::ReconciledRun;
-use super::refusal::Refusal;
-use super::refusal::RefusalKind;
-use super::refusal::refuse;
-use super::reports::refusal_of;
-use super::rollback;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::Outcome;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::are;
-use crate::model::plural;
+use super::{
+    command,
+    graph::Graph,
+    reconcile::reconcile,
+    reconciled::{EffectiveStatus, ReconciledRun},
+    refusal::{Refusal, RefusalKind, refuse},
+    reports::refusal_of,
+    rollback,
+};
+use crate::model::{
+    Change, ChangeKind, Evidence, Finding, Outcome, Run, RunStatus, Status, StepId, StepKind, Timestamp, are, plural,
+};
 pub(super) use checks::open_parts;
-pub(crate) use decide::Decided;
-pub(crate) use decide::decide;
+pub(crate) use decide::{Decided, decide};
 
 /// Limits of a caller.
 #[derive(Clone, Copy, Debug)]

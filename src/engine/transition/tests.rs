@@ -1,30 +1,16 @@
 //! The whole table: every effective status, every kind of step, every change.
 
-use super::Admitted;
-use super::ChangeLimits;
-use super::Graph;
-use super::ReconciledRun;
-use super::Refusal;
-use super::RefusalKind;
-use super::admit;
-use super::admit_reconciled;
-use crate::engine::EffectiveStatus;
-use crate::engine::fixtures::at;
-use crate::engine::fixtures::path;
-use crate::engine::fixtures::run_of;
-use crate::engine::reconciled::Reconciled;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Evidence;
-use crate::model::Outcome;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::StepKind;
+use super::{Admitted, ChangeLimits, Graph, ReconciledRun, Refusal, RefusalKind, admit, admit_reconciled};
+use crate::{
+    engine::{
+        EffectiveStatus,
+        fixtures::{at, path, run_of},
+        reconciled::Reconciled,
+    },
+    model::{
+        Change, ChangeKind, Evidence, Outcome, Part, PartKind, ReviewVerdict, Run, RunId, Status, StepId, StepKind,
+    },
+};
 
 pub(super) const FREE: ChangeLimits = ChangeLimits::of(3);
 pub(super) const FORCE: ChangeLimits = ChangeLimits { force: true, ..FREE };
@@ -274,10 +260,7 @@ fn a_container_that_misses_a_child_can_be_left_out() {
 
 #[test]
 fn verdict_and_status_must_agree() {
-    use ReviewVerdict::Approved;
-    use ReviewVerdict::ApprovedWithConditions;
-    use ReviewVerdict::NeedsRevision;
-    use ReviewVerdict::Rejected;
+    use ReviewVerdict::{Approved, ApprovedWithConditions, NeedsRevision, Rejected};
     for (verdict, completed, failed, waiting) in [
         (Approved, YES, USAGE, USAGE),
         (ApprovedWithConditions, YES, USAGE, USAGE),

@@ -4,48 +4,32 @@
 //! `PITON_PLANS=all` damages them at every tenth byte and at every line; otherwise a few files at a few places. A plan is made in memory: as
 //! processes, the whole would take days.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::fs;
-use std::io::Write as _;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::Write as _,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use super::super::bundle::Bundle;
-use super::super::bundle::clock;
+use super::super::bundle::{Bundle, clock};
 use super::repository;
-use crate::dialect::Dialect;
-use crate::dialect::by_id;
-use crate::engine::Planned;
-use crate::model::Action;
-use crate::model::Candidate;
-use crate::model::CommitLog;
-use crate::model::Content;
-use crate::model::DeclaredFile;
-use crate::model::DeclaredState;
-use crate::model::DialectId;
-use crate::model::Evidence;
-use crate::model::FileSet;
-use crate::model::GuestEvidence;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::Options;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Verdict;
-use crate::ops;
-use crate::ops::OpenedRun;
-use crate::store;
+use crate::{
+    dialect::{Dialect, by_id},
+    engine::Planned,
+    model::{
+        Action, Candidate, CommitLog, Content, DeclaredFile, DeclaredState, DialectId, Evidence, FileSet,
+        GuestEvidence, Listing, ListingEntry, Options, RelPath, Run, Status, Verdict,
+    },
+    ops::{self, OpenedRun},
+    store,
+};
 
 const MARKERS: &str = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n";
 /// Bytes from one cut to the next.

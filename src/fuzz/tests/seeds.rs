@@ -1,10 +1,8 @@
 //! The seeds of the fuzzers: the examples and the fixtures in `fuzz/seeds`, each with every kind of change.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
-use super::files_in;
-use super::repository;
+use super::{files_in, repository};
 use crate::workflow::BUILT_IN;
 
 /// Every kind of change, to the planned step and forced to the first one, alone and in sequence.

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::Look;
-use super::ProjectContext;
-use super::RunLocation;
-use super::digest_of;
-use crate::dialect::claude;
-use crate::dialect::piton::record::HEADER;
-use crate::dialect::piton::record::Header;
-use crate::model::Content;
-use crate::model::quoted;
-use crate::ops::OpError;
-use crate::ops::archived;
-use crate::store;
+use super::{Look, ProjectContext, RunLocation, digest_of};
+use crate::{
+    dialect::{
+        claude,
+        piton::record::{HEADER, Header},
+    },
+    model::{Content, quoted},
+    ops::{OpError, archived},
+    store,
+};
 
 /// A run that was made of a session.
 #[derive(Clone, Debug)]

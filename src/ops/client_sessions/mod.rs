@@ -8,36 +8,22 @@ mod notice;
 mod read;
 
 use adopted::adopted;
-pub(crate) use adopted::check_not_adopted;
-pub(crate) use adopted::check_writable;
+pub(crate) use adopted::{check_not_adopted, check_writable};
 pub(crate) use notice::notice;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::run_location::RunLocation;
-use crate::dialect::claude;
-use crate::dialect::claude::ClientProcess;
-use crate::dialect::claude::Digest;
-use crate::dialect::claude::Life;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::Content;
-use crate::model::DialectId;
-use crate::model::FileEntry;
-use crate::model::FileSet;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::SessionEvent;
-use crate::store;
-use crate::store::ClientHome;
-use crate::store::SessionLog;
+use super::{opened_run::OpenedRun, project_context::ProjectContext, run_location::RunLocation};
+use crate::{
+    dialect::claude::{self, ClientProcess, Digest, Life},
+    model::{Candidate, Claim, Content, DialectId, FileEntry, FileSet, ReadSpec, RelPath, SessionEvent},
+    store::{self, ClientHome, SessionLog},
+};
 use read::Look;
 
 /// How long a session is offered after its last message, in seconds.

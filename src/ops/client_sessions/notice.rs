@@ -1,12 +1,10 @@
 //! One line about the session that was cut off last, for the beginning of a new one. It reads ends of files only.
 
-use super::ClientHome;
-use super::Life;
-use super::ProjectContext;
-use crate::dialect::claude;
-use crate::model::Cause;
-use crate::model::CauseKind;
-use crate::model::Timestamp;
+use super::{ClientHome, Life, ProjectContext};
+use crate::{
+    dialect::claude,
+    model::{Cause, CauseKind, Timestamp},
+};
 
 /// Number of transcripts that are looked at: the ones that were written last.
 const NEWEST: usize = 5;

@@ -1,14 +1,10 @@
 //! Reads the files of one session of the client into a digest: at a glance for a list, as a whole for a plan.
 
-use crate::dialect::claude;
-use crate::dialect::claude::Agent;
-use crate::dialect::claude::Digest;
-use crate::dialect::claude::Transcript;
-use crate::dialect::claude::TranscriptReader;
-use crate::dialect::claude::Workflow;
-use crate::model::RelPath;
-use crate::store::ClientHome;
-use crate::store::client::Line;
+use crate::{
+    dialect::claude::{self, Agent, Digest, Transcript, TranscriptReader, Workflow},
+    model::RelPath,
+    store::{ClientHome, client::Line},
+};
 
 /// Bytes of a small file.
 const SMALL_FILE: u64 = 64 << 10;

@@ -2,25 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::RollbackContext;
-use super::report::RollbackReport;
-use crate::dialect::RollbackBackup;
-use crate::engine;
-use crate::engine::rollback::Obstacle;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Finding;
-use crate::model::GitImpact;
-use crate::model::RelPath;
-use crate::model::RollBack;
-use crate::model::StepId;
-use crate::model::clean_line;
-use crate::model::sha256_hex;
-use crate::ops::OpError;
-use crate::ops::locked_run::LockedRun;
-use crate::store;
-use crate::store::backup::Backup;
-use crate::store::backup::Copied;
+use super::{RollbackContext, report::RollbackReport};
+use crate::{
+    dialect::RollbackBackup,
+    engine::{self, rollback::Obstacle},
+    model::{Change, ChangeKind, Finding, GitImpact, RelPath, RollBack, StepId, clean_line, sha256_hex},
+    ops::{OpError, locked_run::LockedRun},
+    store::{
+        self,
+        backup::{Backup, Copied},
+    },
+};
 
 const INFO: &str = "BACKUP_INFO.md";
 const COMMITS: &str = "commit_info.txt";

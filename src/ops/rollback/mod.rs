@@ -11,37 +11,23 @@ pub(crate) use report::RollbackReport;
 use camino::Utf8PathBuf;
 use target::ResolvedTarget;
 
-use super::Exit;
-use super::OpError;
-use super::client_sessions;
-use super::draft::ChangeDraft;
-use super::draft::PreparedChange;
-use super::locked_run::LockedRun;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::report::Report;
-use super::run_location::RunLocation;
-use super::select;
-use crate::dialect;
-use crate::engine;
-use crate::engine::ChangeLimits;
-use crate::engine::EffectiveStatus;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::engine::rollback;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::GitImpact;
-use crate::model::Owner;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::ops::versions;
-use crate::store;
-use crate::store::AbandonedWork;
+use super::{
+    Exit, OpError, client_sessions,
+    draft::{ChangeDraft, PreparedChange},
+    locked_run::LockedRun,
+    opened_run::OpenedRun,
+    project_context::ProjectContext,
+    report::Report,
+    run_location::RunLocation,
+    select,
+};
+use crate::{
+    dialect,
+    engine::{self, ChangeLimits, EffectiveStatus, Refusal, RefusalKind, rollback},
+    model::{Change, ChangeKind, Edit, Evidence, Finding, FindingCode, GitImpact, Owner, RollBack, Run},
+    ops::versions,
+    store::{self, AbandonedWork},
+};
 
 /// Options of a rollback.
 #[derive(Clone, Debug, Default)]

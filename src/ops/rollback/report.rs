@@ -3,13 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::rollback::GitPlan;
-use crate::engine::rollback::Impact;
-use crate::engine::rollback::Obstacle;
-use crate::model::AffectedCommit;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::ops::report::Body;
+use crate::{
+    engine::rollback::{GitPlan, Impact, Obstacle},
+    model::{AffectedCommit, RelPath, Timestamp},
+    ops::report::Body,
+};
 
 /// A proposed or written rollback (`rollback/1`).
 #[derive(Debug, Default, Serialize, JsonSchema)]

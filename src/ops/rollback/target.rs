@@ -2,22 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::RollbackContext;
-use super::report::RollbackTarget;
-use crate::engine;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::engine::rollback;
-use crate::engine::rollback::TargetMeaning;
-use crate::model::Edit;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::ops::OpError;
-use crate::ops::opened_run::OpenedRun;
-use crate::ops::restore;
-use crate::ops::versions;
-use crate::store;
+use super::{RollbackContext, report::RollbackTarget};
+use crate::{
+    engine::{
+        self, Refusal, RefusalKind,
+        rollback::{self, TargetMeaning},
+    },
+    model::{Edit, StepId, Timestamp, clean_line},
+    ops::{OpError, opened_run::OpenedRun, restore, versions},
+    store,
+};
 
 /// How many checkpoints are listed as targets.
 const OFFERED: usize = 10;

@@ -3,30 +3,19 @@
 
 use camino::Utf8Path;
 
-use super::InspectedSession;
-use super::SessionStatus;
-use super::inspect;
-use super::named;
-use super::report::CleanReport;
-use super::report::Cleaned;
-use super::report::KeptSession;
-use super::report::OwnWork;
-use crate::dialect::piton;
-use crate::dialect::piton::ItemWorktree;
-use crate::dialect::piton::Session;
-use crate::dialect::piton::record::Header;
-use crate::model::RunId;
-use crate::model::plural;
-use crate::model::quoted;
-use crate::ops::OpError;
-use crate::ops::archive;
-use crate::ops::project_context::ProjectContext;
-use crate::ops::report::Report;
-use crate::ops::run_location::RunLocation;
-use crate::store;
-use crate::store::RunLock;
-use crate::store::worktree;
-use crate::store::worktree::GitRefusal;
+use super::{
+    InspectedSession, SessionStatus, inspect, named,
+    report::{CleanReport, Cleaned, KeptSession, OwnWork},
+};
+use crate::{
+    dialect::piton::{self, ItemWorktree, Session, record::Header},
+    model::{RunId, plural, quoted},
+    ops::{OpError, archive, project_context::ProjectContext, report::Report, run_location::RunLocation},
+    store::{
+        self, RunLock,
+        worktree::{self, GitRefusal},
+    },
+};
 
 /// Options of a clean-up.
 #[derive(Clone, Debug, Default)]

@@ -1,24 +1,19 @@
 //! `drop`: removes the worktree and the branch of a session whose work is not wanted, and archives its records.
 
-use super::InspectedSession;
-use super::SessionStatus;
-use super::clean;
-use super::inspect;
-use super::named;
-use super::report::Cleaned;
-use super::report::DropReport;
-use super::report::OwnWork;
-use crate::dialect::piton::Session;
-use crate::dialect::piton::facts::OutlineStep;
-use crate::dialect::piton::state::Phase;
-use crate::dialect::piton::state::State;
-use crate::model::StepId;
-use crate::model::quoted;
-use crate::ops::OpError;
-use crate::ops::project_context::ProjectContext;
-use crate::ops::report::Report;
-use crate::store;
-use crate::store::worktree;
+use super::{
+    InspectedSession, SessionStatus, clean, inspect, named,
+    report::{Cleaned, DropReport, OwnWork},
+};
+use crate::{
+    dialect::piton::{
+        Session,
+        facts::OutlineStep,
+        state::{Phase, State},
+    },
+    model::{StepId, quoted},
+    ops::{OpError, project_context::ProjectContext, report::Report},
+    store::{self, worktree},
+};
 
 /// Options of a drop.
 #[derive(Clone, Debug, Default)]

@@ -1,33 +1,17 @@
 //! `sessions import`: imports a session of Prodigy. Its original files stay unchanged.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::report::ImportReport;
-use crate::dialect::piton::Session;
-use crate::dialect::piton::prodigy;
-use crate::dialect::piton::record::Header;
-use crate::dialect::piton::record::Source;
-use crate::model::Change;
-use crate::model::ChangeKind;
-use crate::model::Edit;
-use crate::model::Progress;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
-use crate::model::StartSpec;
-use crate::model::quoted;
-use crate::ops::OpError;
-use crate::ops::opened_run::OpenedRun;
-use crate::ops::project_context::ProjectContext;
-use crate::ops::relative_workflow;
-use crate::ops::report::Report;
-use crate::store;
-use crate::store::Project;
-use crate::store::RunLock;
-use crate::store::sessions;
+use crate::{
+    dialect::piton::{
+        Session, prodigy,
+        record::{Header, Source},
+    },
+    model::{Change, ChangeKind, Edit, Progress, ReadSpec, RelPath, Run, RunId, RunStatus, StartSpec, quoted},
+    ops::{OpError, opened_run::OpenedRun, project_context::ProjectContext, relative_workflow, report::Report},
+    store::{self, Project, RunLock, sessions},
+};
 
 /// Imports a session of Prodigy. `in_place`: it continues in the repository itself, not in its worktree.
 pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<Report<ImportReport>, OpError> {

@@ -6,23 +6,18 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::SessionStatus;
-use super::inspect;
-use super::named;
-use crate::dialect::piton;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
-use crate::model::RelPath;
-use crate::model::RunId;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::mask_secrets;
-use crate::model::quoted;
-use crate::ops::OpError;
-use crate::ops::project_context::ProjectContext;
-use crate::ops::report::Body;
-use crate::ops::report::Report;
-use crate::store;
+use super::{SessionStatus, inspect, named};
+use crate::{
+    dialect::piton,
+    engine::{Refusal, RefusalKind},
+    model::{RelPath, RunId, Status, Step, mask_secrets, quoted},
+    ops::{
+        OpError,
+        project_context::ProjectContext,
+        report::{Body, Report},
+    },
+    store,
+};
 
 /// The logs of a session (`logs/1`).
 #[derive(Debug, Serialize, JsonSchema)]

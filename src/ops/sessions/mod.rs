@@ -6,59 +6,37 @@ mod import;
 mod logs;
 mod report;
 
-pub(crate) use clean::CleanRequest;
-pub(crate) use clean::clean;
-pub(crate) use drop::DropRequest;
-pub(crate) use drop::drop_session;
+pub(crate) use clean::{CleanRequest, clean};
+pub(crate) use drop::{DropRequest, drop_session};
 pub(crate) use import::import;
-pub(crate) use logs::LogPositions;
-pub(crate) use logs::LogsReport;
-pub(crate) use logs::logs;
-pub(crate) use report::CleanReport;
-pub(crate) use report::DropReport;
-pub(crate) use report::ImportReport;
-pub(crate) use report::SessionDetail;
-pub(crate) use report::SessionItem;
-pub(crate) use report::SessionList;
-pub(crate) use report::SessionRow;
-pub(crate) use report::SessionStatus;
+pub(crate) use logs::{LogPositions, LogsReport, logs};
 use report::SessionStep;
+pub(crate) use report::{
+    CleanReport, DropReport, ImportReport, SessionDetail, SessionItem, SessionList, SessionRow, SessionStatus,
+};
 
-use super::OpError;
-use super::error::hides_runs;
-use super::lifecycle::running;
-use super::opened_run::OpenedRun;
-use super::project_context::ProjectContext;
-use super::project_context::Request;
-use super::report::Report;
-use super::run_location::RunLocation;
-use super::select;
-use crate::dialect::StateHome;
-use crate::dialect::by_id;
-use crate::dialect::piton;
-use crate::dialect::piton::ItemWorktree;
-use crate::dialect::piton::Session;
-use crate::engine;
-use crate::engine::Planned;
-use crate::model::Action;
-use crate::model::ClaudeWork;
-use crate::model::Evidence;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Options;
-use crate::model::Owner;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Verdict;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::quoted;
-use crate::store;
-use crate::store::Environment;
-use crate::store::RunIndex;
-use crate::store::Scope;
+use super::{
+    OpError,
+    error::hides_runs,
+    lifecycle::running,
+    opened_run::OpenedRun,
+    project_context::{ProjectContext, Request},
+    report::Report,
+    run_location::RunLocation,
+    select,
+};
+use crate::{
+    dialect::{
+        StateHome, by_id,
+        piton::{self, ItemWorktree, Session},
+    },
+    engine::{self, Planned},
+    model::{
+        Action, ClaudeWork, Evidence, Finding, FindingCode, Options, Owner, Run, RunStatus, Status, StepId, Verdict,
+        clean_line, mask_secrets, quoted,
+    },
+    store::{self, Environment, RunIndex, Scope},
+};
 
 /// Lists the sessions of the repository, and of Prodigy if requested.
 pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError> {

@@ -4,17 +4,10 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::ClaudeWork;
-use crate::model::Progress;
-use crate::model::ReportedStatus;
-use crate::model::RunId;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::plural;
-use crate::ops::report::Body;
+use crate::{
+    model::{ClaudeWork, Progress, ReportedStatus, RunId, Status, StepId, Timestamp, clean_line, mask_secrets, plural},
+    ops::report::Body,
+};
 
 /// A list of sessions (`sessions/1`).
 #[derive(Debug, Serialize, JsonSchema)]

@@ -2,12 +2,7 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 
-use super::ChildExit;
-use super::Job;
-use super::Signals;
-use super::Stream;
-use super::Watcher;
-use super::run;
+use super::{ChildExit, Job, Signals, Stream, Watcher, run};
 
 #[derive(Default)]
 struct Log {

@@ -6,27 +6,19 @@
 mod output;
 mod signals;
 
-use std::io;
-use std::os::unix::process::CommandExt as _;
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::Child;
-use std::process::Command;
-use std::process::ExitStatus;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::{
+    io,
+    os::unix::process::{CommandExt as _, ExitStatusExt as _},
+    process::{Child, Command, ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
 
 use camino::Utf8PathBuf;
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::kill_process;
-use rustix::process::kill_process_group;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use output::Pipe;
 pub(crate) use output::Stream;
-pub(crate) use signals::Signals;
-pub(crate) use signals::Stop;
-pub(crate) use signals::Woken;
+pub(crate) use signals::{Signals, Stop, Woken};
 
 /// A command to run. Its words are passed without a shell.
 #[derive(Clone, Debug)]

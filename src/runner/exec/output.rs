@@ -1,21 +1,20 @@
 //! The pipes of a child: read without blocking, passed on, kept up to a limit.
 
-use std::fs::File;
-use std::io;
-use std::io::Read as _;
-use std::os::fd::AsFd as _;
-use std::os::fd::OwnedFd;
-use std::time::Instant;
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    os::fd::{AsFd as _, OwnedFd},
+    time::Instant,
+};
 
-use rustix::event::PollFd;
-use rustix::event::PollFlags;
-use rustix::event::Timespec;
-use rustix::io::Errno;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    io::Errno,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Signals;
-use super::Watcher;
+use super::{Signals, Watcher};
 
 const CHUNK: usize = 64 << 10;
 /// Enough reads to drain any pipe at once. Limited, since an endless stream must not delay the other one, a signal or a deadline.

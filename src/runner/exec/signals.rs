@@ -1,34 +1,27 @@
 //! Signals that reach the runner while it waits: to stop, or that a child ended.
 
-use std::io;
-use std::io::Read as _;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
-use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::{
+    io::{self, Read as _},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixStream,
+    },
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
-use rustix::event::PollFd;
-use rustix::event::PollFlags;
-use rustix::event::Timespec;
-use rustix::event::poll;
-use rustix::io::Errno;
-use signal_hook::SigId;
-use signal_hook::consts::SIGALRM;
-use signal_hook::consts::SIGCHLD;
-use signal_hook::consts::SIGCONT;
-use signal_hook::consts::SIGHUP;
-use signal_hook::consts::SIGINT;
-use signal_hook::consts::SIGQUIT;
-use signal_hook::consts::SIGTERM;
-use signal_hook::consts::SIGUSR1;
-use signal_hook::consts::SIGUSR2;
-use signal_hook::consts::SIGWINCH;
-use signal_hook::flag;
-use signal_hook::low_level;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
+use signal_hook::{
+    SigId,
+    consts::{SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH},
+    flag, low_level,
+};
 
 use crate::store;
 

@@ -1,23 +1,17 @@
 //! Appends to a journal: one write and one flush. Earlier records are never changed, so no history of them is kept.
 
-use std::fs::File;
-use std::io;
-use std::io::Read as _;
-use std::io::Seek as _;
-use std::io::SeekFrom;
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::history;
-use super::lock::RunLock;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::store::fs::calls;
-use crate::store::fs::data_file;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::nofollow::OpenMode;
-use crate::store::fs::platform;
+use super::{history, lock::RunLock};
+use crate::{
+    model::{RelPath, Timestamp},
+    store::fs::{calls, data_file, error::StoreError, nofollow::OpenMode, platform},
+};
 
 /// Appends `bytes` to a file of `before_len` bytes. A partial write is undone.
 pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u8]) -> Result<(), StoreError> {

@@ -2,16 +2,13 @@
 
 use std::fs;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::lock::RunLock;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
+use crate::{
+    model::{RelPath, Timestamp},
+    store::fs::{error::StoreError, path::Root, platform, stage},
+};
 
 /// The data folder of files that belong to no run.
 pub(crate) const LEFTOVERS: &str = "leftovers";

@@ -1,12 +1,5 @@
-use super::archives;
-use super::data_folders;
-use super::free_folder;
-use super::parts_of;
-use super::prune;
-use super::surplus;
-use crate::store::testing::Scratch;
-use crate::store::testing::rel;
-use crate::store::testing::time;
+use super::{archives, data_folders, free_folder, parts_of, prune, surplus};
+use crate::store::testing::{Scratch, rel, time};
 
 #[test]
 fn only_names_with_a_stamp_are_archives() {

@@ -3,24 +3,15 @@
 //! It is assembled in the data folder and renamed to its final name at the end, so a named backup is always complete. The next
 //! lock of the run removes an incomplete one.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::{collections::BTreeSet, fs, io};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::archive;
-use super::data_dir;
-use super::lock::RunLock;
-use crate::model::RelPath;
-use crate::model::sha256_hex;
-use crate::store::fs::calls;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
-use crate::store::fs::read;
-use crate::store::fs::stage;
+use super::{archive, data_dir, lock::RunLock};
+use crate::{
+    model::{RelPath, sha256_hex},
+    store::fs::{calls, error::StoreError, path::Root, platform, read, stage},
+};
 
 /// Number of files in a backup.
 const FILES: usize = 10_000;

@@ -1,20 +1,14 @@
 use std::fs;
 
-use super::BYTES;
-use super::Backup;
-use super::Copied;
-use super::FILES;
-use super::check;
-use super::extent;
-use super::keep;
-use crate::model::RelPath;
-use crate::model::sha256_hex;
-use crate::store::StoreError;
-use crate::store::fs::calls::Fault;
-use crate::store::fs::calls::with_fault;
-use crate::store::testing::Scratch;
-use crate::store::testing::data_dir;
-use crate::store::testing::rel;
+use super::{BYTES, Backup, Copied, FILES, check, extent, keep};
+use crate::{
+    model::{RelPath, sha256_hex},
+    store::{
+        StoreError,
+        fs::calls::{Fault, with_fault},
+        testing::{Scratch, data_dir, rel},
+    },
+};
 
 fn wanted(paths: &[&str]) -> Vec<(RelPath, RelPath)> {
     paths.iter().map(|path| (rel(path), rel(&format!("files/{path}")))).collect()

@@ -2,20 +2,13 @@
 //!
 //! They are copies for one attempt: `finish` removes them, and nothing depends on one that is missing.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::lock::RunLock;
-use super::txn;
-use crate::model::RelPath;
-use crate::model::RunId;
-use crate::model::StepId;
-use crate::model::sha256_hex;
-use crate::store::fs::calls;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
+use super::{lock::RunLock, txn};
+use crate::{
+    model::{RelPath, RunId, StepId, sha256_hex},
+    store::fs::{calls, error::StoreError, path::Root, platform, stage},
+};
 
 const FOLDER: &str = "briefs";
 /// Characters of a step id in the name of its file.
@@ -88,15 +81,11 @@ fn name(kind: BriefFile, run: &RunId, step: &StepId) -> String {
 mod tests {
     use std::fs;
 
-    use super::BriefFile;
-    use super::name;
-    use super::remove;
-    use super::report;
-    use super::write;
-    use crate::model::RunId;
-    use crate::model::StepId;
-    use crate::store::testing::Scratch;
-    use crate::store::testing::data_dir;
+    use super::{BriefFile, name, remove, report, write};
+    use crate::{
+        model::{RunId, StepId},
+        store::testing::{Scratch, data_dir},
+    };
 
     #[test]
     fn no_id_becomes_a_path() {

@@ -3,34 +3,25 @@
 //! One file costs one flush of the file and one of its folder. Several files are first made durable as a record (see `txn`),
 //! which commits the change; if the process is killed after that, the next command finishes it.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::{collections::BTreeSet, fs, io};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::append;
-use super::history::HistoryLabel;
-use super::history::HistoryWriter;
-use super::history::ReplacedFile;
-use super::lock::RunLock;
-use super::txn;
-use super::txn::Record;
-use super::txn::RecordedFile;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::sha256_hex;
-use crate::store::fs::calls;
-use crate::store::fs::data_file;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::platform;
-use crate::store::fs::platform::Attributes;
-use crate::store::fs::stage;
-use crate::store::fs::stage::Staged;
+use super::{
+    append,
+    history::{HistoryLabel, HistoryWriter, ReplacedFile},
+    lock::RunLock,
+    txn::{self, Record, RecordedFile},
+};
+use crate::{
+    model::{Edit, EditKind, RelPath, StepId, Timestamp, sha256_hex},
+    store::fs::{
+        calls, data_file,
+        error::StoreError,
+        platform::{self, Attributes},
+        stage::{self, Staged},
+    },
+};
 
 /// What the history says about a checkpoint.
 #[derive(Clone, Debug)]

@@ -1,33 +1,20 @@
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::fs::symlink;
-use std::thread;
-use std::time::Duration;
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
+    thread,
+    time::Duration,
+};
 
-use super::Checkpoint;
-use super::commit;
-use super::write_copy;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::ReadSpec;
-use crate::store::RunLock;
-use crate::store::StoreError;
-use crate::store::file_set;
-use crate::store::fs::calls::Fault;
-use crate::store::fs::calls::with_fault;
-use crate::store::history;
-use crate::store::set_tail_aside;
-use crate::store::testing::Scratch;
-use crate::store::testing::append;
-use crate::store::testing::candidate;
-use crate::store::testing::clock;
-use crate::store::testing::create;
-use crate::store::testing::data_dir;
-use crate::store::testing::meta;
-use crate::store::testing::rel;
-use crate::store::testing::remove;
-use crate::store::testing::replace;
+use super::{Checkpoint, commit, write_copy};
+use crate::{
+    model::{Edit, EditKind, ReadSpec},
+    store::{
+        RunLock, StoreError, file_set,
+        fs::calls::{Fault, with_fault},
+        history, set_tail_aside,
+        testing::{Scratch, append, candidate, clock, create, data_dir, meta, rel, remove, replace},
+    },
+};
 
 fn mode(scratch: &Scratch, path: &str) -> u32 {
     fs::metadata(scratch.root.join(path)).unwrap().mode() & 0o7777

@@ -1,17 +1,15 @@
 //! The data folder of a run, or of the reports of a project: created private, hidden from git.
 
-use std::fs;
-use std::io;
+use std::{fs, io};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::store::fs::calls;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::nofollow;
-use crate::store::fs::nofollow::OpenMode;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
+use crate::store::fs::{
+    calls,
+    error::StoreError,
+    nofollow::{self, OpenMode},
+    platform, stage,
+};
 
 pub(super) const PARTIAL_BACKUP: &str = "backup";
 

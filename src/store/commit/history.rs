@@ -3,26 +3,19 @@
 //! `000012-20260131T120000Z-begin-<step>-<files>-<sha256>-<path>`: an entry is complete if it has as many files as its names
 //! say; incomplete entries are ignored. A path that does not fit into a name is stored once under `paths/` by its digest.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::fs;
-use std::io;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    fs, io,
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::data_dir;
-use super::lock::RunLock;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::sha256_hex;
-use crate::store::fs::calls;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
+use super::{data_dir, lock::RunLock};
+use crate::{
+    model::{RelPath, StepId, Timestamp, sha256_hex},
+    store::fs::{calls, error::StoreError, path::Root, platform, stage},
+};
 
 const FOLDER: &str = "history";
 const PATHS: &str = "paths";

@@ -1,23 +1,14 @@
 use std::fs;
 
-use super::HistoryFile;
-use super::keep_corrupt;
-use super::list;
-use super::parse_compact;
-use super::read;
-use crate::model::StepId;
-use crate::model::sha256_hex;
-use crate::store::StoreError;
-use crate::store::commit;
-use crate::store::fs::calls::Fault;
-use crate::store::fs::calls::with_fault;
-use crate::store::testing::Scratch;
-use crate::store::testing::clock;
-use crate::store::testing::create;
-use crate::store::testing::data_dir;
-use crate::store::testing::meta;
-use crate::store::testing::rel;
-use crate::store::testing::replace;
+use super::{HistoryFile, keep_corrupt, list, parse_compact, read};
+use crate::{
+    model::{StepId, sha256_hex},
+    store::{
+        StoreError, commit,
+        fs::calls::{Fault, with_fault},
+        testing::{Scratch, clock, create, data_dir, meta, rel, replace},
+    },
+};
 
 #[test]
 fn an_entry_says_what_when_and_which_files() {

@@ -1,29 +1,25 @@
 //! Append-only files with one JSON value per line. Readers skip a truncated line; the next writer terminates it.
 
-use std::fs::File;
-use std::io;
-use std::io::Read as _;
-use std::io::Seek as _;
-use std::io::SeekFrom;
-use std::io::Write as _;
-use std::slice;
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    slice,
+};
 
 use camino::Utf8Path;
-use serde::Deserialize;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::lock::RunLock;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::store::fs::data_file;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::nofollow;
-use crate::store::fs::nofollow::OpenMode;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
+use crate::{
+    model::{RelPath, StepId, Timestamp},
+    store::fs::{
+        data_file,
+        error::StoreError,
+        nofollow::{self, OpenMode},
+        path::Root,
+        platform, stage,
+    },
+};
 
 const LOG: &str = "log.jsonl";
 /// Bytes of a log that is read.

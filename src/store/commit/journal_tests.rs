@@ -1,17 +1,13 @@
 use std::os::unix::fs::symlink;
 
-use super::append_block;
-use super::log;
-use super::log_durably;
-use super::log_entries;
-use crate::model::RollBackRecord;
-use crate::model::StepId;
-use crate::store::commit::rollbacks::record_rollback;
-use crate::store::commit::rollbacks::rollbacks;
-use crate::store::testing::Scratch;
-use crate::store::testing::data_dir;
-use crate::store::testing::rel;
-use crate::store::testing::time;
+use super::{append_block, log, log_durably, log_entries};
+use crate::{
+    model::{RollBackRecord, StepId},
+    store::{
+        commit::rollbacks::{record_rollback, rollbacks},
+        testing::{Scratch, data_dir, rel, time},
+    },
+};
 
 #[test]
 fn a_block_is_added_behind_an_empty_line_and_a_torn_one_is_closed() {

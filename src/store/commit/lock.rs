@@ -3,32 +3,29 @@
 //! The lock file is never deleted: a lock on a deleted file would not exclude anyone. The operating system releases the lock
 //! when its holder ends, so a killed process leaves nothing to clean up.
 
-use std::fs;
-use std::fs::File;
-use std::fs::TryLockError;
-use std::io;
-use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::{
+    fs::{self, File, TryLockError},
+    io, thread,
+    time::{Duration, Instant},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::data_dir;
-use super::data_dir::create_data_dir;
-use super::data_dir::subfolder;
-use super::txn;
+use super::{
+    data_dir::{self, create_data_dir, subfolder},
+    txn,
+};
 use crate::model::RelPath;
 #[cfg(target_os = "linux")]
 use crate::model::clean_line;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::nofollow;
-use crate::store::fs::nofollow::OpenMode;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
 #[cfg(target_os = "linux")]
 use crate::store::fs::process;
-use crate::store::fs::stage;
+use crate::store::fs::{
+    error::StoreError,
+    nofollow::{self, OpenMode},
+    path::Root,
+    platform, stage,
+};
 
 const LOCK_FILE: &str = "lock";
 /// Pause after the first failed attempt; doubled after each further one.

@@ -1,16 +1,15 @@
-use std::fs;
-use std::fs::TryLockError;
-use std::io;
-use std::os::unix::fs::symlink;
-use std::time::Duration;
+use std::{
+    fs::{self, TryLockError},
+    io,
+    os::unix::fs::symlink,
+    time::Duration,
+};
 
-use super::RunLock;
-use super::has_lock_file;
-use super::poll;
-use super::try_lock;
-use crate::store::StoreError;
-use crate::store::testing::Scratch;
-use crate::store::testing::data_dir;
+use super::{RunLock, has_lock_file, poll, try_lock};
+use crate::store::{
+    StoreError,
+    testing::{Scratch, data_dir},
+};
 
 #[test]
 fn a_second_writer_waits_and_is_told_what_to_do() {

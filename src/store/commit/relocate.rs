@@ -1,18 +1,16 @@
 //! Moves the folder of a run. Across file systems, and out of the lower layer of an overlay, a rename is refused: then the folder is copied
 //! durably, compared, given its name, and only then removed where it was.
 
-use std::fs;
-use std::io;
+use std::{fs, io};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use walkdir::WalkDir;
 
 use super::lock::RunLock;
-use crate::model::RelPath;
-use crate::store::fs::calls;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::stage;
+use crate::{
+    model::RelPath,
+    store::fs::{calls, error::StoreError, stage},
+};
 
 /// Moves the folder of a run, with its data folder, durably to an unused name.
 ///

@@ -1,12 +1,13 @@
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::fs::symlink;
-use std::os::unix::net::UnixListener;
+use std::{
+    fs,
+    os::unix::{
+        fs::{PermissionsExt as _, symlink},
+        net::UnixListener,
+    },
+};
 
-use super::copy_and_remove;
-use super::move_folder;
-use crate::store::testing::Scratch;
-use crate::store::testing::rel;
+use super::{copy_and_remove, move_folder};
+use crate::store::testing::{Scratch, rel};
 
 /// Returns a run with a nested file, a link, and a file that may be executed.
 fn run() -> Scratch {

@@ -3,12 +3,11 @@
 use camino::Utf8Path;
 use std::slice;
 
-use super::journal;
-use super::lock::RunLock;
-use crate::model::RelPath;
-use crate::model::RollBackRecord;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
+use super::{journal, lock::RunLock};
+use crate::{
+    model::{RelPath, RollBackRecord},
+    store::fs::{error::StoreError, path::Root},
+};
 
 const LOG: &str = "rollbacks.jsonl";
 

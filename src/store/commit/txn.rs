@@ -4,25 +4,22 @@
 //! overwrites what another program wrote meanwhile: such a file is left, the others are finished, and a note says so until that file
 //! changes again. A stale record that reappears after a power loss is harmless: it matches no old file any more.
 
-use std::fs;
-use std::io;
+use std::{fs, io};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
-use serde::Deserialize;
-use serde::Serialize;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
 
 use super::data_dir;
-use crate::model::RelPath;
-use crate::model::StepId;
-use crate::model::sha256_hex;
-use crate::store::fs::calls;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
-use crate::store::fs::platform::Attributes;
-use crate::store::fs::stage;
-use crate::store::fs::stage::Staged;
+use crate::{
+    model::{RelPath, StepId, sha256_hex},
+    store::fs::{
+        calls,
+        error::StoreError,
+        path::Root,
+        platform::{self, Attributes},
+        stage::{self, Staged},
+    },
+};
 
 pub(in crate::store) const FOLDER: &str = "txn";
 const PENDING: &str = "pending";

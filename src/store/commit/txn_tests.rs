@@ -1,17 +1,13 @@
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use super::Record;
-use super::RecordedFile;
-use super::cut_off_change;
-use super::is_pending;
-use super::pending;
-use crate::model::StepId;
-use crate::model::sha256_hex;
-use crate::store::fs::path::Root;
-use crate::store::testing::Scratch;
-use crate::store::testing::data_dir;
-use crate::store::testing::rel;
+use super::{Record, RecordedFile, cut_off_change, is_pending, pending};
+use crate::{
+    model::{StepId, sha256_hex},
+    store::{
+        fs::path::Root,
+        testing::{Scratch, data_dir, rel},
+    },
+};
 
 fn record(path: &str, before: Option<&str>, after: Option<&str>) -> Record {
     let before = before.map(|text| sha256_hex(text.as_bytes()));

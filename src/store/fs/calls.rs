@@ -1,17 +1,17 @@
 //! The system calls that write a checkpoint, one function each, along paths without symlinks (see `nofollow`). Tests let any of
 //! them fail or be the last one before a crash.
 
-use std::fs;
-use std::fs::File;
-use std::io;
-use std::io::Write as _;
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+};
 
 use camino::Utf8Path;
 
-use super::nofollow;
-use super::nofollow::OpenMode;
-use super::platform;
-use super::platform::Attributes;
+use super::{
+    nofollow::{self, OpenMode},
+    platform::{self, Attributes},
+};
 
 pub(in crate::store) fn create_new(path: &Utf8Path, mode: u32) -> io::Result<File> {
     fault_point()?;
@@ -111,8 +111,7 @@ pub(in crate::store) use failing::with_fault;
 
 #[cfg(test)]
 mod failing {
-    use std::cell::Cell;
-    use std::io;
+    use std::{cell::Cell, io};
 
     /// What happens to a call in a test.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,17 +1,11 @@
 //! The clock. All other code receives the time as an argument.
 
-use std::time::Instant;
-use std::time::SystemTime;
-use std::time::UNIX_EPOCH;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use chrono::DateTime;
-use chrono::Local;
-use chrono::Offset as _;
+use chrono::{DateTime, Local, Offset as _};
 use chrono_tz::Tz;
 
-use crate::model::Clock;
-use crate::model::Timestamp;
-use crate::model::TimestampError;
+use crate::model::{Clock, Timestamp, TimestampError};
 
 /// Reads the clock, or takes the given time instead, with the UTC offset of local time at that moment.
 ///
@@ -85,8 +79,7 @@ fn epoch() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use super::now;
-    use super::utc_offset;
+    use super::{now, utc_offset};
 
     #[test]
     fn a_given_time_is_taken_and_nonsense_is_refused() {

@@ -1,16 +1,16 @@
 //! Piton's own files that are written in place: a lease, logs, journals. What is there may be untrusted.
 
-use std::fs::File;
-use std::io;
-use std::io::Read as _;
-use std::io::Write as _;
+use std::{
+    fs::File,
+    io::{self, Read as _, Write as _},
+};
 
 use camino::Utf8Path;
 
-use super::nofollow;
-use super::nofollow::OpenMode;
-use super::platform;
-use super::stage;
+use super::{
+    nofollow::{self, OpenMode},
+    platform, stage,
+};
 
 /// The largest file that is copied, in bytes.
 const COPY_LIMIT: u64 = 64 << 20;

@@ -1,9 +1,7 @@
-use std::fs;
-use std::io::Write as _;
+use std::{fs, io::Write as _};
 
 use super::open;
-use crate::store::fs::nofollow::OpenMode;
-use crate::store::testing::Scratch;
+use crate::store::{fs::nofollow::OpenMode, testing::Scratch};
 
 #[test]
 fn what_another_name_stands_for_is_not_written() {

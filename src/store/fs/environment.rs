@@ -1,10 +1,8 @@
 //! The environment variables, read once. They are never written to a state, a history, a log or a context.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 /// The path of a brief, for the agent of a step that a runner carries out.
 const BRIEF: &str = "PITON_BRIEF";

@@ -1,10 +1,8 @@
 //! Errors of the store. Problems in the content of files are findings, not errors.
 
-use std::io;
-use std::time::Duration;
+use std::{io, time::Duration};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::model::ReadProblem;
 

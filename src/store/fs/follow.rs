@@ -1,19 +1,15 @@
 //! What a live view looks at again and again: whether files were changed, and the end of a log.
 
-use std::fs;
-use std::io::Read as _;
-use std::io::Seek as _;
-use std::io::SeekFrom;
-use std::time::Duration;
-use std::time::Instant;
+use std::{
+    fs,
+    io::{Read as _, Seek as _, SeekFrom},
+    time::{Duration, Instant},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::clock::from_system;
-use super::path::Root;
-use crate::model::RelPath;
-use crate::model::Timestamp;
+use super::{clock::from_system, path::Root};
+use crate::model::{RelPath, Timestamp};
 
 /// Bytes at the end of a log that are read.
 const TAIL: u64 = 64 << 10;

@@ -5,14 +5,13 @@
 //! link, remove) check first, and a folder can still be swapped between the check and the call. They can then affect a name
 //! elsewhere, but never overwrite the content of a file.
 
-use std::fs;
-use std::fs::File;
-use std::io;
-use std::path::Path;
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
 
-use super::platform;
-use super::platform::Access;
-use super::platform::DirHandle;
+use super::platform::{self, Access, DirHandle};
 
 /// What a file is opened for. No mode follows a symlink or blocks on a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

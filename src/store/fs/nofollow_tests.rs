@@ -1,11 +1,6 @@
 use std::fs;
 
-use super::OpenMode;
-use super::create_private_dir;
-use super::hard_link;
-use super::open;
-use super::remove_file;
-use super::rename;
+use super::{OpenMode, create_private_dir, hard_link, open, remove_file, rename};
 use crate::store::testing::Scratch;
 
 #[test]

@@ -1,15 +1,13 @@
 //! A page that a person asked for, in a file of that person's choice, and the program that shows it.
 
-use std::fs;
-use std::io;
-use std::io::Read as _;
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::process::Command;
-use std::process::Stdio;
+use std::{
+    fs,
+    io::{self, Read as _, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    process::{Command, Stdio},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::StoreError;
 

@@ -9,22 +9,18 @@
 //! folders with `O_PATH`, which cannot be flushed. A symlink that leaves the root is `PermissionDenied`, like a folder that may
 //! not be entered, but the two are different findings. It would add ten crates and keep nearly all of this code.
 
-use std::fs;
-use std::fs::File;
-use std::fs::Metadata;
-use std::io;
-use std::io::Read as _;
-use std::sync::Arc;
+use std::{
+    fs::{self, File, Metadata},
+    io::{self, Read as _},
+    sync::Arc,
+};
 
 #[cfg(target_os = "linux")]
 use camino::Utf8Component;
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::error::StoreError;
-use super::platform;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
+use super::{error::StoreError, platform};
+use crate::model::{ReadProblem, RelPath};
 
 /// Bytes of a file that a probe reads.
 const PROBE_LIMIT: u64 = 4 << 20;
@@ -124,10 +120,10 @@ impl Root {
     /// Tells whether a path exists and has no symlink; `None` if the kernel cannot tell in one call.
     #[cfg(target_os = "linux")]
     fn has_no_symlink(&self, path: &RelPath) -> Option<bool> {
-        use rustix::fs::Mode;
-        use rustix::fs::OFlags;
-        use rustix::fs::ResolveFlags;
-        use rustix::io::Errno;
+        use rustix::{
+            fs::{Mode, OFlags, ResolveFlags},
+            io::Errno,
+        };
         let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         match rustix::fs::openat2(self.handle.as_ref()?, path.as_str(), flags, Mode::empty(), how) {
@@ -210,10 +206,10 @@ impl Root {
     /// Lets the kernel check the path, in one call.
     #[cfg(target_os = "linux")]
     fn open_beneath(&self, path: &str, no_symlinks: bool) -> Lookup {
-        use rustix::fs::Mode;
-        use rustix::fs::OFlags;
-        use rustix::fs::ResolveFlags;
-        use rustix::io::Errno;
+        use rustix::{
+            fs::{Mode, OFlags, ResolveFlags},
+            io::Errno,
+        };
         let flags = OFlags::RDONLY | (platform::nofollow_flags() - OFlags::NOFOLLOW);
         let symlinks = if no_symlinks { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::empty() };
         let Some(handle) = self.handle.as_ref() else { return Lookup::Unsupported };

@@ -1,11 +1,10 @@
 //! What differs between operating systems: permission modes, opening without following symlinks, flushing a folder.
 
-use std::fs::File;
-use std::fs::Metadata;
-use std::fs::OpenOptions;
-use std::io;
-use std::io::Read as _;
-use std::path::Path;
+use std::{
+    fs::{File, Metadata, OpenOptions},
+    io::{self, Read as _},
+    path::Path,
+};
 
 use camino::Utf8Path;
 
@@ -85,8 +84,7 @@ pub(in crate::store) struct DirEntry {
 /// Lists the entries of a folder whose names are UTF-8.
 #[cfg(unix)]
 pub(in crate::store) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
-    use rustix::fs::FileType;
-    use rustix::fs::OFlags;
+    use rustix::fs::{FileType, OFlags};
     let folder_only = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let handle = rustix::fs::open(folder.as_std_path(), folder_only, rustix::fs::Mode::empty())?;
     let mut names = Vec::new();
@@ -191,11 +189,10 @@ pub(super) struct DirHandle(std::os::fd::OwnedFd);
 /// If the path has a symlink, or the folder does not exist.
 #[cfg(target_os = "linux")]
 pub(super) fn open_dir_nofollow(folder: &Path) -> io::Result<Option<DirHandle>> {
-    use rustix::fs::CWD;
-    use rustix::fs::Mode;
-    use rustix::fs::OFlags;
-    use rustix::fs::ResolveFlags;
-    use rustix::io::Errno;
+    use rustix::{
+        fs::{CWD, Mode, OFlags, ResolveFlags},
+        io::Errno,
+    };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         Ok(handle) => Ok(Some(DirHandle(handle))),
@@ -208,8 +205,7 @@ pub(super) fn open_dir_nofollow(folder: &Path) -> io::Result<Option<DirHandle>> 
 impl DirHandle {
     /// Opens a file in it, or creates one with the mode `made`, without following a symlink or blocking on a pipe.
     pub(super) fn open(&self, name: &std::ffi::OsStr, access: Access, made: Option<u32>) -> io::Result<File> {
-        use rustix::fs::Mode;
-        use rustix::fs::OFlags;
+        use rustix::fs::{Mode, OFlags};
         let mut flags = nofollow_flags() | if access.reads { OFlags::RDWR } else { OFlags::WRONLY };
         flags.set(OFlags::APPEND, access.appends);
         flags.set(OFlags::CREATE | OFlags::EXCL, made.is_some());
@@ -343,9 +339,10 @@ pub(super) fn free_bytes(_path: &Utf8Path) -> Option<u64> {
 
 /// Returns a token that is unique across processes and calls.
 pub(super) fn unique() -> String {
-    use std::hash::BuildHasher as _;
-    use std::sync::atomic::AtomicU64;
-    use std::sync::atomic::Ordering;
+    use std::{
+        hash::BuildHasher as _,
+        sync::atomic::{AtomicU64, Ordering},
+    };
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
     let random = std::hash::RandomState::new().hash_one(call);

@@ -169,10 +169,7 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::Process;
-    use super::is_alive;
-    use super::parse_stat;
-    use super::stat;
+    use super::{Process, is_alive, parse_stat, stat};
 
     #[test]
     fn names_with_brackets_and_spaces_are_read() {

@@ -1,23 +1,19 @@
 //! Reads single files, within bounds. Problems of a file become values.
 
-use std::fs;
-use std::io;
-use std::io::Read as _;
-use std::io::Seek as _;
-use std::io::SeekFrom;
+use std::{
+    fs,
+    io::{self, Read as _, Seek as _, SeekFrom},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::clock;
-use super::error::StoreError;
-use super::path::Root;
-use super::path::problem_of;
-use super::platform;
-use crate::model::Content;
-use crate::model::FileEntry;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
+use super::{
+    clock,
+    error::StoreError,
+    path::{Root, problem_of},
+    platform,
+};
+use crate::model::{Content, FileEntry, ReadProblem, RelPath};
 
 /// Bytes of one file.
 pub(in crate::store) const FILE_LIMIT: u64 = 64 << 20;

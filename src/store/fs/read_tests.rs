@@ -1,17 +1,13 @@
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
+use std::{fs, os::unix::fs::symlink, path::Path, process::Command, sync::Arc};
 
-use super::bounded;
-use super::read_file;
-use super::text_input;
-use crate::model::Content;
-use crate::model::ReadProblem;
-use crate::store::StoreError;
-use crate::store::testing::Scratch;
-use crate::store::testing::rel;
+use super::{bounded, read_file, text_input};
+use crate::{
+    model::{Content, ReadProblem},
+    store::{
+        StoreError,
+        testing::{Scratch, rel},
+    },
+};
 
 fn make_pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());

@@ -1,20 +1,15 @@
 //! New content under temporary names beside the target, made visible only by the final rename.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io;
-use std::thread;
+use std::{collections::BTreeSet, ffi::OsStr, fs::File, io, thread};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::calls;
-use super::error::StoreError;
-use super::platform;
-use super::platform::Attributes;
-use super::platform::DirEntry;
-use super::process;
+use super::{
+    calls,
+    error::StoreError,
+    platform::{self, Attributes, DirEntry},
+    process,
+};
 
 /// The name of the folder that holds Piton's own data.
 pub(crate) const DATA_DIR: &str = ".piton";

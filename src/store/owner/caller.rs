@@ -1,11 +1,9 @@
 //! The process that called this command, and which of its ancestors owns the run that it drives.
 
-use crate::store::fs::environment::Environment;
-use crate::store::fs::process::Process;
-use crate::store::fs::process::boot_id;
-use crate::store::fs::process::host;
-use crate::store::fs::process::identify;
-use crate::store::fs::process::lineage;
+use crate::store::fs::{
+    environment::Environment,
+    process::{Process, boot_id, host, identify, lineage},
+};
 
 /// Programs that start others and end with them, and so do not own a run.
 #[cfg(target_os = "linux")]
@@ -71,8 +69,7 @@ fn is_shell(_name: &str) -> bool {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::Caller;
-    use crate::store::Environment;
-    use crate::store::fs::process::is_alive;
+    use crate::store::{Environment, fs::process::is_alive};
 
     #[test]
     fn this_process_descends_from_living_ones() {

@@ -3,15 +3,15 @@
 use std::slice;
 
 use camino::Utf8PathBuf;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::store::commit::journal;
-use crate::store::fs::environment::Environment;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::stage;
+use crate::{
+    model::{Timestamp, clean_line},
+    store::{
+        commit::journal,
+        fs::{environment::Environment, error::StoreError, stage},
+    },
+};
 
 const FILE: &str = "hooks.jsonl";
 /// Size in bytes at which the file is rotated.

@@ -5,25 +5,24 @@
 use std::io;
 
 use camino::Utf8Path;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
-use crate::model::Clock;
-use crate::model::Owner;
-use crate::model::OwnerProcess;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::store::commit::lock::RunLock;
-use crate::store::fs::data_file;
-use crate::store::fs::environment::Environment;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::nofollow;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
-use crate::store::fs::process;
-use crate::store::fs::process::Process;
+use crate::{
+    model::{Clock, Owner, OwnerProcess, RelPath, Timestamp, clean_line},
+    store::{
+        commit::lock::RunLock,
+        fs::{
+            data_file,
+            environment::Environment,
+            error::StoreError,
+            nofollow,
+            path::Root,
+            platform,
+            process::{self, Process},
+        },
+    },
+};
 
 const FILE: &str = "lease.json";
 /// Size of the file, padded with blanks.

@@ -1,23 +1,15 @@
 use std::fs;
 
-use super::Lease;
-use super::inspect;
-use super::inspect_by;
-use super::merge_owners;
-use super::owner_by_lease;
-use super::refresh;
-use super::release;
-use super::take;
-use crate::model::Clock;
-use crate::model::Owner;
-use crate::model::OwnerProcess;
-use crate::store::Environment;
-use crate::store::fs::process::Process;
-use crate::store::owner::caller::Caller;
-use crate::store::testing::Scratch;
-use crate::store::testing::clock;
-use crate::store::testing::data_dir;
-use crate::store::testing::time;
+use super::{Lease, inspect, inspect_by, merge_owners, owner_by_lease, refresh, release, take};
+use crate::{
+    model::{Clock, Owner, OwnerProcess},
+    store::{
+        Environment,
+        fs::process::Process,
+        owner::caller::Caller,
+        testing::{Scratch, clock, data_dir, time},
+    },
+};
 
 fn caller() -> Caller {
     Caller::find(&Environment { session: Some("mine".to_owned()), ..Environment::default() })

@@ -5,26 +5,19 @@
 
 use std::fs;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::caller::Caller;
-use super::lease;
-use super::lease::Holder;
-use crate::model::DrivenRun;
-use crate::model::RelPath;
-use crate::model::SessionEvent;
-use crate::model::SessionLine;
-use crate::model::Timestamp;
-use crate::model::clean_line;
-use crate::model::sha256_hex;
-use crate::store::commit::data_dir;
-use crate::store::commit::journal;
-use crate::store::fs::environment::Environment;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::process::Process;
-use crate::store::fs::stage::DATA_DIR;
+use super::{
+    caller::Caller,
+    lease::{self, Holder},
+};
+use crate::{
+    model::{DrivenRun, RelPath, SessionEvent, SessionLine, Timestamp, clean_line, sha256_hex},
+    store::{
+        commit::{data_dir, journal},
+        fs::{environment::Environment, error::StoreError, path::Root, process::Process, stage::DATA_DIR},
+    },
+};
 
 const FOLDER: &str = "sessions";
 /// Size in bytes at which a log is rotated.

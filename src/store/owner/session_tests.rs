@@ -2,21 +2,14 @@ use std::fs;
 
 use camino::Utf8Path;
 
-use super::LOGS_LIMIT;
-use super::SessionLog;
-use super::caller;
-use super::driven_run;
-use super::events_since_write;
-use super::held_runs;
-use super::start_event;
-use crate::model::SessionEvent;
-use crate::store::Caller;
-use crate::store::Environment;
-use crate::store::lease;
-use crate::store::testing::Scratch;
-use crate::store::testing::clock;
-use crate::store::testing::data_dir;
-use crate::store::testing::rel;
+use super::{LOGS_LIMIT, SessionLog, caller, driven_run, events_since_write, held_runs, start_event};
+use crate::{
+    model::SessionEvent,
+    store::{
+        Caller, Environment, lease,
+        testing::{Scratch, clock, data_dir, rel},
+    },
+};
 
 fn environment(session: &str) -> Environment {
     Environment { session: Some(session.to_owned()), is_agent: true, ..Environment::default() }

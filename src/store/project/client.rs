@@ -1,25 +1,23 @@
 //! The client's folder: read within bounds, never written or locked. The folder itself may be a link; below it none is followed, and files
 //! of other users, pipes and devices are refused.
 
-use std::fs::File;
-use std::fs::Metadata;
-use std::io::BufRead as _;
-use std::io::BufReader;
-use std::io::Read as _;
-use std::io::Seek as _;
-use std::io::SeekFrom;
-use std::time::SystemTime;
+use std::{
+    fs::{File, Metadata},
+    io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom},
+    time::SystemTime,
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::store::fs::environment::Environment;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
-use crate::store::fs::process;
-use crate::store::fs::process::Process;
+use crate::{
+    model::{ReadProblem, RelPath},
+    store::fs::{
+        environment::Environment,
+        path::Root,
+        platform,
+        process::{self, Process},
+    },
+};
 
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 256 << 10;

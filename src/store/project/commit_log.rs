@@ -1,20 +1,15 @@
 //! The newest commits with the files they touch, in one call of git.
 
-use std::io::Read as _;
-use std::time::Duration;
+use std::{io::Read as _, time::Duration};
 
 use camino::Utf8Path;
 
-use super::git::is_sha;
-use super::git_process::ask_within;
-use super::git_process::command;
-use super::repository;
-use crate::model::CommitLog;
-use crate::model::FileChange;
-use crate::model::LogReach;
-use crate::model::LoggedCommit;
-use crate::model::Timestamp;
-use crate::model::TouchedFile;
+use super::{
+    git::is_sha,
+    git_process::{ask_within, command},
+    repository,
+};
+use crate::model::{CommitLog, FileChange, LogReach, LoggedCommit, Timestamp, TouchedFile};
 
 /// Number of commits that are read.
 const COMMITS: usize = 500;
@@ -93,8 +88,7 @@ fn change_of(status: &str) -> Option<FileChange> {
 #[cfg(test)]
 mod tests {
     use super::parse;
-    use crate::model::FileChange;
-    use crate::model::LogReach;
+    use crate::model::{FileChange, LogReach};
 
     const NEW: &str = "a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4";
     const OLD: &str = "b1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4";

@@ -3,13 +3,8 @@
 
 use camino::Utf8Path;
 
-use super::git;
-use super::git::Objects;
-use crate::model::CommittedFile;
-use crate::model::CommittedState;
-use crate::model::CommittedStateQuery;
-use crate::model::RelPath;
-use crate::model::Timestamp;
+use super::git::{self, Objects};
+use crate::model::{CommittedFile, CommittedState, CommittedStateQuery, RelPath, Timestamp};
 
 /// Number of commits that are searched for the state.
 const COMMITS: usize = 2_000;

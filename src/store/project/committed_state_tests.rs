@@ -1,10 +1,8 @@
-use super::StateOnDisk;
-use super::compare;
-use crate::model::CommittedState;
-use crate::model::CommittedStateQuery;
-use crate::model::Timestamp;
-use crate::store::testing::Scratch;
-use crate::store::testing::rel;
+use super::{StateOnDisk, compare};
+use crate::{
+    model::{CommittedState, CommittedStateQuery, Timestamp},
+    store::testing::{Scratch, rel},
+};
 
 fn commit(scratch: &Scratch, at: &str, files: &[(&str, &str)]) -> String {
     for (path, text) in files {

@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use serde_json::Value;
-use toml::de::DeTable;
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 
-use crate::model::Config;
-use crate::model::Mode;
-use crate::model::edit_distance;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::platform;
+use crate::{
+    model::{Config, Mode, edit_distance},
+    store::fs::{error::StoreError, platform},
+};
 
 pub(super) const FILE_NAME: &str = "piton.toml";
 /// The user's own file, for messages: home paths are not repeated.

@@ -1,11 +1,9 @@
-use std::collections::BTreeMap;
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use camino::Utf8Path;
 
 use super::load;
-use crate::model::Config;
-use crate::model::Mode;
+use crate::model::{Config, Mode};
 
 fn with(text: &str, overrides: &[(&str, &str)]) -> Result<Config, String> {
     let dir = tempfile::tempdir().unwrap();

@@ -1,19 +1,14 @@
 //! Looks at the files that the steps of a read-only run declare: whether they exist, and whether they contain what they have to.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 use regex::RegexBuilder;
 
-use crate::model::DeclaredFile;
-use crate::model::DeclaredState;
-use crate::model::Need;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::store::fs::path::Root;
-use crate::store::fs::read;
+use crate::{
+    model::{DeclaredFile, DeclaredState, Need, ReadProblem, RelPath, clean_line},
+    store::fs::{path::Root, read},
+};
 
 /// Bytes of a file that is looked into.
 const FILE_LIMIT: u64 = 1 << 20;
@@ -115,12 +110,8 @@ fn lack(text: &str, need: &Need) -> Option<String> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::declared_files;
-    use super::lack;
-    use crate::model::DeclaredFile;
-    use crate::model::DeclaredState;
-    use crate::model::Need;
-    use crate::model::RelPath;
+    use super::{declared_files, lack};
+    use crate::model::{DeclaredFile, DeclaredState, Need, RelPath};
 
     #[test]
     fn a_need_is_a_text_a_pattern_a_count_or_a_name() {

@@ -1,32 +1,31 @@
 //! Lists the files of a project. Symlinks are never followed, other repositories never entered, and the work is bounded.
 
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
-use walkdir::DirEntry;
-use walkdir::WalkDir;
+use camino::{Utf8Path, Utf8PathBuf};
+use walkdir::{DirEntry, WalkDir};
 
-use super::open::MARKERS;
-use super::open::Project;
-use super::repository;
-use super::sessions::SessionHome;
-use crate::model::Config;
-use crate::model::CutOff;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::RelPath;
-use crate::model::STATE_COPY;
-use crate::store::commit::txn;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
-use crate::store::fs::stage::DATA_DIR;
+use super::{
+    open::{MARKERS, Project},
+    repository,
+    sessions::SessionHome,
+};
+use crate::{
+    model::{Config, CutOff, Listing, ListingEntry, RelPath, STATE_COPY},
+    store::{
+        commit::txn,
+        fs::{
+            error::StoreError,
+            path::Root,
+            platform,
+            stage::{self, DATA_DIR},
+        },
+    },
+};
 
 /// Levels of folders in a full walk.
 const DEPTH_LIMIT: usize = 12;

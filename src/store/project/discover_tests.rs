@@ -1,23 +1,12 @@
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::sync::LazyLock;
-use std::time::Instant;
+use std::{fs, os::unix::fs::symlink, sync::LazyLock, time::Instant};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::CutOff;
-use super::DEPTH_LIMIT;
-use super::Limits;
-use super::Scope;
-use super::WalkRoot;
-use super::listing;
-use super::listings;
-use crate::model::Config;
-use crate::model::RelPath;
-use crate::store::Environment;
-use crate::store::Project;
-use crate::store::testing::Scratch;
+use super::{CutOff, DEPTH_LIMIT, Limits, Scope, WalkRoot, listing, listings};
+use crate::{
+    model::{Config, RelPath},
+    store::{Environment, Project, testing::Scratch},
+};
 
 static CONFIG: LazyLock<Config> = LazyLock::new(Config::default);
 

@@ -1,42 +1,21 @@
 //! The current facts on disk and in git, gathered for `engine`.
 
-use std::collections::BTreeMap;
-use std::fs::Metadata;
-use std::slice;
+use std::{collections::BTreeMap, fs::Metadata, slice};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::committed_state;
-use super::git;
-use super::open::Project;
-use super::repository;
-use crate::model::CommitFact;
-use crate::model::Evidence;
-use crate::model::EvidenceRecord;
-use crate::model::EvidenceRequest;
-use crate::model::FileFact;
-use crate::model::FileSet;
-use crate::model::MergeRequest;
-use crate::model::OutputRecord;
-use crate::model::Owner;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::model::Workspace;
-use crate::model::name_of;
-use crate::model::sha256_hex;
-use crate::store::commit::journal;
-use crate::store::commit::lock::RunLock;
-use crate::store::commit::rollbacks;
-use crate::store::fs::clock;
-use crate::store::fs::environment::Environment;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::read;
-use crate::store::fs::stage::DATA_DIR;
-use crate::store::owner::lease;
-use crate::store::owner::session;
+use super::{committed_state, git, open::Project, repository};
+use crate::{
+    model::{
+        CommitFact, Evidence, EvidenceRecord, EvidenceRequest, FileFact, FileSet, MergeRequest, OutputRecord, Owner,
+        ReadProblem, RelPath, Timestamp, Workspace, name_of, sha256_hex,
+    },
+    store::{
+        commit::{journal, lock::RunLock, rollbacks},
+        fs::{clock, environment::Environment, error::StoreError, path::Root, read, stage::DATA_DIR},
+        owner::{lease, session},
+    },
+};
 
 const LOG: &str = "evidence.jsonl";
 /// Bytes of a file that is digested or parsed.

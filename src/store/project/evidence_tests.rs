@@ -1,27 +1,16 @@
-use std::fs;
-use std::time::Duration;
-use std::time::UNIX_EPOCH;
+use std::{
+    fs,
+    time::{Duration, UNIX_EPOCH},
+};
 
-use super::describe;
-use super::gather;
-use super::record;
-use super::records;
-use crate::model::EvidenceRecord;
-use crate::model::EvidenceRequest;
-use crate::model::FileFact;
-use crate::model::OutputRecord;
-use crate::model::OutputRequest;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::sha256_hex;
-use crate::store::Environment;
-use crate::store::file_set;
-use crate::store::testing::Scratch;
-use crate::store::testing::candidate;
-use crate::store::testing::clock;
-use crate::store::testing::data_dir;
-use crate::store::testing::rel;
-use crate::store::testing::time;
+use super::{describe, gather, record, records};
+use crate::{
+    model::{EvidenceRecord, EvidenceRequest, FileFact, OutputRecord, OutputRequest, StepId, Timestamp, sha256_hex},
+    store::{
+        Environment, file_set,
+        testing::{Scratch, candidate, clock, data_dir, rel, time},
+    },
+};
 
 fn line(run: &str, outputs: Vec<OutputRecord>) -> EvidenceRecord {
     EvidenceRecord {

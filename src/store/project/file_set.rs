@@ -3,36 +3,29 @@
 //! Readers never see half of a change to several files. If the run was ever written by Piton, reading takes the shared lock and
 //! first finishes an interrupted change. If this user may not finish it, the pending contents are returned instead.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::sync::Arc;
+use std::{collections::BTreeMap, fs, sync::Arc};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::open::Project;
-use crate::model::Candidate;
-use crate::model::Clock;
-use crate::model::Content;
-use crate::model::Edit;
-use crate::model::EditKind;
-use crate::model::FileEntry;
-use crate::model::FileSet;
-use crate::model::LinkedWorktree;
-use crate::model::ReadProblem;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::store::commit::lock;
-use crate::store::commit::lock::RunLock;
-use crate::store::commit::txn;
-use crate::store::commit::txn::Record;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::path::problem_of;
-use crate::store::fs::read::FILE_LIMIT;
-use crate::store::fs::read::read_entry;
-use crate::store::fs::stage;
+use crate::{
+    model::{
+        Candidate, Clock, Content, Edit, EditKind, FileEntry, FileSet, LinkedWorktree, ReadProblem, ReadSpec, RelPath,
+        Timestamp,
+    },
+    store::{
+        commit::{
+            lock::{self, RunLock},
+            txn::{self, Record},
+        },
+        fs::{
+            error::StoreError,
+            path::{Root, problem_of},
+            read::{FILE_LIMIT, read_entry},
+            stage,
+        },
+    },
+};
 
 /// Bytes of all files of a run.
 const SET_LIMIT: u64 = 256 << 20;

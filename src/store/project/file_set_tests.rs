@@ -1,26 +1,15 @@
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fs, os::unix::fs::symlink, path::Path, process::Command, sync::Arc, time::Duration};
 
-use super::file_set;
-use super::read_all;
-use crate::model::Content;
-use crate::model::FileSet;
-use crate::model::ReadProblem;
-use crate::model::ReadSpec;
-use crate::store::RunLock;
-use crate::store::StoreError;
-use crate::store::commit::txn::Record;
-use crate::store::commit::txn::RecordedFile;
-use crate::store::fs::path::Root;
-use crate::store::testing::Scratch;
-use crate::store::testing::candidate;
-use crate::store::testing::clock;
-use crate::store::testing::data_dir;
-use crate::store::testing::rel;
+use super::{file_set, read_all};
+use crate::{
+    model::{Content, FileSet, ReadProblem, ReadSpec},
+    store::{
+        RunLock, StoreError,
+        commit::txn::{Record, RecordedFile},
+        fs::path::Root,
+        testing::{Scratch, candidate, clock, data_dir, rel},
+    },
+};
 
 fn read(scratch: &Scratch, reads: Vec<ReadSpec>) -> FileSet {
     file_set(&scratch.project(), &scratch.root, &candidate(reads), clock()).unwrap()

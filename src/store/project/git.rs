@@ -2,39 +2,29 @@
 //!
 //! Without git, outside of a repository or after a timeout there is no answer, which is not an error.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::BinaryHeap;
-use std::io::BufRead as _;
-use std::io::BufReader;
-use std::io::Read as _;
-use std::io::Write as _;
-use std::process::ChildStdin;
-use std::process::ChildStdout;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet, BinaryHeap},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    process::{ChildStdin, ChildStdout, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use camino::Utf8Path;
 
-pub(crate) use super::repository::branch_exists;
-pub(crate) use super::repository::head;
+pub(crate) use super::repository::{branch_exists, head};
 
-use super::git_filters;
-use super::git_process::ask;
-use super::git_process::ask_within;
-use super::git_process::command;
-use crate::model::CommitFact;
-use crate::model::CommitTrace;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::store::commit::txn;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
+use super::{
+    git_filters,
+    git_process::{ask, ask_within, command},
+};
+use crate::{
+    model::{CommitFact, CommitTrace, RelPath, Timestamp},
+    store::{
+        commit::txn,
+        fs::{error::StoreError, platform, stage},
+    },
+};
 
 /// Time after which a git process that dates the runs of a list is killed.
 const LIST_TIME_LIMIT: Duration = Duration::from_millis(200);

@@ -3,14 +3,11 @@
 //! A repository is untrusted, `.git` included: it may have been unpacked with the project. To compare a file with the committed
 //! one, git first runs the filter that the attributes name (gitattributes(5)).
 
-use std::collections::BTreeSet;
-use std::io::Read as _;
+use std::{collections::BTreeSet, io::Read as _};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::git_process;
-use super::repository;
+use super::{git_process, repository};
 use crate::store::fs::platform;
 
 /// Bytes of a configuration file that is read.

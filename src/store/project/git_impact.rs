@@ -1,14 +1,9 @@
 //! What git knows about the work that a rollback discards: a few queries, one process each.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::git;
-use super::repository;
-use crate::model::AffectedCommit;
-use crate::model::GitImpact;
-use crate::model::RelPath;
-use crate::model::Timestamp;
+use super::{git, repository};
+use crate::model::{AffectedCommit, GitImpact, RelPath, Timestamp};
 
 /// Limit of listed commits.
 const COMMITS: usize = 1_000;

@@ -1,9 +1,5 @@
-use super::AbandonedWork;
-use super::commit;
-use super::git_impact;
-use super::history_of;
-use crate::model::RelPath;
-use crate::store::testing::Scratch;
+use super::{AbandonedWork, commit, git_impact, history_of};
+use crate::{model::RelPath, store::testing::Scratch};
 
 #[test]
 fn only_the_name_of_a_commit_is_ever_handed_to_git() {

@@ -1,13 +1,11 @@
 //! A git process that starts no other program, asks nothing, and ends in time.
 
-use std::process::Child;
-use std::process::ChildStdin;
-use std::process::ChildStdout;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
+use std::{
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
 use camino::Utf8Path;
 

@@ -1,12 +1,7 @@
 use std::fs;
 
-use super::changed;
-use super::changes;
-use super::commits;
-use super::info_exclude;
-use super::names;
-use crate::model::CommitFact;
-use crate::store::testing::Scratch;
+use super::{changed, changes, commits, info_exclude, names};
+use crate::{model::CommitFact, store::testing::Scratch};
 
 const AT: &str = "2026-01-01T00:00:00Z";
 

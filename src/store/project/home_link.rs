@@ -1,14 +1,10 @@
 //! The link between a repository and the home of its runs in `PITON_HOME`, which does not move with it: each names the other. A repository
 //! that was moved still names its home; one that was copied does too, while the place that the home names is still there.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::repository::GitPaths;
-use super::run_index::write_lines;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
+use super::{repository::GitPaths, run_index::write_lines};
+use crate::store::fs::{error::StoreError, platform, stage};
 
 /// The file in the git folder, in the folder where the runs are without `PITON_HOME`.
 const IN_GIT: &str = "home";

@@ -1,19 +1,20 @@
 //! The project of the current folder, found by looking upwards, without starting git.
 
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use camino::Utf8Component;
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
-use super::config;
-use super::repository;
-use super::repository::GitPaths;
-use crate::model::Config;
-use crate::store::fs::environment::Environment;
-use crate::store::fs::error::StoreError;
+use super::{
+    config,
+    repository::{self, GitPaths},
+};
+use crate::{
+    model::Config,
+    store::fs::{environment::Environment, error::StoreError},
+};
 
 /// Names that mark the top of a project that is not in git.
 pub(super) const MARKERS: [&str; 19] = [

@@ -3,32 +3,28 @@
 //! A line is durable before the checkpoint that it belongs to is written, so that nothing that was acknowledged is lost. The log is never
 //! rotated.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::slice;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    slice,
+};
 
 use camino::Utf8Path;
 
-use crate::model::Attempt;
-use crate::model::DialectId;
-use crate::model::DriverId;
-use crate::model::Presence;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::clean_line;
-use crate::store::commit::data_dir;
-use crate::store::commit::journal;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::process;
-use crate::store::fs::process::Process;
-use crate::store::owner::caller::Caller;
-use crate::store::owner::session::SESSION_CHARS;
+use crate::{
+    model::{
+        Attempt, DialectId, DriverId, Presence, RelPath, Run, RunId, Statement, StatementKind, Status, StepId,
+        clean_line,
+    },
+    store::{
+        commit::{data_dir, journal},
+        fs::{
+            error::StoreError,
+            path::Root,
+            process::{self, Process},
+        },
+        owner::{caller::Caller, session::SESSION_CHARS},
+    },
+};
 
 const LOG: &str = "reports.jsonl";
 /// Bytes at which the log would be rotated.

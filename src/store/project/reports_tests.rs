@@ -1,14 +1,8 @@
-use super::append;
-use super::read;
-use crate::model::Decision;
-use crate::model::DecisionKind;
-use crate::model::DialectId;
-use crate::model::RunId;
-use crate::model::Statement;
-use crate::model::StatementKind;
-use crate::store::testing::Scratch;
-use crate::store::testing::rel;
-use crate::store::testing::time;
+use super::{append, read};
+use crate::{
+    model::{Decision, DecisionKind, DialectId, RunId, Statement, StatementKind},
+    store::testing::{Scratch, rel, time},
+};
 
 fn statement(run: &str, note: &str) -> Statement {
     let decision = Decision {

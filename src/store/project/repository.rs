@@ -1,7 +1,6 @@
 //! Reads the files in `.git` without starting git. A broken repository counts as none and is never an error.
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::store::fs::platform;
 

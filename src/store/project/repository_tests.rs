@@ -1,13 +1,7 @@
 use camino::Utf8PathBuf;
 
-use super::GitPaths;
-use super::branch_exists;
-use super::head;
-use super::head_above;
-use super::is_stray_worktree;
-use crate::store::Environment;
-use crate::store::Project;
-use crate::store::testing::Scratch;
+use super::{GitPaths, branch_exists, head, head_above, is_stray_worktree};
+use crate::store::{Environment, Project, testing::Scratch};
 
 const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 const OTHER: &str = "89abcdef0123456789abcdef0123456789abcdef";

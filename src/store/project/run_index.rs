@@ -6,18 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::model::Edit;
-use crate::model::sha256_hex;
-use crate::store::fs::calls;
-use crate::store::fs::data_file;
-use crate::store::fs::environment::Environment;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::nofollow::OpenMode;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
+use crate::{
+    model::{Edit, sha256_hex},
+    store::fs::{calls, data_file, environment::Environment, error::StoreError, nofollow::OpenMode, platform, stage},
+};
 
 const FOLDER: &str = "index";
 /// What generated ids begin with.

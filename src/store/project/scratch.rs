@@ -1,17 +1,16 @@
 //! A temporary project for the demonstration, and this program run in it. Also paths of the process.
 
-use std::fs;
-use std::io::ErrorKind;
-use std::process::Command;
-use std::process::Stdio;
+use std::{
+    fs,
+    io::ErrorKind,
+    process::{Command, Stdio},
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
 use super::open;
-use crate::model::RelPath;
-use crate::store::fs::error::StoreError;
+use crate::{model::RelPath, store::fs::error::StoreError};
 
 /// Where the client's own files of a scratch project are.
 pub(crate) const CLIENT_FOLDER: &str = "client/";

@@ -4,38 +4,33 @@
 //! A run contains commands that a shell runs. So folders of other users are not read, symlinks are not followed, and names
 //! that this program would not choose are ignored.
 
-use std::fs;
-use std::fs::File;
-use std::hash::BuildHasher as _;
-use std::io;
-use std::io::Read as _;
-use std::sync::Arc;
+use std::{
+    fs::{self, File},
+    hash::BuildHasher as _,
+    io::{self, Read as _},
+    sync::Arc,
+};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::home_link;
-use super::home_link::HomeLink;
-use super::open::Project;
-use super::run_index::GENERATED;
-use super::run_index::HEADER;
-use super::run_index::RUNS;
-use super::run_index::RunIndex;
-use super::run_index::is_session_id;
-use super::run_index::resolve_links;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::ReadProblem;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::model::sha256_hex;
-use crate::store::commit::txn;
-use crate::store::fs::environment::Environment;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::path::Root;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
-use crate::store::fs::stage::DATA_DIR;
+use super::{
+    home_link::{self, HomeLink},
+    open::Project,
+    run_index::{GENERATED, HEADER, RUNS, RunIndex, is_session_id, resolve_links},
+};
+use crate::{
+    model::{Listing, ListingEntry, ReadProblem, RelPath, Timestamp, sha256_hex},
+    store::{
+        commit::txn,
+        fs::{
+            environment::Environment,
+            error::StoreError,
+            path::Root,
+            platform,
+            stage::{self, DATA_DIR},
+        },
+    },
+};
 
 /// The folder in a git folder.
 const IN_GIT: &str = "piton";

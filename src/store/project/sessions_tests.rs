@@ -1,15 +1,12 @@
 use std::collections::BTreeSet;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::RunIndex;
-use super::SessionHome;
-use super::folder_name;
-use super::new_id;
-use crate::store::Environment;
-use crate::store::testing::Scratch;
-use crate::store::testing::time;
+use super::{RunIndex, SessionHome, folder_name, new_id};
+use crate::store::{
+    Environment,
+    testing::{Scratch, time},
+};
 
 #[test]
 fn repositories_of_one_name_do_not_share_a_folder() {

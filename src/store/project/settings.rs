@@ -1,15 +1,14 @@
 //! Settings files of the client, changed only with a person's consent: read and replaced as a whole, through a symlink if there
 //! is one.
 
-use std::fs;
-use std::io;
+use std::{fs, io};
 
 use camino::Utf8Path;
 
-use crate::model::ReadProblem;
-use crate::store::fs::error::StoreError;
-use crate::store::fs::platform;
-use crate::store::fs::stage;
+use crate::{
+    model::ReadProblem,
+    store::fs::{error::StoreError, platform, stage},
+};
 
 /// Bytes of a settings file.
 const LIMIT: u64 = 4 << 20;

@@ -1,24 +1,24 @@
 //! Creates, merges and removes the worktrees of sessions with git, one process each. Only `discard` uses `--force`; everywhere else git
 //! refuses to lose work.
 
-use std::collections::BTreeSet;
-use std::process::Command;
-use std::process::Output;
-use std::process::Stdio;
-use std::thread;
-use std::time::Duration;
+use std::{
+    collections::BTreeSet,
+    process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
 
 use camino::Utf8Path;
 
-use super::git::STATUS;
-use super::git::changed;
-use super::git::head;
-use super::git_process::REMOVED;
-use super::open::Project;
-use crate::model::RelPath;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::store::fs::process::processes_with_variables;
+use super::{
+    git::{STATUS, changed, head},
+    git_process::REMOVED,
+    open::Project,
+};
+use crate::{
+    model::{RelPath, clean_line, mask_secrets},
+    store::fs::process::processes_with_variables,
+};
 
 /// A command that git refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

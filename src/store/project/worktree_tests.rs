@@ -1,11 +1,6 @@
 use camino::Utf8Path;
 
-use super::MergeOutcome;
-use super::add;
-use super::commits_ahead;
-use super::git;
-use super::merge;
-use super::remove;
+use super::{MergeOutcome, add, commits_ahead, git, merge, remove};
 use crate::store::testing::Scratch;
 
 fn repository() -> Scratch {

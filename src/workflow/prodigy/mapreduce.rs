@@ -1,15 +1,10 @@
 //! A MapReduce file of Prodigy: its `setup` and `reduce` become steps, its `map` a loop over a JSON list. Pure.
 
-use super::Translation;
-use super::mapping;
-use super::member;
-use super::step::not_skipped;
-use super::text::ITEM_ID;
-use super::text_node;
-use crate::document::Kind;
-use crate::document::Member;
-use crate::document::Node;
-use crate::workflow::condition::Condition;
+use super::{Translation, mapping, member, step::not_skipped, text::ITEM_ID, text_node};
+use crate::{
+    document::{Kind, Member, Node},
+    workflow::condition::Condition,
+};
 
 const MAP_KEYS: [&str; 10] = [
     "input",

@@ -11,12 +11,10 @@ use std::collections::BTreeSet;
 
 use step::not_skipped;
 
-use crate::document::Kind;
-use crate::document::Member;
-use crate::document::Node;
-use crate::document::TextPosition;
-use crate::document::definition::Problems;
-use crate::document::definition::items;
+use crate::document::{
+    Kind, Member, Node, TextPosition,
+    definition::{Problems, items},
+};
 
 /// Keys at the top that change nothing.
 const NO_EFFECT: [&str; 3] = ["profiles", "checkpoint", "config"];

@@ -1,14 +1,7 @@
 //! The steps of a file of Prodigy, in the two spellings of its documents. Pure.
 
-use super::Translation;
-use super::mapping;
-use super::member;
-use super::text_node;
-use super::with;
-use crate::document::Kind;
-use crate::document::Member;
-use crate::document::Node;
-use crate::document::definition::text_of;
+use super::{Translation, mapping, member, text_node, with};
+use crate::document::{Kind, Member, Node, definition::text_of};
 
 const COMMANDS: [&str; 7] = ["shell", "claude", "test", "foreach", "write_file", "validate", "name"];
 /// The keys that say what a step of a current file does.

@@ -1,16 +1,6 @@
 use std::time::Duration;
 
-use super::super::Backoff;
-use super::super::CaptureFormat;
-use super::super::Command;
-use super::super::FileFormat;
-use super::super::Items;
-use super::super::Retry;
-use super::super::RetryOn;
-use super::super::Secret;
-use super::super::Step;
-use super::super::Workflow;
-use super::super::parse;
+use super::super::{Backoff, CaptureFormat, Command, FileFormat, Items, Retry, RetryOn, Secret, Step, Workflow, parse};
 use crate::model::RelPath;
 
 fn file() -> RelPath {

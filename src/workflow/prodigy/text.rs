@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::Translation;
-use super::with;
-use crate::document::Kind;
-use crate::document::Member;
-use crate::document::Node;
-use crate::workflow::shell::assigned;
+use super::{Translation, with};
+use crate::{
+    document::{Kind, Member, Node},
+    workflow::shell::assigned,
+};
 
 /// The number of an item, in texts of `map`.
 pub(super) const ITEM_ID: &str = "item_id";

@@ -1,10 +1,7 @@
 //! What is said about the age, the words and the company of stories, and what the last agent left for the next.
 
-use super::doubts::STATE;
-use super::doubts::epic;
-use super::doubts::story;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::doubts::{STATE, epic, story};
+use crate::support::{Output, Sandbox};
 
 fn text(sandbox: &Sandbox, command: &str) -> Output {
     sandbox.piton(["--format", "text"].into_iter().chain(command.split(' '))).run()

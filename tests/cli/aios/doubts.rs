@@ -1,7 +1,6 @@
 //! Evidence that speaks against a saved state: broken files, other workflows, renamed stories, pushes that nothing records.
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 pub(crate) const STATE: &str = ".aios/epic-5-state.yaml";
 const PLAN: &str = "docs/stories/EPIC-5-EXECUTION.yaml";

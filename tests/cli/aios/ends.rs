@@ -1,10 +1,7 @@
 //! How an epic ends: gates that say no, merges, an archive and what is left over from it.
 
-use super::doubts::STATE;
-use super::doubts::epic;
-use super::doubts::story;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::doubts::{STATE, epic, story};
+use crate::support::{Output, Sandbox};
 
 fn run(sandbox: &Sandbox, command: &str) -> Output {
     sandbox.piton(command.split(' ')).run().expect_code(0)

@@ -1,7 +1,6 @@
 //! Waves of stories behind gates: where an epic continues, and what its stories say against it.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 fn story(sandbox: &Sandbox, path: &str, id: &str, status: &str, tasks: &str) {
     sandbox.file(path, &format!("# Story {id}: Log in\n\n## Status\n\n{status}\n\n## Tasks / Subtasks\n\n{tasks}\n"));

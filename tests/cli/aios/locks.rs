@@ -1,8 +1,6 @@
 //! Locks of a project: a living process blocks, a dead one and an old lock do not.
 
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 
 use crate::support::Sandbox;
 

@@ -1,8 +1,7 @@
 //! The table of modes and situations, ages on every boundary, and the exact texts of `orchestrate-resume`
 //! (docs/formats/aios.md#modes, docs/formats/aios.md#age, docs/formats/aios.md#messages).
 
-use std::ops::Deref;
-use std::process::Child;
+use std::{ops::Deref, process::Child};
 
 use serde_json::Value;
 

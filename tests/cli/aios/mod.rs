@@ -17,8 +17,7 @@ mod writes;
 mod writes_kinds;
 mod yaml;
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 /// Runs one command that must succeed.
 fn run(sandbox: &Sandbox, command: &str) -> Output {

@@ -1,8 +1,6 @@
 //! States that public projects committed, if they are present beside the repository.
 
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
+use crate::support::{Sandbox, Tree, repository};
 
 #[test]
 fn killed_cycles_that_went_round_are_for_a_person() {

@@ -1,10 +1,8 @@
 //! State files in the forms in which other people's projects have them. Each project is planned shortly after its last change.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 /// The commits of a sandbox are some minutes older.
 const NOW: &str = "2026-01-31T12:00:00Z";

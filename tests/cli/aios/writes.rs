@@ -1,11 +1,8 @@
 //! Writes to the states of AIOS: whole runs, and the bytes on disk.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::next;
-use super::refused;
-use super::run;
+use super::{next, refused, run};
 use crate::support::Sandbox;
 
 fn verdict(sandbox: &Sandbox) -> Value {

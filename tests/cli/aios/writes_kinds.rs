@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use super::next;
-use super::refused;
-use super::run;
+use super::{next, refused, run};
 use crate::support::Sandbox;
 
 /// Runs commands, with a plan before each.

@@ -1,14 +1,13 @@
 //! Sprints and stories that are cut off, lack a line or have conflict markers.
 
-use super::FOLDER;
-use super::STATE;
-use super::sprint;
-use super::story;
-use crate::cli::checklist::next;
-use crate::cli::checklist::plan;
-use crate::cli::checklist::steps;
-use crate::cli::damage;
-use crate::support::Sandbox;
+use super::{FOLDER, STATE, sprint, story};
+use crate::{
+    cli::{
+        checklist::{next, plan, steps},
+        damage,
+    },
+    support::Sandbox,
+};
 
 const DONE: [&str; 2] = ["1-1-a", "1-2-b"];
 

@@ -1,15 +1,10 @@
 //! Sprint and story file beside each other, row by row.
 
-use super::FOLDER;
-use super::STATE;
-use super::sprint;
-use super::story;
-use crate::cli::checklist::findings;
-use crate::cli::checklist::next;
-use crate::cli::checklist::plan;
-use crate::cli::checklist::reason;
-use crate::cli::checklist::steps;
-use crate::support::Sandbox;
+use super::{FOLDER, STATE, sprint, story};
+use crate::{
+    cli::checklist::{findings, next, plan, reason, steps},
+    support::Sandbox,
+};
 
 #[test]
 fn sprint_and_story_decide_together() {

@@ -1,13 +1,10 @@
 //! The list of archived sessions: the entry added by `archive`, and the rest unchanged
 //! (docs/formats/ccw.md#archiving-a-session).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::session::Session;
-use super::session::add_to;
-use crate::support::NOW;
-use crate::support::changed_lines;
+use super::session::{Session, add_to};
+use crate::support::{NOW, changed_lines};
 
 const MANIFEST: &str = ".workflow/archives/manifest.json";
 

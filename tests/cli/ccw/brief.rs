@@ -1,7 +1,6 @@
 //! The context for the next agent (docs/formats/ccw.md#context-for-the-agent), and the coordination list of the resume command.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::session::Session;
 

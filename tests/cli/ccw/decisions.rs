@@ -1,12 +1,9 @@
 //! The decision table (docs/formats/ccw.md#decision-table), and its consequences: kinds, strategies, the analysis of the
 //! resume command.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::session::Session;
-use super::session::next;
-use super::session::told;
+use super::session::{Session, next, told};
 
 /// One row: status, has a summary, mark in the checklist (`-` none) → the next step and its kind when the
 /// dependency is done, and when it is not and never will be.

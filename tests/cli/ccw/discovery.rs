@@ -1,15 +1,10 @@
 //! Where sessions are, era by era, and how one of several is selected (docs/formats/ccw.md#finding-sessions).
 
 use camino::Utf8Path;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::session::Session;
-use super::session::add_to;
-use super::session::next;
-use super::session::told;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::session::{Session, add_to, next, told};
+use crate::support::{Output, Sandbox};
 
 /// Adds a session with one open task.
 fn open_session(sandbox: &Sandbox, dir: &str) {

@@ -1,12 +1,9 @@
 //! Every flag of the resume command (docs/formats/ccw.md#flags-of-the-resume-command): what it plans, what it refuses, and what
 //! `resume` records of it.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::session::Session;
-use super::session::next;
-use super::session::told;
+use super::session::{Session, next, told};
 use crate::support::NOW;
 
 /// One task done, two independent ones open, one that waits for the first of them, one that waits for that.

@@ -4,10 +4,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::json;
 
-use super::session::Session;
-use super::session::next;
-use super::session::texts;
-use super::session::told;
+use super::session::{Session, next, texts, told};
 
 #[test]
 fn statuses_in_other_scripts_and_spellings_are_understood() {

@@ -2,11 +2,8 @@
 
 use serde_json::json;
 
-use super::session::Session;
-use super::session::next;
-use super::session::told;
-use crate::support::NOW;
-use crate::support::changed_lines;
+use super::session::{Session, next, told};
+use crate::support::{NOW, changed_lines};
 
 fn session() -> Session {
     let session = Session::new();

@@ -1,12 +1,9 @@
 //! Inside a task: flow-control steps and subtasks, begun, finished, skipped, and the variables they set for later ones.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::session::Session;
-use super::session::next;
-use crate::support::NOW;
-use crate::support::Output;
+use super::session::{Session, next};
+use crate::support::{NOW, Output};
 
 fn session() -> Session {
     let session = Session::new();

@@ -1,9 +1,7 @@
 //! Sessions that public projects committed, if they are present beside the repository.
 
 use super::session::next;
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
+use crate::support::{Sandbox, Tree, repository};
 
 /// Project, session, exit code, verdict, what is next.
 type Row = (&'static str, &'static str, i32, &'static str, &'static [&'static str]);

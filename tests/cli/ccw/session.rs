@@ -1,11 +1,8 @@
 //! Builds session folders in the shapes found in real projects.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::Output;
-use crate::support::Program;
-use crate::support::Sandbox;
+use crate::support::{Output, Program, Sandbox};
 
 /// Where [`Session::new`] puts its session.
 pub(super) const DIR: &str = ".workflow/active/WFS-x";

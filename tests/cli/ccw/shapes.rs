@@ -1,12 +1,9 @@
 //! The shapes of task files and checklists (docs/formats/ccw.md#task-file, docs/formats/ccw.md#checklist): all of them real, none
 //! of them the documented one.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::session::Session;
-use super::session::next;
-use super::session::told;
+use super::session::{Session, next, told};
 
 #[test]
 fn a_dependency_counts_in_each_of_its_four_places() {

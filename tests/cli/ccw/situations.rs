@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::session::Session;
-use super::session::next;
-use super::session::texts;
-use super::session::told;
+use super::session::{Session, next, texts, told};
 
 /// Four of eleven task files stayed behind; checklist and summaries say that everything is done.
 #[test]

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::session::Session;
-use super::session::next;
-use super::session::texts;
-use super::session::told;
+use super::session::{Session, next, texts, told};
 
 /// T-D1: a session that says completed over open tasks is a witness like a tick: nothing is run, on autopilot too.
 #[test]

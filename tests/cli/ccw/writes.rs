@@ -1,13 +1,10 @@
 //! The writes of recording: only the named values, in the order task, checklist, session
 //! (docs/formats/ccw.md#what-is-written).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::session::Session;
-use super::session::next;
-use crate::support::NOW;
-use crate::support::changed_lines;
+use super::session::{Session, next};
+use crate::support::{NOW, changed_lines};
 
 const TODO: &str = "# Tasks\n\n- [ ] **IMPL-1**: Sign in → [📋](./.task/IMPL-1.json) | @dev 第一步\n- [ ] **IMPL-2**: Sign out → [📋](./.task/IMPL-2.json)\n";
 

@@ -1,10 +1,7 @@
 //! Lists that are cut off, lack a line or have conflict markers: no panic, and nothing wrong is called done.
 
-use super::next;
-use super::plan;
-use super::steps;
-use crate::support::Sandbox;
-use crate::support::takes_all;
+use super::{next, plan, steps};
+use crate::support::{Sandbox, takes_all};
 
 const SPECKIT: &str = "# Tasks: Ä\n\n## Phase 1: Setup\n\n- [x] T001 Add a in src/a.rs\n- [x] T002 [P] Add b\n  - [x] part\n\n```sh\n- [ ] T9\n```\n\n## Phase 2: \
                        Core\n\n- [ ] T003 Add c (depends on T001)\n- [ ] T004 [US1] Add d\n\n#### T005: e\n**File**: `src/e.rs`\n- [ ] one\n";

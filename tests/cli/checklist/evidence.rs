@@ -1,9 +1,6 @@
 //! What files and commits say about boxes, and the patches that follow.
 
-use super::findings;
-use super::next;
-use super::plan;
-use super::steps;
+use super::{findings, next, plan, steps};
 use crate::support::Sandbox;
 
 const TASKS: &str = "specs/001-login/tasks.md";

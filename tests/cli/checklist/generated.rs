@@ -1,12 +1,9 @@
 //! Generated projects: spellings, orders, line ends, languages; half ticked, built and unticked, ticked and unbuilt.
 
-use crate::cli::generated::Generated;
-use crate::cli::generated::Project;
-use crate::cli::generated::Trace;
-use crate::cli::generated::check;
-use crate::cli::generated::rounds;
-use crate::support::Dice;
-use crate::support::Sandbox;
+use crate::{
+    cli::generated::{Generated, Project, Trace, check, rounds},
+    support::{Dice, Sandbox},
+};
 
 /// Writes a project of one grammar.
 fn project(sandbox: &Sandbox, dice: &mut Dice) -> Project {

@@ -2,13 +2,8 @@
 
 use serde_json::json;
 
-use super::findings;
-use super::next;
-use super::plan;
-use super::reason;
-use super::steps;
-use crate::cli::claude::trace;
-use crate::support::Sandbox;
+use super::{findings, next, plan, reason, steps};
+use crate::{cli::claude::trace, support::Sandbox};
 
 const TASKS: &str = "specs/001-login/tasks.md";
 const RUN: &str = "speckit-001-login";

@@ -6,8 +6,7 @@ mod generated;
 mod grammars;
 mod real;
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 /// The plan of a run.
 pub(in crate::cli) fn plan(sandbox: &Sandbox, run: &str) -> Output {

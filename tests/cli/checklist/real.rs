@@ -5,9 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::next;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::repository;
+use crate::support::{Output, Sandbox, repository};
 
 /// Tells whether a step has an id of the answers, which leave out what an id of the system adds.
 fn is_step(step: &str, id: &str) -> bool {

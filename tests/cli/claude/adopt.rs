@@ -1,19 +1,9 @@
 //! A session that is made into a run: what is kept of it, that it is a run like any other, and what is refused.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::trace::RUN;
-use super::trace::SESSION;
-use super::trace::Trace;
-use super::trace::client;
-use super::trace::process;
-use super::trace::put;
-use super::trace::slug;
-use super::trace::task;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::Tree;
+use super::trace::{RUN, SESSION, Trace, client, process, put, slug, task};
+use crate::support::{Output, Sandbox, Tree};
 
 /// The run that the session of the tests becomes.
 const ADOPTED: &str = "adopted-5e551011";

@@ -1,15 +1,12 @@
 //! What ended a session, which sessions are offered, and the ways back.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::plan;
-use super::trace::RUN;
-use super::trace::SESSION;
-use super::trace::Trace;
-use super::trace::task;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{
+    plan,
+    trace::{RUN, SESSION, Trace, task},
+};
+use crate::support::{Output, Sandbox};
 
 fn listed(sandbox: &Sandbox) -> Output {
     sandbox.piton(["--format", "json", "list"]).run()

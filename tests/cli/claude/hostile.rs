@@ -2,22 +2,13 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::actions;
-use super::plan;
-use super::standings;
-use super::trace::RUN;
-use super::trace::SESSION;
-use super::trace::Trace;
-use super::trace::client;
-use super::trace::process;
-use super::trace::put;
-use super::trace::task;
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::takes_all;
+use super::{
+    actions, plan, standings,
+    trace::{RUN, SESSION, Trace, client, process, put, task},
+};
+use crate::support::{Sandbox, Tree, takes_all};
 
 /// A session with a task done, one in progress, an agent done and one cut off.
 fn story(sandbox: &Sandbox) -> Trace {

@@ -1,16 +1,12 @@
 //! A living session is never offered, and a dead one is known to be dead.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::plan;
-use super::trace::RUN;
-use super::trace::SESSION;
-use super::trace::Trace;
-use super::trace::process;
-use super::trace::task;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{
+    plan,
+    trace::{RUN, SESSION, Trace, process, task},
+};
+use crate::support::{Output, Sandbox};
 
 /// The start time of a process, as `/proc` has it.
 fn start_of(pid: u32) -> String {

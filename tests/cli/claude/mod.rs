@@ -13,8 +13,7 @@ pub(in crate::cli) mod trace;
 
 use serde_json::Value;
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 /// Plans the session of the tests.
 fn plan(sandbox: &Sandbox) -> Output {

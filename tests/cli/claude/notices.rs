@@ -1,15 +1,9 @@
 //! What the hooks say about sessions of the client: at the beginning of another one, of the same one, and after a compaction.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::trace::SESSION;
-use super::trace::Trace;
-use super::trace::client;
-use super::trace::task;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::Tree;
+use super::trace::{SESSION, Trace, client, task};
+use crate::support::{Output, Sandbox, Tree};
 
 /// Returns a project with a session that was killed: one task in progress, one agent cut off after it wrote b.txt, one after it read.
 fn cut_off(sandbox: &Sandbox) {

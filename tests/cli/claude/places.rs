@@ -2,14 +2,8 @@
 
 use serde_json::json;
 
-use super::trace::RUN;
-use super::trace::SESSION;
-use super::trace::Trace;
-use super::trace::client;
-use super::trace::put;
-use super::trace::slug;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::trace::{RUN, SESSION, Trace, client, put, slug};
+use crate::support::{Output, Sandbox};
 
 fn list(sandbox: &Sandbox) -> Output {
     sandbox.piton(["--format", "json", "list"]).run()

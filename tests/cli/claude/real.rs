@@ -2,18 +2,14 @@
 
 use std::io::Write as _;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
-use serde_json::Value;
-use serde_json::json;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::{Value, json};
 
-use super::standings;
-use super::trace::client;
-use super::trace::slug;
-use crate::support::Output;
-use crate::support::Sandbox;
-use crate::support::files_below;
-use crate::support::repository;
+use super::{
+    standings,
+    trace::{client, slug},
+};
+use crate::support::{Output, Sandbox, files_below, repository};
 
 /// Copies a trace into a sandbox, with the path of its project; `None` where there are no traces.
 fn trace(name: &str, files: &[&str]) -> Option<Sandbox> {

@@ -1,12 +1,9 @@
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::trace;
-use super::trace::Trace;
-use crate::cli::projects::document;
-use crate::support::Sandbox;
+use super::trace::{self, Trace};
+use crate::{cli::projects::document, support::Sandbox};
 
 /// A session that launched twelve agents: seven ended, three were cut off while they read, two after they had written.
 fn twelve_agents() -> Sandbox {

@@ -1,16 +1,11 @@
 //! What became of tasks, agents, workflows and the turn.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::actions;
-use super::plan;
-use super::standings;
-use super::trace::SESSION;
-use super::trace::Trace;
-use super::trace::put;
-use super::trace::slug;
-use super::trace::task;
+use super::{
+    actions, plan, standings,
+    trace::{SESSION, Trace, put, slug, task},
+};
 use crate::support::Sandbox;
 
 fn worked() -> Sandbox {

@@ -1,8 +1,7 @@
 //! Writes the files of sessions of Claude Code, in the shapes that the client writes.
 
 use camino::Utf8PathBuf;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 

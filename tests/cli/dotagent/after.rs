@@ -2,13 +2,7 @@
 
 use serde_json::json;
 
-use super::EXECUTION;
-use super::fresh;
-use super::implementing;
-use super::phase;
-use super::plan;
-use super::project;
-use super::task_output;
+use super::{EXECUTION, fresh, implementing, phase, plan, project, task_output};
 use crate::support::Sandbox;
 
 /// A failure is not handed on once the step was done again, also without words.

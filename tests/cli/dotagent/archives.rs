@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::EXECUTION;
-use super::PHASE;
-use super::phase;
-use super::project;
+use super::{EXECUTION, PHASE, phase, project};
 use crate::support::Sandbox;
 
 const FOLDER: &str = "memory/state/.archive";

@@ -2,15 +2,7 @@
 
 use serde_json::json;
 
-use super::EXECUTION;
-use super::PHASE;
-use super::fresh;
-use super::implementing;
-use super::outcome;
-use super::phase;
-use super::plan;
-use super::project;
-use super::task_output;
+use super::{EXECUTION, PHASE, fresh, implementing, outcome, phase, plan, project, task_output};
 use crate::support::Sandbox;
 
 /// A-D14: what can be read of a broken file is taken, approvals too.

@@ -9,11 +9,9 @@ mod small;
 mod state;
 mod writes;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 pub(super) const PHASE: &str = "memory/state/phase.json";
 pub(super) const EXECUTION: &str = "memory/state/execution.json";

@@ -2,14 +2,7 @@
 
 use serde_json::json;
 
-use super::approve;
-use super::fresh;
-use super::old;
-use super::outcome;
-use super::output_of;
-use super::phase;
-use super::plan;
-use super::project;
+use super::{approve, fresh, old, outcome, output_of, phase, plan, project};
 use crate::support::Sandbox;
 
 type Put = fn(&Sandbox, &str, &str);

@@ -1,15 +1,8 @@
 //! Every row of the executor's recovery (docs/formats/dotagent.md#executor-recovery).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::EXECUTION;
-use super::fresh;
-use super::implementing;
-use super::old;
-use super::outcome;
-use super::plan;
-use super::task_output;
+use super::{EXECUTION, fresh, implementing, old, outcome, plan, task_output};
 use crate::support::Sandbox;
 
 const OUTPUT: &str = "memory/tasks/task-001/output.json";

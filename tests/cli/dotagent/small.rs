@@ -2,11 +2,8 @@
 
 use serde_json::json;
 
-use super::EXECUTION;
-use super::PHASE;
-use super::implementing;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{EXECUTION, PHASE, implementing};
+use crate::support::{Output, Sandbox};
 
 fn text(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     sandbox.piton(["--format", "text"].into_iter().chain(arguments.iter().copied())).run()

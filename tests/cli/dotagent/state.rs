@@ -1,12 +1,8 @@
 //! Problems of a state, and their text output (docs/formats/dotagent.md#validation, docs/formats/dotagent.md#messages).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::PHASE;
-use super::phase;
-use super::plan;
-use super::project;
+use super::{PHASE, phase, plan, project};
 use crate::support::Sandbox;
 
 #[test]

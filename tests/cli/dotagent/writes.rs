@@ -2,13 +2,7 @@
 
 use serde_json::json;
 
-use super::EXECUTION;
-use super::PHASE;
-use super::fresh;
-use super::implementing;
-use super::outcome;
-use super::plan;
-use super::task_output;
+use super::{EXECUTION, PHASE, fresh, implementing, outcome, plan, task_output};
 use crate::support::Sandbox;
 
 fn run(sandbox: &Sandbox, words: &[&str]) {

@@ -2,11 +2,10 @@
 
 mod witnesses;
 
-use crate::cli::checklist;
-use crate::cli::damage;
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
+use crate::{
+    cli::{checklist, damage},
+    support::{Sandbox, Tree, repository},
+};
 
 const ROADMAP: &str = "# Roadmap: Kites\n\n## Phases\n\n- [x] **Phase 1: Frame** - bamboo\n- [ ] **Phase 2: Sail** - cloth\n\n## Phase Details\n\n### Phase 1: Frame\n**Depends on**: Nothing\n\nPlans:\n- [x] 01-01-PLAN.md -- spars\n\n### Phase 2: Sail\n**Depends on**: Phase 1\n\nPlans:\n- [ ] 02-01-PLAN.md -- cut\n- [ ] 02-02-PLAN.md -- sew\n";
 const SUMMARY: &str = "---\nphase: 1\nkey-files:\n  created:\n    - src/spar.py\n---\n\n# Summary\n\nSpars are bent.\n";

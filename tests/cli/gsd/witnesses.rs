@@ -1,11 +1,7 @@
 //! What the files of a plan say against each other, and which of them counts.
 
-use super::ROADMAP;
-use super::SUMMARY;
-use super::kites;
-use super::plan;
-use crate::cli::checklist;
-use crate::support::Sandbox;
+use super::{ROADMAP, SUMMARY, kites, plan};
+use crate::{cli::checklist, support::Sandbox};
 
 /// A project with this roadmap.
 fn project(roadmap: &str) -> Sandbox {

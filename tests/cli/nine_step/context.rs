@@ -3,10 +3,7 @@
 
 use serde_json::json;
 
-use super::STATE;
-use super::piton;
-use super::project;
-use super::with_fields;
+use super::{STATE, piton, project, with_fields};
 use crate::support::Sandbox;
 
 const MORE: &str = r#""total_phases": 3,

@@ -2,12 +2,8 @@
 
 use serde_json::json;
 
-use super::STATE;
-use super::piton;
-use super::project;
-use super::with_fields;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{STATE, piton, project, with_fields};
+use crate::support::{Output, Sandbox};
 
 const LAST: &str = r#""phase": 2, "step": 3, "agent": "backend-developer", "status": "completed""#;
 const PLACES: &str = r#""total_phases": 3, "branch_name": "feature/quotes", "plan_reference": ".plan/quotes_plan.md""#;

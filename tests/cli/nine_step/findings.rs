@@ -2,12 +2,7 @@
 
 use serde_json::json;
 
-use super::Clock;
-use super::STATE;
-use super::piton;
-use super::project;
-use super::state;
-use super::with_fields;
+use super::{Clock, STATE, piton, project, state, with_fields};
 use crate::support::Sandbox;
 
 const FOUND: &str = r#""phase": 2, "step": 4, "agent": "code-reviewer", "status": "failed", "verdict": "NEEDS_REVISION", "error_message": "- a.rs: no bounds check\n- b.rs: no test""#;

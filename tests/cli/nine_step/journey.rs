@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::Clock;
-use super::STATE;
+use super::{Clock, STATE};
 use crate::support::Sandbox;
 
 #[track_caller]

@@ -2,11 +2,7 @@
 
 use serde_json::json;
 
-use super::Clock;
-use super::STATE;
-use super::piton;
-use super::project;
-use super::state;
+use super::{Clock, STATE, piton, project, state};
 use crate::support::Sandbox;
 
 /// Lets the code review of phase 2 fail this often, with the rework in between.

@@ -1,10 +1,6 @@
 //! The messages of the plugin (docs/formats/nine-step.md#messages) as a person sees them, and the recovery of a damaged state.
 
-use super::Clock;
-use super::STATE;
-use super::piton;
-use super::project;
-use super::state;
+use super::{Clock, STATE, piton, project, state};
 use crate::support::Sandbox;
 
 const LAST: &str = r#""phase": 2, "step": 3, "agent": "backend-developer", "status": "completed""#;

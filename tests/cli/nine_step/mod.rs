@@ -14,8 +14,7 @@ mod wrong;
 
 use serde_json::Value;
 
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 /// Where the state of feature `quotes` lies in most tests.
 const STATE: &str = ".worktree/quotes/.workflow-state.json";

@@ -1,11 +1,8 @@
 //! Every row of the decision table (docs/formats/nine-step.md#decision-table): the plan for each status at each step.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::STATE;
-use super::state;
-use super::with_fields;
+use super::{STATE, state, with_fields};
 use crate::support::Sandbox;
 
 /// One row: the members of `last_execution`, and the planned action.

@@ -1,14 +1,9 @@
 //! States that used to lead nowhere: each is named, with a way out that works as printed.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::STATE;
-use super::piton;
-use super::project;
-use super::with_fields;
-use crate::support::Output;
-use crate::support::Sandbox;
+use super::{STATE, piton, project, with_fields};
+use crate::support::{Output, Sandbox};
 
 fn call<'a>(sandbox: &'a Sandbox, arguments: &[&'a str]) -> Output {
     sandbox.piton(arguments.iter().copied()).real_clock().run()

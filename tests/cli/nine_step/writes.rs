@@ -2,13 +2,8 @@
 
 use serde_json::json;
 
-use super::Clock;
-use super::STATE;
-use super::piton;
-use super::project;
-use super::state;
-use crate::support::Sandbox;
-use crate::support::changed_lines;
+use super::{Clock, STATE, piton, project, state};
+use crate::support::{Sandbox, changed_lines};
 
 /// A state as another tool might have written it: four spaces, another key order, unknown fields.
 const ODD: &str = r#"{

@@ -2,11 +2,7 @@
 
 use serde_json::json;
 
-use super::STATE;
-use super::piton;
-use super::project;
-use super::state;
-use super::with_fields;
+use super::{STATE, piton, project, state, with_fields};
 
 const LAST: &str = r#""phase": 2, "step": 3, "agent": "backend-developer", "status": "completed""#;
 

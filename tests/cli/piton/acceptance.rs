@@ -1,7 +1,6 @@
 //! The acceptance criteria of Specification 186 (docs/formats/prodigy.md#acceptance-criteria), each by its number, and its end-to-end scenario.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::Stage;
 

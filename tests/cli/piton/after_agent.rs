@@ -1,8 +1,6 @@
 //! Steps of agents with keys that Piton carries out once the agent is done, in a run that agents drive.
 
-use super::support::Stage;
-use super::support::kill;
-use super::support::until;
+use super::support::{Stage, kill, until};
 
 /// A step with every such key, and one that uses what it left.
 const FLOW: &str = r#"name: notes

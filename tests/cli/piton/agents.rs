@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::support::Stage;
-use super::support::session_of;
+use super::support::{Stage, session_of};
 use crate::support::Output;
 
 const FLOW: &str = "\

@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use super::support::Stage;
-use super::support::kill;
-use super::support::until;
+use super::support::{Stage, kill, until};
 use crate::support::read;
 
 fn repair(stage: &Stage) {

@@ -1,7 +1,6 @@
 //! `claude` steps: what a person sees of them, what is recorded, what was denied, and the conversation they continue.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::Stage;
 

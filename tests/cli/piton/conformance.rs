@@ -1,19 +1,17 @@
 //! The thirty scenarios of docs/formats/prodigy.md#conformance-scenarios, each by its number. Steps count their executions outside of the worktree.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::ExitStatusExt as _;
-use std::time::Instant;
+use std::{
+    os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
+    time::Instant,
+};
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::support::Stage;
-use super::support::session_of;
-use super::support::until;
-use crate::cli::projects::validate;
-use crate::support::Output;
-use crate::support::read;
-use crate::support::run_tool;
+use super::support::{Stage, session_of, until};
+use crate::{
+    cli::projects::validate,
+    support::{Output, read, run_tool},
+};
 
 /// Fails in its second step until the file `repaired` is outside of the worktree.
 const THREE: &str = "

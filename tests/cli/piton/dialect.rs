@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support;
-use crate::support::Sandbox;
+use crate::support::{self, Sandbox};
 
 /// Files of Prodigy that are accepted, and are the current form of a workflow file.
 const GOOD: &[&str] = &[

@@ -1,18 +1,15 @@
 //! One run that agents and Piton drive in turn, killed at random moments: nothing that is done is done again, nothing is skipped, and no gate is
 //! passed without its approval.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value;
 
-use super::kills::Chance;
-use super::support::Stage;
-use super::support::kill;
-use super::support::until;
-use crate::support::Output;
-use crate::support::read;
-use crate::support::takes_all;
+use super::{
+    kills::Chance,
+    support::{Stage, kill, until},
+};
+use crate::support::{Output, read, takes_all};
 
 /// How many kills there are; `PITON_FAULTS=all` makes it [`ALL`].
 const SOME: usize = 30;

@@ -1,7 +1,6 @@
 //! `--dry-run` of a workflow file: what would be run, with what is known before; nothing is run and nothing is written.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::Stage;
 use crate::support::Output;

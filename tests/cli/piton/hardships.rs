@@ -2,9 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 
-use super::support::Stage;
-use super::support::session_of;
-use super::support::until;
+use super::support::{Stage, session_of, until};
 use crate::support::run_tool;
 
 /// the end that was recorded decides, not the workflow file as it is now.

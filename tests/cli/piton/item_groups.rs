@@ -1,8 +1,6 @@
 //! Groups of steps for each item: what passed of an item is not done again, also not after a kill.
 
-use super::support::Stage;
-use super::support::kill;
-use super::support::until;
+use super::support::{Stage, kill, until};
 use crate::support::read;
 
 const GROUPS: &str = "

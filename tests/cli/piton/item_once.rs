@@ -1,8 +1,6 @@
 //! Steps of a group for items that must not run twice: what a resume asks about the one that was cut off.
 
-use super::support::Stage;
-use super::support::kill;
-use super::support::until;
+use super::support::{Stage, kill, until};
 
 const FLOW: &str = "
 name: f

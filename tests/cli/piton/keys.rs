@@ -1,7 +1,6 @@
 //! Every key of a workflow file works: the result of each workflow would differ without it.
 
-use super::support::Stage;
-use super::support::until;
+use super::support::{Stage, until};
 use crate::support::run_tool;
 
 /// Runs a workflow to its end; steps count with `echo WORD >> LOG`.

@@ -1,13 +1,11 @@
 //! SIGKILL of the runner at random moments: no recorded step is repeated, and none is skipped.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use camino::Utf8PathBuf;
 
 use super::support::Stage;
-use crate::support::read;
-use crate::support::takes_all;
+use crate::support::{read, takes_all};
 
 const STEPS: usize = 30;
 /// How many kills there are; `PITON_FAULTS=all` makes it [`ALL`].

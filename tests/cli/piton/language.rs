@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::support::Stage;
-use super::support::session_of;
+use super::support::{Stage, session_of};
 
 #[track_caller]
 fn runs(workflow: &str, arguments: &[&str], code: i32, executions: &[&str]) -> String {

@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::support::Stage;
-use super::support::until;
+use super::support::{Stage, until};
 
 #[test]
 fn a_missing_secret_is_found_before_anything_is_made() {

@@ -1,10 +1,8 @@
 //! `merge` and `drop`: what becomes of the work of a session after its run.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::support::Stage;
-use super::support::session_of;
+use super::support::{Stage, session_of};
 use crate::support::Output;
 
 const WORK: &str = "

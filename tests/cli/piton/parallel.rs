@@ -1,11 +1,8 @@
 //! Items and steps side by side: whose output is whose, what is recorded of each, and what is done again.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::support::Stage;
-use super::support::kill;
-use super::support::until;
+use super::support::{Stage, kill, until};
 use crate::support::Output;
 
 fn repair(stage: &Stage) {

@@ -1,8 +1,6 @@
 //! Steps that must not run twice: what their probe decides, and what is left for a person.
 
-use super::support::Stage;
-use super::support::session_of;
-use super::support::until;
+use super::support::{Stage, session_of, until};
 use crate::support::run_tool;
 
 /// Cuts the runner off in the middle of a step that must not run twice; the probe is what `PROBE` stands for.

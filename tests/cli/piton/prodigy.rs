@@ -3,12 +3,10 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use camino::Utf8PathBuf;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::Stage;
-use crate::support::Output;
-use crate::support::Tree;
+use crate::support::{Output, Tree};
 
 const FLOW: &str = "
 - {shell: 'echo 1 >> LOG; echo captured', capture_output: out}

@@ -3,11 +3,10 @@
 
 use serde_json::Value;
 
-use super::kills::sessions;
-use super::support::Stage;
-use super::support::kill;
-use super::support::session_of;
-use super::support::until;
+use super::{
+    kills::sessions,
+    support::{Stage, kill, session_of, until},
+};
 use crate::support;
 
 /// What becomes of a file.
@@ -19,9 +18,7 @@ enum End {
     /// It is refused with these lines, each with its position.
     Refused(&'static [&'static str]),
 }
-use End::Refused;
-use End::Remarks;
-use End::Runs;
+use End::{Refused, Remarks, Runs};
 
 /// The row of the table in docs/workflows.md, a file of that shape, and what becomes of it.
 type Shape = (&'static str, &'static str, End);

@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::support::Stage;
-use super::support::until;
+use super::support::{Stage, until};
 use crate::support::Output;
 
 fn json_of(stage: &Stage, arguments: &[&str]) -> Output {

@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
-use super::support::Stage;
-use super::support::session_of;
-use crate::support::Output;
-use crate::support::run_tool;
+use super::support::{Stage, session_of};
+use crate::support::{Output, run_tool};
 
 /// Three steps, of which the second fails.
 const FAILS: &str = "

@@ -2,13 +2,10 @@
 
 use std::os::unix::fs::symlink;
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
-use serde_json::Value;
-use serde_json::json;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::{Value, json};
 
-use super::support::Stage;
-use super::support::session_of;
+use super::support::{Stage, session_of};
 use crate::support::Output;
 
 /// Commits in its first step, and fails in its second until `LOG.repaired` is there.

@@ -1,9 +1,6 @@
 //! `on_stop`: steps that run whenever the runner stops before the end.
 
-use super::support::Stage;
-use super::support::kill;
-use super::support::session_of;
-use super::support::until;
+use super::support::{Stage, kill, session_of, until};
 
 const STOP: &str = "on_stop: {shell: 'echo \"stop ${stop.status} ${stop.step}\" >> LOG'}\n";
 

@@ -3,9 +3,7 @@
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use crate::support::Output;
-use crate::support::Program;
-use crate::support::Sandbox;
+use crate::support::{Output, Program, Sandbox};
 
 /// A sandbox with a workflow in it.
 pub(super) struct Stage {

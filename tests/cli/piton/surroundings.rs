@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::support::Stage;
-use super::support::until;
+use super::support::{Stage, until};
 use crate::support::run_tool;
 
 #[test]

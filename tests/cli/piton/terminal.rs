@@ -1,9 +1,7 @@
 //! The questions at a terminal.
 
-use super::support::Stage;
-use super::support::until;
-use crate::support::END_OF_INPUT;
-use crate::support::run_tool;
+use super::support::{Stage, until};
+use crate::support::{END_OF_INPUT, run_tool};
 
 const COMMITS: &str = "- shell: echo new > new; git add new; git commit -qm new\n";
 const THREE: &str = "

@@ -1,9 +1,9 @@
 //! The states of AIOS that can express reopened steps; comments and layout are kept.
 
-use super::rollback;
-use super::texts;
-use super::undo::states;
-use super::undo::take_back;
+use super::{
+    rollback, texts,
+    undo::{states, take_back},
+};
 use crate::support::Sandbox;
 
 /// One state, and the result of a rollback in it.

@@ -2,13 +2,14 @@
 
 use serde_json::json;
 
-use super::rollback;
-use super::texts;
-use super::undo::states;
-use super::undo::take_back;
-use crate::cli::projects;
-use crate::cli::projects::document;
-use crate::support::Sandbox;
+use super::{
+    rollback, texts,
+    undo::{states, take_back},
+};
+use crate::{
+    cli::projects::{self, document},
+    support::Sandbox,
+};
 
 /// An hour before the time of the tests.
 const EARLIER: u64 = 1_769_857_200;

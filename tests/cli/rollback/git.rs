@@ -1,11 +1,6 @@
 //! What git says about a rollback: reset or revert, the obstacles, and that no command is run.
 
-use super::FOLDER;
-use super::STATE;
-use super::project;
-use super::rollback;
-use super::texts;
-use super::work;
+use super::{FOLDER, STATE, project, rollback, texts, work};
 
 #[test]
 fn unpublished_commits_are_removed_with_a_reset() {

@@ -10,8 +10,7 @@ mod undo;
 use serde_json::Value;
 
 use super::projects::document;
-use crate::support::Output;
-use crate::support::Sandbox;
+use crate::support::{Output, Sandbox};
 
 /// Where the state of the nine-step run lies in these tests.
 const STATE: &str = ".worktree/auth/.workflow-state.json";

@@ -2,11 +2,7 @@
 
 use serde_json::json;
 
-use super::FOLDER;
-use super::STATE;
-use super::project;
-use super::rollback;
-use super::texts;
+use super::{FOLDER, STATE, project, rollback, texts};
 use crate::cli::projects::document;
 
 #[test]

@@ -2,14 +2,8 @@
 
 use serde_json::json;
 
-use super::FOLDER;
-use super::STATE;
-use super::call;
-use super::project;
-use super::rollback;
-use super::texts;
-use crate::cli::projects;
-use crate::support::Sandbox;
+use super::{FOLDER, STATE, call, project, rollback, texts};
+use crate::{cli::projects, support::Sandbox};
 
 #[test]
 fn without_a_target_those_there_are_are_listed() {

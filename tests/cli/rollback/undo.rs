@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::project;
-use super::rollback;
-use crate::cli::projects;
-use crate::support::Sandbox;
-use crate::support::Tree;
+use super::{project, rollback};
+use crate::{
+    cli::projects,
+    support::{Sandbox, Tree},
+};
 
 /// Returns the project's files without Piton's own data and the backups.
 pub(super) fn states(sandbox: &Sandbox) -> Tree {

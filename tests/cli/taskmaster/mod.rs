@@ -3,14 +3,12 @@
 mod patches;
 mod tags;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::checklist;
-use crate::cli::damage;
-use crate::support::Sandbox;
-use crate::support::Tree;
-use crate::support::repository;
+use crate::{
+    cli::{checklist, damage},
+    support::{Sandbox, Tree, repository},
+};
 
 const LIST: &str = ".taskmaster/tasks/tasks.json";
 

@@ -1,14 +1,9 @@
 //! Patches for what lags behind, and for what a person answers.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::LIST;
-use super::planned;
-use super::project;
-use super::task;
-use crate::cli::checklist;
-use crate::support::Sandbox;
+use super::{LIST, planned, project, task};
+use crate::{cli::checklist, support::Sandbox};
 
 #[test]
 fn a_file_that_a_task_modifies_proves_nothing_before_it_is_changed() {

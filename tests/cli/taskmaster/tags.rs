@@ -1,12 +1,9 @@
 //! What the other tags of a list, and copies of a tag, say about its tasks.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::LIST;
-use super::task;
-use crate::cli::checklist;
-use crate::support::Sandbox;
+use super::{LIST, task};
+use crate::{cli::checklist, support::Sandbox};
 
 const EARLY: &str = "2020-01-01T00:00:00.000Z";
 const LATE: &str = "2120-01-01T00:00:00.000Z";

@@ -4,34 +4,21 @@
 //! Its own resume resets everything from one epic onward, including completed results. Piton sets nothing back: it continues with
 //! the epic that the state names, then with the first of 3, 4 and 6 that is not completed.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::dialect::EditError;
-use crate::dialect::aios::fields;
-use crate::dialect::aios::kind::Claim;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::kind::FINISHED_STATUS;
-use crate::dialect::aios::kind::StoryName;
-use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::step_list::Key;
-use crate::dialect::aios::step_list::ListWriter;
-use crate::dialect::aios::step_list::Op;
-use crate::dialect::aios::step_list::StepChange;
-use crate::dialect::aios::step_list::StepList;
-use crate::dialect::aios::steps::first_open;
-use crate::dialect::aios::steps::note_failures;
-use crate::document::Field;
-use crate::document::Reader;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::model::human_age;
+use crate::{
+    dialect::{
+        EditError,
+        aios::{
+            fields,
+            kind::{Claim, Descriptor, FINISHED_STATUS, StoryName, Unnamed},
+            step_list::{Key, ListWriter, Op, StepChange, StepList},
+            steps::{first_open, note_failures},
+        },
+    },
+    document::{Field, Reader},
+    model::{Finding, FindingCode, Review, ReviewVerdict, Status, Step, StepId, Timestamp, human_age},
+};
 
 /// Number, title and agent. Epic 5 handles failures and only appears when one occurs.
 const EPICS: [(&str, &str, &str); 4] = [

@@ -1,10 +1,11 @@
 use super::ADE;
-use crate::dialect::Loaded;
-use crate::dialect::aios::fixtures::codes;
-use crate::dialect::aios::fixtures::files;
-use crate::dialect::aios::fixtures::steps;
-use crate::model::ReviewVerdict;
-use crate::model::RunStatus;
+use crate::{
+    dialect::{
+        Loaded,
+        aios::fixtures::{codes, files, steps},
+    },
+    model::{ReviewVerdict, RunStatus},
+};
 
 const STATE: &str = ".aiox/master-orchestrator/3.2.json";
 

@@ -3,48 +3,28 @@
 //! `current_phase` is the phase that was started last. As in the development cycle, a result of a later phase belongs to an
 //! earlier pass (docs/formats/aios-states.md#loop-back-laps). In that case neither is trusted and the user decides.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::dev_cycle::CHECKPOINT;
-use super::dev_cycle::PHASES;
-use super::dev_cycle::PUSH;
-use crate::dialect::EditError;
-use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::edit;
-use crate::dialect::aios::fields;
-use crate::dialect::aios::fields::KindReader as _;
-use crate::dialect::aios::kind::Claim;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::kind::StoryName;
-use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::steps::first_open;
-use crate::dialect::aios::steps::follow;
-use crate::dialect::aios::steps::note_failures;
-use crate::dialect::edit::object;
-use crate::dialect::edit::unsupported;
-use crate::dialect::story;
-use crate::dialect::writer::Approval;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::outcome_text;
-use crate::document::Field;
-use crate::document::Node;
-use crate::document::Reader;
-use crate::model::Edit;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Records;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::mask_secrets;
-use crate::model::quoted;
+use super::dev_cycle::{CHECKPOINT, PHASES, PUSH};
+use crate::{
+    dialect::{
+        EditError,
+        aios::{
+            editor::{StateEditor, edit},
+            fields::{self, KindReader as _},
+            kind::{Claim, Descriptor, StoryName, Unnamed},
+            steps::{first_open, follow, note_failures},
+        },
+        edit::{object, unsupported},
+        story,
+        writer::{Approval, Begun, Resumed, StateWriter, outcome_text},
+    },
+    document::{Field, Node, Reader},
+    model::{
+        Edit, Finding, FindingCode, Outcome, Records, Run, RunStatus, Severity, Status, Step, StepId, mask_secrets,
+        quoted,
+    },
+};
 
 /// A session that was silent for longer and did not stop at a regular point has crashed (docs/formats/aios.md#liveness).
 const CRASHED_SECONDS: i64 = 1_800;

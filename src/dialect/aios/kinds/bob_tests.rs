@@ -1,10 +1,11 @@
-use super::BOB;
-use super::PHASES;
-use crate::dialect::Loaded;
-use crate::dialect::aios::fixtures::codes;
-use crate::dialect::aios::fixtures::files;
-use crate::dialect::aios::fixtures::steps;
-use crate::model::RunStatus;
+use super::{BOB, PHASES};
+use crate::{
+    dialect::{
+        Loaded,
+        aios::fixtures::{codes, files, steps},
+    },
+    model::RunStatus,
+};
 
 const STATE: &str = "docs/stories/.session-state.yaml";
 

@@ -3,33 +3,21 @@
 //! The state lists the completed subtasks and the current one; later subtasks are only in the plan. The framework writes values
 //! that its own JSON Schema rejects, so null is treated as absent.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::dialect::EditError;
-use crate::dialect::aios::fields::KindReader as _;
-use crate::dialect::aios::kind::Claim;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::kind::FINISHED_STATUS;
-use crate::dialect::aios::kind::StoryName;
-use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::step_list::ListWriter;
-use crate::dialect::aios::step_list::Op;
-use crate::dialect::aios::step_list::StepChange;
-use crate::dialect::aios::step_list::StepList;
-use crate::dialect::aios::steps::follow;
-use crate::dialect::aios::steps::note_failures;
-use crate::document::Node;
-use crate::document::Reader;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::is_commit_hash;
-use crate::model::sha256_hex;
+use crate::{
+    dialect::{
+        EditError,
+        aios::{
+            fields::KindReader as _,
+            kind::{Claim, Descriptor, FINISHED_STATUS, StoryName, Unnamed},
+            step_list::{ListWriter, Op, StepChange, StepList},
+            steps::{follow, note_failures},
+        },
+    },
+    document::{Node, Reader},
+    model::{Finding, FindingCode, RelPath, Run, Status, Step, StepId, is_commit_hash, sha256_hex},
+};
 
 /// A build that was silent for longer is considered abandoned (docs/formats/aios.md#liveness).
 const ABANDONED_SECONDS: i64 = 3_600;

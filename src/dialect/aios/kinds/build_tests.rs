@@ -1,9 +1,11 @@
 use super::BUILD;
-use crate::dialect::Loaded;
-use crate::dialect::aios::fixtures::codes;
-use crate::dialect::aios::fixtures::files;
-use crate::dialect::aios::fixtures::steps;
-use crate::model::RunStatus;
+use crate::{
+    dialect::{
+        Loaded,
+        aios::fixtures::{codes, files, steps},
+    },
+    model::RunStatus,
+};
 
 fn build(status: &str, current: &str, failed: &str) -> Loaded {
     let text = format!(

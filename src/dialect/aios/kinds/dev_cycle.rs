@@ -3,41 +3,26 @@
 //! `currentPhase` is the last phase with a saved result; without a result it is running. A result of a later phase belongs to an
 //! earlier pass (docs/formats/aios-states.md#loop-back-laps). In that case neither is trusted and the user decides.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::dialect::EditError;
-use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::edit;
-use crate::dialect::aios::fields;
-use crate::dialect::aios::fields::KindReader as _;
-use crate::dialect::aios::kind::Claim;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::kind::StoryName;
-use crate::dialect::aios::steps::follow;
-use crate::dialect::edit::object;
-use crate::dialect::edit::unsupported;
-use crate::dialect::writer::Approval;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::outcome_text;
-use crate::document::Field;
-use crate::document::Reader;
-use crate::model::Edit;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Records;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::mask_secrets;
-use crate::model::quoted;
+use crate::{
+    dialect::{
+        EditError,
+        aios::{
+            editor::{StateEditor, edit},
+            fields::{self, KindReader as _},
+            kind::{Claim, Descriptor, StoryName},
+            steps::follow,
+        },
+        edit::{object, unsupported},
+        writer::{Approval, Begun, Resumed, StateWriter, outcome_text},
+    },
+    document::{Field, Reader},
+    model::{
+        Edit, Finding, FindingCode, Outcome, Records, RollBack, Run, RunStatus, Severity, Status, Step, StepId,
+        mask_secrets, quoted,
+    },
+};
 
 /// Id, name, title and agent; `None` if the state names the agent.
 pub(super) const PHASES: [(&str, &str, &str, Option<&str>); 6] = [

@@ -2,18 +2,16 @@
 //!
 //! The state names the steps that ran and only counts the others, which are defined in the workflow file.
 
-use crate::dialect::aios::fields;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::step_list::Op;
-use crate::dialect::aios::step_list::StepList;
-use crate::dialect::aios::steps::follow;
-use crate::document::Field;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
+use crate::{
+    dialect::aios::{
+        fields,
+        kind::{Descriptor, Unnamed},
+        step_list::{Op, StepList},
+        steps::follow,
+    },
+    document::Field,
+    model::{Finding, FindingCode, Status, Step, StepId},
+};
 
 pub(super) static ENGINE: Descriptor = Descriptor {
     subject: &["/engine_state/instance_id"],

@@ -8,26 +8,18 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::dialect::EditError;
-use crate::dialect::aios::fields;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::step_list::Key;
-use crate::dialect::aios::step_list::ListWriter;
-use crate::dialect::aios::step_list::Op;
-use crate::dialect::aios::step_list::StepChange;
-use crate::dialect::aios::step_list::StepList;
-use crate::document::Field;
-use crate::document::Node;
-use crate::document::Reader;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::clean_line;
+use crate::{
+    dialect::{
+        EditError,
+        aios::{
+            fields,
+            kind::Descriptor,
+            step_list::{Key, ListWriter, Op, StepChange, StepList},
+        },
+    },
+    document::{Field, Node, Reader},
+    model::{Finding, FindingCode, RelPath, Run, RunStatus, Status, Step, StepId, clean_line},
+};
 
 pub(super) static GUIDED: Descriptor = Descriptor {
     version: Some(("/state_version", 2)),

@@ -1,9 +1,11 @@
 use super::GUIDED;
-use crate::dialect::Loaded;
-use crate::dialect::aios::fixtures::codes;
-use crate::dialect::aios::fixtures::files;
-use crate::dialect::aios::fixtures::steps;
-use crate::model::RunStatus;
+use crate::{
+    dialect::{
+        Loaded,
+        aios::fixtures::{codes, files, steps},
+    },
+    model::RunStatus,
+};
 
 const STATE: &str = ".aiox/greenfield-20260131-abc123-state.yaml";
 

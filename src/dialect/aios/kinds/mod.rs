@@ -16,8 +16,7 @@ pub(super) mod spec;
 pub(super) mod story_cycle;
 mod unsaved;
 
-use super::kind::Descriptor;
-use super::kind::Kind;
+use super::kind::{Descriptor, Kind};
 
 impl Kind {
     /// Returns what is known of the kind.

@@ -6,32 +6,21 @@
 use serde_json::json;
 
 use super::dev_cycle;
-use crate::dialect::EditError;
-use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::edit;
-use crate::dialect::aios::fields::KindReader as _;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::kind::StoryName;
-use crate::dialect::aios::steps::follow;
-use crate::dialect::story;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::document::Field;
-use crate::document::Node;
-use crate::document::Reader;
-use crate::model::Edit;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Records;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::mask_secrets;
-use crate::model::quoted;
+use crate::{
+    dialect::{
+        EditError,
+        aios::{
+            editor::{StateEditor, edit},
+            fields::KindReader as _,
+            kind::{Descriptor, StoryName},
+            steps::follow,
+        },
+        story,
+        writer::{Begun, Resumed, StateWriter},
+    },
+    document::{Field, Node, Reader},
+    model::{Edit, Finding, FindingCode, Outcome, Records, Run, RunStatus, Status, Step, StepId, mask_secrets, quoted},
+};
 
 pub(super) static PAUSED: Descriptor = Descriptor {
     workflow_type: "Development Cycle",

@@ -1,8 +1,8 @@
 use super::PAUSED;
-use crate::dialect::aios::fixtures::codes;
-use crate::dialect::aios::fixtures::files;
-use crate::dialect::aios::fixtures::steps;
-use crate::model::RunStatus;
+use crate::{
+    dialect::aios::fixtures::{codes, files, steps},
+    model::RunStatus,
+};
 
 const STATE: &str = ".aiox/workflow-state/1.2-state.yaml";
 

@@ -3,27 +3,21 @@
 //! A phase is written when it ends, so the running phase is never in the file. The number of phases is in the workflow file; the
 //! hand-over of the last phase may name the next one.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::dialect::aios::fields;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::step_list::Key;
-use crate::dialect::aios::step_list::ListWriter;
-use crate::dialect::aios::step_list::Op;
-use crate::dialect::aios::step_list::StepChange;
-use crate::dialect::aios::step_list::StepList;
-use crate::dialect::aios::steps::follow;
-use crate::dialect::edit::object;
-use crate::document::Field;
-use crate::document::Reader;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::mask_secrets;
+use crate::{
+    dialect::{
+        aios::{
+            fields,
+            kind::{Descriptor, Unnamed},
+            step_list::{Key, ListWriter, Op, StepChange, StepList},
+            steps::follow,
+        },
+        edit::object,
+    },
+    document::{Field, Reader},
+    model::{Finding, FindingCode, Status, Step, StepId, mask_secrets},
+};
 
 /// Maximum number of missing phases that are listed.
 const GAP_LIMIT: usize = 50;

@@ -1,11 +1,12 @@
 use super::PHASES;
-use crate::dialect::Loaded;
-use crate::dialect::aios::fixtures::codes;
-use crate::dialect::aios::fixtures::files;
-use crate::dialect::aios::fixtures::steps;
-use crate::document::Syntax;
-use crate::document::parse;
-use crate::model::RunStatus;
+use crate::{
+    dialect::{
+        Loaded,
+        aios::fixtures::{codes, files, steps},
+    },
+    document::{Syntax, parse},
+    model::RunStatus,
+};
 
 fn workflow(status: &str, phases: &str, more: &str) -> Loaded {
     let text = format!(

@@ -2,28 +2,20 @@
 
 use serde_json::json;
 
-use super::spec;
-use super::story_cycle;
-use crate::dialect::EditError;
-use crate::dialect::aios::fields;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::kind::StoryName;
-use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::step_list::Key;
-use crate::dialect::aios::step_list::ListWriter;
-use crate::dialect::aios::step_list::Op;
-use crate::dialect::aios::step_list::StepChange;
-use crate::dialect::aios::step_list::StepList;
-use crate::dialect::aios::steps::follow;
-use crate::document::Field;
-use crate::document::Kind as Value;
-use crate::document::Node;
-use crate::document::Reader;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
+use super::{spec, story_cycle};
+use crate::{
+    dialect::{
+        EditError,
+        aios::{
+            fields,
+            kind::{Descriptor, StoryName, Unnamed},
+            step_list::{Key, ListWriter, Op, StepChange, StepList},
+            steps::follow,
+        },
+    },
+    document::{Field, Kind as Value, Node, Reader},
+    model::{Finding, FindingCode, Status, Step, StepId},
+};
 
 /// The phases of a spec pipeline of nexos, which has no plan (docs/formats/aios-stories.md#spec-pipeline).
 const SPEC_PHASES: usize = 5;

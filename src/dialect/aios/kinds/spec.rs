@@ -4,31 +4,21 @@
 //! JSON and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
 
 use super::unsaved::Unsaved;
-use crate::dialect::EditError;
-use crate::dialect::Loaded;
-use crate::dialect::aios::kind;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::layout;
-use crate::dialect::aios::layout::Area;
-use crate::dialect::writer::write;
-use crate::document::Node;
-use crate::model::Change;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Suggestions;
-use crate::model::clean_line;
+use crate::{
+    dialect::{
+        EditError, Loaded,
+        aios::{
+            kind::{self, Descriptor},
+            layout::{self, Area},
+        },
+        writer::write,
+    },
+    document::Node,
+    model::{
+        Change, DialectId, Edit, FileSet, Finding, FindingCode, RelPath, Review, ReviewVerdict, Run, RunStatus, Status,
+        Step, StepId, StepKind, Suggestions, clean_line,
+    },
+};
 
 /// Id, short name, title, agent, and the stem of its artifact.
 pub(in crate::dialect::aios) const PHASES: [(&str, &str, &str, &str, &str); 6] = [

@@ -1,18 +1,13 @@
-use super::Pipeline;
-use super::load;
-use crate::dialect::Loaded;
-use crate::dialect::aios::testing;
-use crate::dialect::aios::testing::path;
-use crate::model::FileSet;
-use crate::model::FindingCode;
-use crate::model::ReviewVerdict;
-use crate::model::RunStatus;
-use crate::model::Status;
+use super::{Pipeline, load};
+use crate::{
+    dialect::{
+        Loaded,
+        aios::testing::{self, path},
+    },
+    model::{FileSet, FindingCode, ReviewVerdict, RunStatus, Status},
+};
 
-use Status::Completed;
-use Status::Failed;
-use Status::Pending;
-use Status::Skipped;
+use Status::{Completed, Failed, Pending, Skipped};
 
 fn set(folder: &str, artifacts: &[(&str, &str)]) -> FileSet {
     let named: Vec<(String, &str)> = artifacts.iter().map(|(name, text)| (format!("{folder}/{name}"), *text)).collect();

@@ -4,40 +4,22 @@
 //! (docs/formats/aios-stories.md#what-inreview-means): only the newest gate file or the story's own review section says so.
 
 use super::unsaved::Unsaved;
-use crate::dialect::EditError;
-use crate::dialect::Loaded;
-use crate::dialect::aios::gate;
-use crate::dialect::aios::gate::Decision;
-use crate::dialect::aios::gate::Gate;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::suggest;
-use crate::dialect::story;
-use crate::dialect::story::SectionKind;
-use crate::dialect::story::StatusMention;
-use crate::dialect::story::Story;
-use crate::dialect::story::StoryStatus;
-use crate::dialect::story::Task;
-use crate::dialect::writer::write;
-use crate::model::Change;
-use crate::model::DialectId;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Witness;
-use crate::model::clean_line;
-use crate::model::quoted;
+use crate::{
+    dialect::{
+        EditError, Loaded,
+        aios::{
+            gate::{self, Decision, Gate},
+            kind::Descriptor,
+            suggest,
+        },
+        story::{self, SectionKind, StatusMention, Story, StoryStatus, Task},
+        writer::write,
+    },
+    model::{
+        Change, DialectId, Edit, FileSet, Finding, FindingCode, Part, PartKind, Review, ReviewVerdict, Run, RunStatus,
+        Severity, Status, Step, StepId, StepKind, Witness, clean_line, quoted,
+    },
+};
 
 /// Id, short name, title and agent.
 pub(in crate::dialect::aios) const PHASES: [(&str, &str, &str, &str); 4] = [

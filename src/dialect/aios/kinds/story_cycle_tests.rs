@@ -1,17 +1,13 @@
-use super::implied;
-use super::load;
-use crate::dialect::aios::testing::files;
-use crate::dialect::aios::testing::path;
-use crate::dialect::story;
-use crate::model::FindingCode;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Status;
+use super::{implied, load};
+use crate::{
+    dialect::{
+        aios::testing::{files, path},
+        story,
+    },
+    model::{FindingCode, RunStatus, Severity, Status},
+};
 
-use Status::Completed;
-use Status::Failed;
-use Status::InProgress;
-use Status::Pending;
+use Status::{Completed, Failed, InProgress, Pending};
 
 const STORY: &str = "docs/stories/3.2.story.md";
 const GATE: &str = "docs/qa/gates/3.2-login.yml";
@@ -89,12 +85,7 @@ fn a_failed_gate_comes_with_its_reasons_and_count() {
 
 #[test]
 fn what_a_person_should_know_is_said_with_its_line() {
-    use FindingCode::RunFailed;
-    use FindingCode::StatusAlias;
-    use FindingCode::StatusConflict;
-    use FindingCode::StatusUnknown;
-    use FindingCode::VerdictMissing;
-    use FindingCode::VerdictUnknown;
+    use FindingCode::{RunFailed, StatusAlias, StatusConflict, StatusUnknown, VerdictMissing, VerdictUnknown};
     for (status, gate, expected) in [
         ("InProgress", None, vec![]),
         ("InReview", None, vec![(VerdictMissing, Severity::Warning, Some(3))]),

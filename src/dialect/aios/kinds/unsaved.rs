@@ -1,10 +1,12 @@
 //! Runs without a saved state, of which nothing is written.
 
-use crate::dialect::EditError;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::model::Edit;
-use crate::model::StepId;
+use crate::{
+    dialect::{
+        EditError,
+        writer::{Resumed, StateWriter},
+    },
+    model::{Edit, StepId},
+};
 
 /// The state that such a run would have.
 pub(super) struct Unsaved {

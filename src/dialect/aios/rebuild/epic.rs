@@ -2,26 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use super::super::document_index::DocumentIndex;
-use super::super::document_index::StoryLocation;
-use super::super::execution;
-use super::super::execution::Execution;
-use super::super::gate::Decision;
-use super::super::kinds::epic::id_of;
-use super::super::layout;
-use super::gate;
-use super::is_plan;
-use crate::dialect::EditError;
-use crate::dialect::story;
-use crate::dialect::story::SectionKind;
-use crate::dialect::story::Story;
-use crate::dialect::story::StoryStatus;
-use crate::document::salvage;
-use crate::model::FileSet;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use super::super::{
+    document_index::{DocumentIndex, StoryLocation},
+    execution::{self, Execution},
+    gate::Decision,
+    kinds::epic::id_of,
+    layout,
+};
+use super::{gate, is_plan};
+use crate::{
+    dialect::{
+        EditError,
+        story::{self, SectionKind, Story, StoryStatus},
+    },
+    document::salvage,
+    model::{FileSet, Reconstruction, RelPath, Timestamp, clean_line},
+};
 
 /// The modes of an epic (docs/formats/aios.md#epic-state).
 const MODES: [&str; 4] = ["yolo", "interactive", "preflight", "autopilot"];

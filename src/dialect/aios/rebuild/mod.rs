@@ -5,22 +5,16 @@
 mod epic;
 mod qa_loop;
 
-use super::document_index::DocumentIndex;
-use super::execution;
-use super::gate;
-use super::implied;
-use super::kind;
-use super::kind::FileClass;
-use super::kind::Kind;
-use super::kinds::epic::id_of;
-use crate::dialect::EditError;
-use crate::dialect::edit::unsupported;
-use crate::model::FileSet;
-use crate::model::Listing;
-use crate::model::ReadSpec;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
-use crate::model::Timestamp;
+use super::{
+    document_index::DocumentIndex,
+    execution, gate, implied,
+    kind::{self, FileClass, Kind},
+    kinds::epic::id_of,
+};
+use crate::{
+    dialect::{EditError, edit::unsupported},
+    model::{FileSet, Listing, ReadSpec, Reconstruction, RelPath, Timestamp},
+};
 
 /// Rebuilds a state.
 ///

@@ -2,17 +2,15 @@
 
 use serde_json::json;
 
-use super::gate;
-use super::gate::Decision;
-use super::gate::Gate;
-use super::kind;
-use crate::dialect::EditError;
-use crate::document::salvage;
-use crate::model::FileSet;
-use crate::model::Reconstruction;
-use crate::model::RelPath;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use super::{
+    gate::{self, Decision, Gate},
+    kind,
+};
+use crate::{
+    dialect::EditError,
+    document::salvage,
+    model::{FileSet, Reconstruction, RelPath, Timestamp, clean_line},
+};
 
 /// The default number of reviews in AIOS (docs/formats/aios.md#qa-loop).
 const MAX_ITERATIONS: u32 = 5;

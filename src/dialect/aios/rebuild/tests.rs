@@ -1,13 +1,14 @@
 use super::reconstruct;
-use crate::dialect::Dialect as _;
-use crate::dialect::EditError;
-use crate::dialect::aios::Aios;
-use crate::dialect::aios::testing::files;
-use crate::dialect::aios::testing::path;
-use crate::model::Content;
-use crate::model::FileSet;
-use crate::model::Reconstruction;
-use crate::model::Timestamp;
+use crate::{
+    dialect::{
+        Dialect as _, EditError,
+        aios::{
+            Aios,
+            testing::{files, path},
+        },
+    },
+    model::{Content, FileSet, Reconstruction, Timestamp},
+};
 
 const STATE: &str = ".aios/epic-5-state.yaml";
 const PLAN: &str = "docs/stories/EPIC-5-EXECUTION.yaml";

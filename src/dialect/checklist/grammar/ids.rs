@@ -1,7 +1,6 @@
 //! Ids of tasks. Every task of a list has one of its own.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The ids that are taken.
 #[derive(Debug, Default)]
@@ -74,9 +73,7 @@ pub(super) fn dotted(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::Ids;
-    use super::dotted;
-    use super::speckit;
+    use super::{Ids, dotted, speckit};
 
     #[test]
     fn ids_of_tasks_are_read_in_every_spelling() {

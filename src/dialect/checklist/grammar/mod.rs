@@ -9,23 +9,17 @@ mod waits;
 
 pub(super) use openspec::read as openspec;
 pub(super) use plan_mode::read as plan_mode;
-pub(super) use speckit::is_box as is_speckit_box;
-pub(super) use speckit::is_task as is_speckit_task;
-pub(super) use speckit::read as speckit;
-pub(super) use superpowers::is_plan as is_superpowers_plan;
-pub(super) use superpowers::number_of as superpowers_number;
-pub(super) use superpowers::read as superpowers;
+pub(super) use speckit::{is_box as is_speckit_box, is_task as is_speckit_task, read as speckit};
+pub(super) use superpowers::{is_plan as is_superpowers_plan, number_of as superpowers_number, read as superpowers};
 
-use super::list::Claim;
-use super::list::ListedBox;
-use super::outline::Outline;
-use super::outline::OutlineLine;
-use crate::dialect::markdown::Checkbox;
-use crate::model::Part;
-use crate::model::PartKind;
-use crate::model::Status;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
+use super::{
+    list::{Claim, ListedBox},
+    outline::{Outline, OutlineLine},
+};
+use crate::{
+    dialect::markdown::Checkbox,
+    model::{Part, PartKind, Status, clean_line, mask_secrets},
+};
 
 /// Characters of a label.
 const LABEL: usize = 50;

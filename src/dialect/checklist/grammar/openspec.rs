@@ -1,27 +1,22 @@
 //! OpenSpec: `openspec/changes/NAME/tasks.md` (docs/formats/checklist.md#openspec).
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::ids;
-use super::ids::Ids;
-use super::listed_box;
-use super::says_done;
-use super::text_of;
-use super::title;
-use crate::dialect::checklist::list::Claim;
-use crate::dialect::checklist::list::Group;
-use crate::dialect::checklist::list::ListedTask;
-use crate::dialect::checklist::list::Stage;
-use crate::dialect::checklist::list::TaskFiles;
-use crate::dialect::checklist::list::TaskList;
-use crate::dialect::checklist::list::Wording;
-use crate::dialect::checklist::outline::LineKind;
-use crate::dialect::checklist::outline::Outline;
-use crate::dialect::checklist::paths;
-use crate::dialect::checklist::words;
-use crate::dialect::markdown::LineContext;
-use crate::model::RelPath;
+use super::{
+    ids::{self, Ids},
+    listed_box, says_done, text_of, title,
+};
+use crate::{
+    dialect::{
+        checklist::{
+            list::{Claim, Group, ListedTask, Stage, TaskFiles, TaskList, Wording},
+            outline::{LineKind, Outline},
+            paths, words,
+        },
+        markdown::LineContext,
+    },
+    model::RelPath,
+};
 
 /// The section that boxes are in.
 #[derive(Default)]

@@ -1,19 +1,11 @@
 //! Plans of Claude Code's plan mode: boxes or a numbered list (docs/formats/checklist.md#plan-mode).
 
-use super::ids::Ids;
-use super::listed_box;
-use super::says_done;
-use super::text_of;
-use super::title;
-use crate::dialect::checklist::list::Claim;
-use crate::dialect::checklist::list::ListedTask;
-use crate::dialect::checklist::list::TaskFiles;
-use crate::dialect::checklist::list::TaskList;
-use crate::dialect::checklist::list::Wording;
-use crate::dialect::checklist::outline::LineKind;
-use crate::dialect::checklist::outline::Outline;
-use crate::dialect::checklist::paths;
-use crate::dialect::checklist::words;
+use super::{ids::Ids, listed_box, says_done, text_of, title};
+use crate::dialect::checklist::{
+    list::{Claim, ListedTask, TaskFiles, TaskList, Wording},
+    outline::{LineKind, Outline},
+    paths, words,
+};
 
 /// Items below which a text is no plan.
 const LEAST: usize = 2;

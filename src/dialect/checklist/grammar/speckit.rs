@@ -1,36 +1,24 @@
 //! Spec Kit: `specs/FEATURE/tasks.md` (docs/formats/checklist.md#spec-kit).
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
-use super::claim_of;
-use super::ids;
-use super::ids::Ids;
-use super::listed_box;
-use super::part;
-use super::says_done;
-use super::text_of;
-use super::title;
-use super::waits::stories_in;
-use super::waits::story_waits;
-use super::waits::waits_for;
-use crate::dialect::checklist::list::Claim;
-use crate::dialect::checklist::list::Group;
-use crate::dialect::checklist::list::ListedBox;
-use crate::dialect::checklist::list::ListedTask;
-use crate::dialect::checklist::list::Stage;
-use crate::dialect::checklist::list::TaskFiles;
-use crate::dialect::checklist::list::TaskList;
-use crate::dialect::checklist::list::Wording;
-use crate::dialect::checklist::outline::LineKind;
-use crate::dialect::checklist::outline::Outline;
-use crate::dialect::checklist::outline::OutlineLine;
-use crate::dialect::checklist::paths;
-use crate::dialect::checklist::words;
-use crate::dialect::markdown::Checkbox;
-use crate::model::Part;
-use crate::model::RelPath;
-use crate::model::letters_and_digits;
+use super::{
+    claim_of,
+    ids::{self, Ids},
+    listed_box, part, says_done, text_of, title,
+    waits::{stories_in, story_waits, waits_for},
+};
+use crate::{
+    dialect::{
+        checklist::{
+            list::{Claim, Group, ListedBox, ListedTask, Stage, TaskFiles, TaskList, Wording},
+            outline::{LineKind, Outline, OutlineLine},
+            paths, words,
+        },
+        markdown::Checkbox,
+    },
+    model::{Part, RelPath, letters_and_digits},
+};
 
 /// Names of sections in which a line with the id of a task is not the task, folded.
 const ABOUT_TASKS: [&str; 6] =

@@ -1,24 +1,16 @@
 //! superpowers: `docs/superpowers/plans/*.md` (docs/formats/checklist.md#superpowers).
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
-use super::claim_of;
-use super::ids::Ids;
-use super::listed_box;
-use super::part;
-use super::text_of;
-use super::title;
-use crate::dialect::checklist::list::Claim;
-use crate::dialect::checklist::list::ListedTask;
-use crate::dialect::checklist::list::TaskFiles;
-use crate::dialect::checklist::list::TaskList;
-use crate::dialect::checklist::list::Wording;
-use crate::dialect::checklist::outline::Outline;
-use crate::dialect::checklist::paths;
-use crate::dialect::checklist::words;
-use crate::model::Status;
-use crate::model::letters_and_digits;
+use super::{claim_of, ids::Ids, listed_box, part, text_of, title};
+use crate::{
+    dialect::checklist::{
+        list::{Claim, ListedTask, TaskFiles, TaskList, Wording},
+        outline::Outline,
+        paths, words,
+    },
+    model::{Status, letters_and_digits},
+};
 
 /// The word for a task in headings.
 const TASK: [&str; 10] =

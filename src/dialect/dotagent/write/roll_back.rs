@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::Target;
-use super::Writer;
-use crate::dialect::EditError;
-use crate::dialect::dotagent::rules::Phase;
-use crate::dialect::dotagent::rules::PhaseStatus;
-use crate::dialect::dotagent::rules::TaskStatus;
-use crate::model::RollBack;
+use super::{Target, Writer};
+use crate::{
+    dialect::{
+        EditError,
+        dotagent::rules::{Phase, PhaseStatus, TaskStatus},
+    },
+    model::RollBack,
+};
 
 /// Fields of attempts in `execution.json` that a rollback clears.
 const ATTEMPT_FIELDS: [&str; 4] = ["started_at", "completed_at", "last_error", "resolver_started_at"];

@@ -2,18 +2,11 @@
 
 use std::sync::Arc;
 
-use super::codes;
-use super::files_at;
-use super::path;
-use super::state;
-use crate::dialect::Dialect as _;
-use crate::dialect::Probed;
-use crate::dialect::nine_step::NineStep;
-use crate::model::Config;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::ReadSpec;
+use super::{codes, files_at, path, state};
+use crate::{
+    dialect::{Dialect as _, Probed, nine_step::NineStep},
+    model::{Config, FindingCode, Listing, ListingEntry, ReadSpec},
+};
 
 const OURS: &str = "{\"feature_name\": \"quotes\", \"current_step\": 4, \"last_execution\": {\"step\": 4}}";
 

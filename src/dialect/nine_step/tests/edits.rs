@@ -1,31 +1,15 @@
 //! What a change does to the bytes: what it names, and nothing else.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::EARLY;
-use super::edit;
-use super::edited;
-use super::files;
-use super::files_at;
-use super::path;
-use super::state;
-use super::step;
-use super::step_id;
-use crate::dialect::Dialect as _;
-use crate::dialect::EditError;
-use crate::dialect::nine_step::NineStep;
-use crate::model::ChangeKind;
-use crate::model::EditKind;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
-use crate::model::LinkedWorktree;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::RunStatus;
-use crate::model::StartSpec;
-use crate::model::Status;
-use crate::model::testing::outcome_of;
+use super::{EARLY, edit, edited, files, files_at, path, state, step, step_id};
+use crate::{
+    dialect::{Dialect as _, EditError, nine_step::NineStep},
+    model::{
+        ChangeKind, EditKind, Interruption, InterruptionKind, LinkedWorktree, Outcome, ReviewVerdict, RunStatus,
+        StartSpec, Status, testing::outcome_of,
+    },
+};
 
 fn begin(step: &str, agent: Option<&str>) -> ChangeKind {
     ChangeKind::Begin {

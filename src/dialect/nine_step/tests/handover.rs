@@ -1,21 +1,18 @@
 //! The context for agents and the plan in the plugin's words.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::files;
-use super::state;
-use crate::dialect::Dialect as _;
-use crate::dialect::nine_step::NineStep;
-use crate::dialect::nine_step::native::plan as in_own_words;
-use crate::model::Action;
-use crate::model::Brief;
-use crate::model::Next;
-use crate::model::Plan;
-use crate::model::Run;
-use crate::model::Verdict;
-use crate::model::testing::next_of;
-use crate::model::testing::plan_of;
+use super::{files, state};
+use crate::{
+    dialect::{
+        Dialect as _,
+        nine_step::{NineStep, native::plan as in_own_words},
+    },
+    model::{
+        Action, Brief, Next, Plan, Run, Verdict,
+        testing::{next_of, plan_of},
+    },
+};
 
 fn next(step: &str, action: Action, agent: Option<&str>) -> Next {
     Next { agent: agent.map(str::to_owned), ..next_of(step, action) }

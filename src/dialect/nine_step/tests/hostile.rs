@@ -1,32 +1,16 @@
 //! Untrusted content of a state file: wrong types, damage, absurd numbers.
 
 use proptest::prelude::*;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::codes;
-use super::files;
-use super::files_at;
-use super::finding;
-use super::load;
-use super::path;
-use super::state;
-use super::step;
-use super::step_id;
-use crate::dialect::Dialect as _;
-use crate::dialect::EditError;
-use crate::dialect::nine_step::NineStep;
-use crate::model::ChangeKind;
-use crate::model::Content;
-use crate::model::FileEntry;
-use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::ReadProblem;
-use crate::model::ReviewVerdict;
-use crate::model::RollBack;
-use crate::model::Severity;
-use crate::model::StartSpec;
-use crate::model::Status;
+use super::{codes, files, files_at, finding, load, path, state, step, step_id};
+use crate::{
+    dialect::{Dialect as _, EditError, nine_step::NineStep},
+    model::{
+        ChangeKind, Content, FileEntry, FindingCode, Outcome, ReadProblem, ReviewVerdict, RollBack, Severity,
+        StartSpec, Status,
+    },
+};
 
 #[test]
 fn numbers_may_be_strings_and_floats() {

@@ -1,22 +1,10 @@
 //! Every row of the decision table (docs/formats/nine-step.md#decision-table), over what `load` hands to the planner.
 
-use super::codes;
-use super::files;
-use super::finding;
-use super::load;
-use super::run;
-use super::state;
-use super::step;
-use crate::dialect::Dialect as _;
-use crate::dialect::nine_step::NineStep;
-use crate::model::Action;
-use crate::model::FindingCode;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::StepKind;
+use super::{codes, files, finding, load, run, state, step};
+use crate::{
+    dialect::{Dialect as _, nine_step::NineStep},
+    model::{Action, FindingCode, ReviewVerdict, Run, RunStatus, Severity, Status, StepKind},
+};
 
 fn at(step: &str, fields: &str) -> Run {
     let last = format!("{{\"phase\": 2, \"step\": {step}, \"agent\": \"someone\", {fields}}}");

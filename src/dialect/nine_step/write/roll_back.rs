@@ -1,23 +1,14 @@
 //! Rolls a run back as the plugin does (docs/formats/nine-step.md#rollback): the position, the list of completed steps, and where
 //! the run continues.
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::Writer;
-use crate::dialect::EditError;
-use crate::dialect::RollbackBackup;
-use crate::dialect::nine_step::rules::StepPosition;
-use crate::document::Node;
-use crate::model::FileSet;
-use crate::model::RelPath;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::quoted;
+use crate::{
+    dialect::{EditError, RollbackBackup, nine_step::rules::StepPosition},
+    document::Node,
+    model::{FileSet, RelPath, RollBack, Run, StepId, StepKind, Timestamp, quoted},
+};
 
 impl Writer<'_> {
     /// Reopens a step and all later ones.

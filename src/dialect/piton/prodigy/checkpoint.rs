@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use crate::document::json_value;
-use crate::model::Timestamp;
-use crate::model::clean_line;
+use crate::{
+    document::json_value,
+    model::{Timestamp, clean_line},
+};
 
 /// The version that is supported.
 pub(super) const VERSION: u64 = 1;

@@ -2,23 +2,18 @@
 
 use serde_json::Value;
 
-use super::super::facts::Captured;
-use super::super::facts::Outline;
-use super::super::record::Header;
-use super::super::session::start_from;
-use super::super::state::ExecutionState;
-use super::super::state::RunState;
-use super::super::state::State;
-use super::super::state::StepState;
+use super::super::{
+    facts::{Captured, Outline},
+    record::Header,
+    session::start_from,
+    state::{ExecutionState, RunState, State, StepState},
+};
 use super::read::ProdigySession;
-use crate::dialect::EditError;
-use crate::model::Change;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Status;
-use crate::model::StepId;
-use crate::model::Timestamp;
-use crate::workflow::Workflow;
+use crate::{
+    dialect::EditError,
+    model::{Change, Edit, FileSet, Status, StepId, Timestamp},
+    workflow::Workflow,
+};
 
 /// An imported session.
 #[derive(Debug)]

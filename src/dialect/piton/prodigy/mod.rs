@@ -11,14 +11,10 @@ mod paths;
 mod read;
 
 pub(crate) use import::import;
-pub(crate) use paths::home_of;
-pub(super) use paths::is_marked;
-pub(super) use paths::is_state;
-pub(super) use paths::probe;
-pub(crate) use paths::workflow_at;
-pub(super) use read::brief;
-pub(super) use read::load;
+pub(crate) use paths::{home_of, workflow_at};
+pub(super) use paths::{is_marked, is_state, probe};
 pub(crate) use read::relative_workflow;
+pub(super) use read::{brief, load};
 
 #[cfg(test)]
 mod tests;

@@ -5,17 +5,10 @@ use std::collections::BTreeMap;
 use camino::Utf8Path;
 
 use super::checkpoint::Checkpoint;
-use crate::dialect::Probed;
-use crate::model::Candidate;
-use crate::model::Claim;
-use crate::model::DialectId;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::ReadSpec;
-use crate::model::RelPath;
-use crate::model::Timestamp;
+use crate::{
+    dialect::Probed,
+    model::{Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, Timestamp},
+};
 
 pub(super) const SUFFIX: &str = ".checkpoint.json";
 

@@ -2,35 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::checkpoint::Checkpoint;
-use super::checkpoint::VERSION;
-use super::paths;
-use crate::dialect::Loaded;
-use crate::document::json_value;
-use crate::model::Brief;
-use crate::model::Content;
-use crate::model::DialectId;
-use crate::model::EvidenceRequest;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Next;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunId;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::WorkspaceRecord;
-use crate::model::clean_line;
-use crate::model::sha256_hex;
-use crate::workflow;
-use crate::workflow::Workflow;
+use super::{
+    checkpoint::{Checkpoint, VERSION},
+    paths,
+};
+use crate::{
+    dialect::Loaded,
+    document::json_value,
+    model::{
+        Brief, Content, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, Next, Records, RelPath, Run, RunId,
+        RunStatus, Status, Step, StepId, WorkspaceRecord, clean_line, sha256_hex,
+    },
+    workflow::{self, Workflow},
+};
 
 /// A session of Prodigy.
 pub(super) struct ProdigySession {

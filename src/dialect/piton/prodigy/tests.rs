@@ -1,35 +1,22 @@
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
-use serde_json::Value;
-use serde_json::json;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::{Value, json};
 
-use super::checkpoint::Checkpoint;
-use super::home_of;
-use super::import;
-use crate::dialect::Dialect as _;
-use crate::dialect::piton::Piton;
-use crate::dialect::piton::Session;
-use crate::dialect::piton::facts::Captured;
-use crate::dialect::piton::record::Header;
-use crate::dialect::piton::record::Source;
-use crate::dialect::piton::state::ExecutionState;
-use crate::dialect::piton::testing::at;
-use crate::dialect::piton::testing::path;
-use crate::dialect::piton::testing::put;
-use crate::dialect::piton::testing::start_change;
-use crate::model::Clock;
-use crate::model::Config;
-use crate::model::FileSet;
-use crate::model::FindingCode;
-use crate::model::Listing;
-use crate::model::ListingEntry;
-use crate::model::ReadSpec;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::StepId;
+use super::{checkpoint::Checkpoint, home_of, import};
+use crate::{
+    dialect::{
+        Dialect as _,
+        piton::{
+            Piton, Session,
+            facts::Captured,
+            record::{Header, Source},
+            state::ExecutionState,
+            testing::{at, path, put, start_change},
+        },
+    },
+    model::{Clock, Config, FileSet, FindingCode, Listing, ListingEntry, ReadSpec, RunStatus, Status, StepId},
+};
 
 const STATE: &str = "state/workflow-1/checkpoints/workflow-2.checkpoint.json";
 const WORKFLOW: &str = "commands:\n- {shell: one, capture_output: out}\n- {shell: two}\n- {shell: three}\n";
@@ -80,10 +67,7 @@ fn statuses(files: &FileSet) -> (Vec<Status>, RunStatus, Vec<FindingCode>) {
 
 #[test]
 fn a_run_stands_where_its_checkpoint_says() {
-    use Status::Completed;
-    use Status::Failed;
-    use Status::InProgress;
-    use Status::Pending;
+    use Status::{Completed, Failed, InProgress, Pending};
     let with = |status: &str, current: u64| {
         let mut value = checkpoint();
         value["execution_state"]["status"] = json!(status);
@@ -121,10 +105,7 @@ fn variables_are_those_that_steps_capture_and_nothing_of_the_environment() {
 
 #[test]
 fn what_the_files_say_against_each_other_is_named() {
-    use FindingCode::DefinitionUnreadable;
-    use FindingCode::FormatNewer;
-    use FindingCode::PartUnreadable;
-    use FindingCode::StateCorrupt;
+    use FindingCode::{DefinitionUnreadable, FormatNewer, PartUnreadable, StateCorrupt};
     let findings = |files: &FileSet| statuses(files).2;
     let whole = files(&checkpoint(), Some(WORKFLOW));
 

@@ -4,11 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::EpicFiles;
-use super::state::Wave;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::StepId;
+use super::{EpicFiles, state::Wave};
+use crate::model::{Finding, FindingCode, StepId};
 
 /// Returns the waves of the state and those only in the plan, ordered by number.
 pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {

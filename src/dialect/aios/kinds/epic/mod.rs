@@ -7,38 +7,27 @@ mod state;
 mod steps;
 mod write;
 
-pub(in crate::dialect::aios) use state::State;
-pub(in crate::dialect::aios) use state::StoryState;
-pub(in crate::dialect::aios) use state::id_of;
-pub(in crate::dialect::aios) use steps::is_story_review;
-pub(in crate::dialect::aios) use steps::status_of;
+pub(in crate::dialect::aios) use state::{State, StoryState, id_of};
+pub(in crate::dialect::aios) use steps::{is_story_review, status_of};
 
 use std::collections::BTreeSet;
 
-use crate::dialect::Loaded;
-use crate::dialect::aios::document_index::DocumentIndex;
-use crate::dialect::aios::execution;
-use crate::dialect::aios::execution::Execution;
-use crate::dialect::aios::kind;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::layout;
-use crate::dialect::aios::suggest;
-use crate::document::salvage;
-use crate::model::DialectId;
-use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Mode;
-use crate::model::Records;
-use crate::model::RelPath;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Severity;
-use crate::model::Timestamp;
-use crate::model::WorkspaceRecord;
-use crate::model::clean_line;
-use crate::model::quoted;
+use crate::{
+    dialect::{
+        Loaded,
+        aios::{
+            document_index::DocumentIndex,
+            execution::{self, Execution},
+            kind::{self, Descriptor, Unnamed},
+            layout, suggest,
+        },
+    },
+    document::salvage,
+    model::{
+        DialectId, FileSet, Finding, FindingCode, Mode, Records, RelPath, Run, RunStatus, Severity, Timestamp,
+        WorkspaceRecord, clean_line, quoted,
+    },
+};
 
 const RECORDS: Records = Records { pause: false, ..Records::ALL };
 

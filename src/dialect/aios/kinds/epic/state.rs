@@ -1,12 +1,13 @@
 //! The state of an epic (docs/formats/aios.md#epic-state).
 
-use crate::dialect::aios::execution::agent;
-use crate::dialect::aios::execution::members;
-use crate::dialect::aios::execution::word;
-use crate::dialect::aios::kind;
-use crate::document::Node;
-use crate::model::RelPath;
-use crate::model::StepId;
+use crate::{
+    dialect::aios::{
+        execution::{agent, members, word},
+        kind,
+    },
+    document::Node,
+    model::{RelPath, StepId},
+};
 
 /// Maximum number of waves for states that only count them.
 const WAVE_LIMIT: u32 = 100;

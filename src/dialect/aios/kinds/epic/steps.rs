@@ -1,36 +1,26 @@
 //! The stories, gates and merges of an epic as steps.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::EPIC;
-use super::EpicFiles;
-use super::drift;
-use super::state::GateVerdict;
-use super::state::StoryState;
-use super::state::Wave;
-use crate::dialect::aios::consistency;
-use crate::dialect::aios::document_index::StoryLocation;
-use crate::dialect::aios::execution::PlannedWave;
-use crate::dialect::aios::gate;
-use crate::dialect::aios::gate::Decision;
-use crate::dialect::story;
-use crate::dialect::story::SectionKind;
-use crate::dialect::story::Story;
-use crate::dialect::story::StoryStatus;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::RelPath;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::Severity;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Witness;
-use crate::model::clean_line;
-use crate::model::quoted;
+use super::{
+    EPIC, EpicFiles, drift,
+    state::{GateVerdict, StoryState, Wave},
+};
+use crate::{
+    dialect::{
+        aios::{
+            consistency,
+            document_index::StoryLocation,
+            execution::PlannedWave,
+            gate::{self, Decision},
+        },
+        story::{self, SectionKind, Story, StoryStatus},
+    },
+    model::{
+        Finding, FindingCode, RelPath, Review, ReviewVerdict, Severity, Status, Step, StepId, StepKind, Witness,
+        clean_line, quoted,
+    },
+};
 
 /// Reviews stories for which neither state nor plan names a reviewer (docs/formats/aios-stories.md#story-development-cycle).
 const REVIEWER: &str = "qa";

@@ -4,30 +4,17 @@
 
 use serde_json::json;
 
-use super::State;
-use super::state::Wave;
-use super::steps::FINAL;
-use crate::dialect::EditError;
-use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::edit::object;
-use crate::dialect::edit::unsupported;
-use crate::dialect::writer::Approval;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::outcome_text;
-use crate::dialect::writer::write;
-use crate::document::escape;
-use crate::model::Change;
-use crate::model::Edit;
-use crate::model::FileSet;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::mask_secrets;
-use crate::model::quoted;
+use super::{State, state::Wave, steps::FINAL};
+use crate::{
+    dialect::{
+        EditError,
+        aios::editor::StateEditor,
+        edit::{object, unsupported},
+        writer::{Approval, Begun, Resumed, StateWriter, outcome_text, write},
+    },
+    document::escape,
+    model::{Change, Edit, FileSet, Outcome, ReviewVerdict, RollBack, Run, StepId, mask_secrets, quoted},
+};
 
 /// Computes the edits of one change.
 ///

@@ -7,31 +7,20 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use crate::dialect::aios::editor::edit;
-use crate::dialect::aios::fields::KindReader as _;
-use crate::dialect::aios::kind::Claim;
-use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::kind::FINISHED_STATUS;
-use crate::dialect::aios::kind::StoryName;
-use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::steps::follow;
-use crate::dialect::aios::suggest;
-use crate::document::Field;
-use crate::document::Reader;
-use crate::model::Finding;
-use crate::model::FindingCode;
-use crate::model::Records;
-use crate::model::Review;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::RunStatus;
-use crate::model::Status;
-use crate::model::Step;
-use crate::model::StepId;
-use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::Witness;
-use crate::model::clean_line;
+use crate::{
+    dialect::aios::{
+        editor::edit,
+        fields::KindReader as _,
+        kind::{Claim, Descriptor, FINISHED_STATUS, StoryName, Unnamed},
+        steps::follow,
+        suggest,
+    },
+    document::{Field, Reader},
+    model::{
+        Finding, FindingCode, Records, Review, ReviewVerdict, Run, RunStatus, Status, Step, StepId, StepKind,
+        Timestamp, Witness, clean_line,
+    },
+};
 
 /// The default number of reviews in AIOS.
 pub(super) const MAX_ITERATIONS: u32 = 5;

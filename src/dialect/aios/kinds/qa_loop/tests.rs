@@ -1,11 +1,11 @@
 use super::QA_LOOP;
-use crate::dialect::Loaded;
-use crate::dialect::aios::fixtures::codes;
-use crate::dialect::aios::fixtures::files;
-use crate::dialect::aios::fixtures::steps;
-use crate::model::ReviewVerdict;
-use crate::model::RunStatus;
-use crate::model::StepKind;
+use crate::{
+    dialect::{
+        Loaded,
+        aios::fixtures::{codes, files, steps},
+    },
+    model::{ReviewVerdict, RunStatus, StepKind},
+};
 
 const STATE: &str = "qa/2.1/loop-status.json";
 const REVIEWING: &str = r#"{"iteration":1,"reviewedAt":null,"verdict":null,"fixedAt":null}"#;

@@ -1,25 +1,18 @@
 //! Writes the state of a QA loop (docs/formats/aios.md#qa-loop).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::MAX_ITERATIONS;
-use crate::dialect::EditError;
-use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::edit::object;
-use crate::dialect::edit::unsupported;
-use crate::dialect::writer::Approval;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::outcome_text;
-use crate::document::Node;
-use crate::model::Edit;
-use crate::model::Outcome;
-use crate::model::ReviewVerdict;
-use crate::model::Run;
-use crate::model::StepId;
-use crate::model::quoted;
+use crate::{
+    dialect::{
+        EditError,
+        aios::editor::StateEditor,
+        edit::{object, unsupported},
+        writer::{Approval, Begun, Resumed, StateWriter, outcome_text},
+    },
+    document::Node,
+    model::{Edit, Outcome, ReviewVerdict, Run, StepId, quoted},
+};
 
 /// The target of a step id.
 enum Target {
