@@ -54,7 +54,7 @@ fn rooms() -> Vec<(String, BTreeSet<String>)> {
 fn begun_import(line: &str) -> Option<(&str, &str)> {
     let (before, tree) = line.trim_start().split_once("use ")?;
     let is_path = |c: char| c.is_alphanumeric() || "_:{},*; ".contains(c);
-    let begins = before.is_empty() || before.starts_with("pub");
+    let begins = before.is_empty() || before == "pub " || before.starts_with("pub(") && before.ends_with(") ");
     (begins && tree.chars().all(is_path) && tree.ends_with([';', '{'])).then_some((before, tree))
 }
 
@@ -363,11 +363,11 @@ fn folders_inside_a_room_import_only_those_before_them() {
 fn the_guard_sees_what_it_is_for() {
     let code = "use crate::store::Lock;\nlet x = crate::{a, b};\nmycrate::c; other::crate::d";
     assert_eq!(names_after(code, "crate::").collect::<Vec<_>>(), ["store", ""]);
-    let code = "    pub(crate) use crate::{\n        cli::{self, a::{B, C as _}},\n        ops::Plan,\n    };\nuse super::page::*;\nuse href=(x) {";
+    let code = "    pub(crate) use crate::{\n        cli::{self, a::{B, C as _}},\n        ops::Plan,\n    };\nuse super::page::*;\npub(crate) struct Cause {";
     let spread = spread(code);
     assert_eq!(names_after(&spread, "crate::").collect::<Vec<_>>(), ["cli", "cli", "cli", "ops"]);
     assert!(spread.contains("pub(crate) use crate::cli::a::C as _;\n"), "{spread}");
-    assert!(spread.ends_with("use super::page::*;\nuse href=(x) {"), "{spread}");
+    assert!(spread.ends_with("use super::page::*;\npub(crate) struct Cause {"), "{spread}");
 
     let apart = "use crate::{\n    a,\n};\npub use crate::b;\n#[cfg(test)]\nuse crate::c;\nuse super::d;\nuse super::super::e;\n\nuse crate::f;";
     assert!(imported_twice(apart).is_empty(), "{:?}", imported_twice(apart));
