@@ -150,6 +150,7 @@ fn the_cache_can_be_elsewhere() {
 }
 
 /// S-11: a relative path is one of the project, and nothing of a project is run.
+/// SECURITY: row 23
 #[test]
 fn relative_caches_and_programs_are_ignored() {
     let installed = Installed::new();
@@ -252,6 +253,7 @@ fn a_person_is_told_once_that_the_program_is_missing() {
     assert_eq!(installed.run(&start, &[("PITON_CACHE", closed.as_str())]), ran(""), "it would be told each time");
 }
 
+/// SECURITY: row 22
 #[test]
 fn a_prebuilt_program_is_verified_and_kept() {
     let version = env!("CARGO_PKG_VERSION");
@@ -275,6 +277,7 @@ fn a_prebuilt_program_is_verified_and_kept() {
     assert_eq!(flags.run(&["setup", "--permissions"], &[]).stdout, "prebuilt <setup> <--permissions>");
 }
 
+/// SECURITY: row 22
 #[test]
 fn a_prebuilt_program_that_is_not_the_recorded_one_is_never_run() {
     let version = env!("CARGO_PKG_VERSION");
@@ -430,6 +433,7 @@ fn without_the_archive_of_the_c_library_the_program_is_linked_as_usual() {
     assert!(answer.stderr.contains(" <target.m-linux-gnu.rustflags = []> "), "{answer:?}");
 }
 
+/// SECURITY: row 24
 #[test]
 fn setup_heeds_no_settings_of_the_folder_that_it_is_called_from() {
     let installed = Installed::new();
@@ -488,6 +492,7 @@ fn the_launcher_for_windows_looks_in_the_same_places() {
 }
 
 /// There is no Windows here to run it: what is read is that a prebuilt program only becomes the program by way of the cache.
+/// SECURITY: row 22
 #[test]
 fn the_launcher_for_windows_verifies_too() {
     let text = support::read(&support::repository().join("bin/piton.cmd"));

@@ -327,6 +327,7 @@ fn commands_are_short_and_named_by_their_files() {
     }
 }
 
+/// SECURITY: row 14
 #[test]
 fn texts_pre_approve_only_what_reads_or_records() {
     let rules = rules();
@@ -342,9 +343,13 @@ fn texts_pre_approve_only_what_reads_or_records() {
     assert_eq!(approving, 6, "the skills, and the commands that read");
 
     let verbs: Vec<String> = rules.iter().map(|rule| rule.replace("Bash(piton ", "`").replace(":*)", "`")).collect();
-    let security = support::read(&support::repository().join("SECURITY.md"));
-    let row = security.lines().find(|line| line.contains("pre-approves")).unwrap_or_default();
-    assert!(row.contains(&format!("{}.", verbs.join(", "))), "the row of SECURITY.md lists {}", verbs.join(", "));
+    let page = support::read(&support::repository().join("docs/plugin.md"));
+    let row = page.lines().find(|line| line.contains("| pre-approved by the skills")).unwrap_or_default();
+    assert!(
+        row.starts_with(&format!("| {} |", verbs.join(", "))),
+        "the row of docs/plugin.md lists {}",
+        verbs.join(", ")
+    );
 }
 
 #[test]

@@ -120,6 +120,7 @@ fn verbs() -> Vec<(String, Command)> {
     verbs
 }
 
+/// SECURITY: row 14
 #[test]
 fn every_verb_is_recording_or_asks_a_person() {
     for (name, _) in verbs() {
@@ -155,6 +156,7 @@ fn no_recording_verb_begins_as_an_asking_one_does() {
     }
 }
 
+/// SECURITY: row 14
 #[test]
 fn no_flag_of_a_recording_verb_does_more_than_record() {
     let known: BTreeSet<&str> = RECORDING_FLAGS.iter().flat_map(|(_, flags)| *flags).copied().collect();

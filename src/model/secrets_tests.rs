@@ -1,5 +1,6 @@
 use super::mask_secrets;
 
+/// SECURITY: row 18
 #[test]
 fn what_is_shaped_like_a_secret_is_masked_and_the_rest_stays() {
     for (text, masked) in [

@@ -94,6 +94,7 @@ fn a_task_whose_outputs_are_there_passes() {
     assert_eq!((output.code, output.stderr.as_str()), (0, ""));
 }
 
+/// SECURITY: row 16
 #[test]
 fn outputs_outside_of_the_project_are_refused_and_not_looked_at() {
     for output in ["../secret", "/etc/passwd", "~/x", "a/../../b"] {
@@ -160,6 +161,7 @@ fn the_list_of_a_team_is_found_by_the_first_digits_of_its_session() {
 }
 
 /// Invariant: nothing in a repository weakens a decision.
+/// SECURITY: row 16
 #[test]
 fn no_project_switches_the_guard_off() {
     let sandbox = with_task(json!("parser.txt"));

@@ -125,6 +125,7 @@ fn explicit_words_win_over_a_report() {
     assert_eq!(kept(&sandbox, NINE_STEP_DATA), [""; 0]);
 }
 
+/// SECURITY: row 17
 #[test]
 fn a_step_whose_agent_was_blocked_is_not_recorded_as_done() {
     let (sandbox, _) = begun("nine-step", "2:3");
@@ -158,6 +159,7 @@ fn under_review() -> Sandbox {
     sandbox
 }
 
+/// SECURITY: row 17
 #[test]
 fn a_verdict_is_never_taken_from_a_report_and_never_milder_than_it() {
     let sandbox = under_review();
@@ -216,6 +218,7 @@ fn what_is_no_report_on_the_agents_own_step_is_not_kept() {
     assert_eq!(brief.at("/data/reports"), Value::Null, "it was about the attempt before: {brief}");
 }
 
+/// SECURITY: row 17
 #[test]
 fn a_report_of_any_size_is_kept_small_and_clean() {
     let (sandbox, _) = begun("nine-step", "2:3");

@@ -193,6 +193,7 @@ const HOSTILE: &[&str] = &[
     "'' plan user-auth",
 ];
 
+/// SECURITY: row 15
 #[test]
 fn no_hostile_command_is_allowed() {
     let sandbox = driven();
@@ -205,6 +206,7 @@ fn no_hostile_command_is_allowed() {
     assert_eq!(sandbox.tree(), before);
 }
 
+/// SECURITY: row 15
 #[test]
 fn what_the_client_says_about_the_call_counts() {
     let sandbox = driven();
@@ -239,6 +241,7 @@ fn what_the_client_says_about_the_call_counts() {
     assert!(!allows(&sandbox, "s", of_agent), "an agent reports, it does not record");
 }
 
+/// SECURITY: row 15
 #[test]
 fn without_a_run_of_its_own_a_session_is_allowed_nothing() {
     let sandbox = projects::nine_step();
@@ -256,6 +259,7 @@ fn without_a_run_of_its_own_a_session_is_allowed_nothing() {
     assert!(!allows(&sandbox, "s", plan()), "it gave the run back");
 }
 
+/// SECURITY: row 15
 #[test]
 fn a_rule_of_the_person_wins() {
     let plan = "piton plan user-auth";

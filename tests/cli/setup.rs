@@ -37,6 +37,7 @@ fn without_flags_it_only_reports() {
     assert!(!sandbox.home().join(".claude").exists() && !sandbox.home().join(".cache").exists());
 }
 
+/// SECURITY: row 14
 #[test]
 fn a_change_of_settings_is_shown_first_and_made_on_yes() {
     let sandbox = Sandbox::new();
@@ -142,6 +143,7 @@ fn the_status_line_is_one_line_or_nothing() {
     }
 }
 
+/// SECURITY: row 16
 #[test]
 fn the_guard_is_set_and_removed_in_the_users_settings_only() {
     let sandbox = Sandbox::new();

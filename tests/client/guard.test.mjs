@@ -74,6 +74,7 @@ test('what is older than the work on it is refused; the third time the task pass
   assert.equal(task.status, 'completed');
 });
 
+// SECURITY: row 16
 test('nothing is refused without the guard, or after its removal; a project cannot switch it off', { timeout: 120_000 }, async (context) => {
   const without = await plays(context, () => [...start, complete]);
   assert.equal(without.task.status, 'completed');

@@ -76,6 +76,7 @@ function answers(done) {
   return new Map(calls.map((call) => [call.input.command, results.get(call.id)]));
 }
 
+// SECURITY: row 14
 test('verbs that read or record pass without a person', { timeout: 120_000 }, async (context) => {
   const stage = prepared('rights');
   context.after(() => stage.close());
@@ -93,6 +94,7 @@ test('verbs that read or record pass without a person', { timeout: 120_000 }, as
 });
 
 for (const skill of ['workflow-resume', 'workflow-exec', 'checkpoint']) {
+  // SECURITY: row 14
   test(`${skill}: nothing else passes without a person`, { timeout: 240_000 }, async (context) => {
     const stage = prepared('rights');
     context.after(() => stage.close());
@@ -113,6 +115,7 @@ for (const skill of ['workflow-resume', 'workflow-exec', 'checkpoint']) {
   });
 }
 
+// SECURITY: row 14
 test('the rules of setup --permissions hold on every turn, and no further', { timeout: 120_000 }, async (context) => {
   const stage = prepared('rights');
   context.after(() => stage.close());
@@ -128,6 +131,7 @@ test('the rules of setup --permissions hold on every turn, and no further', { ti
   assert.ok(!fs.existsSync(path.join(stage.project, 'OUTSIDE')));
 });
 
+// SECURITY: row 14
 test('commands pre-approve what they read, and nothing else', { timeout: 120_000 }, async (context) => {
   for (const [command, passes] of [
     ['status', ['piton status', 'piton list']],

@@ -40,6 +40,7 @@ STORIES.push(['nine-step', 'auto', 'the rules of setup make the client ask']);
 
 for (const [example, mode, told] of STORIES) {
   const skip = (!hasTmux && 'tmux is missing') || (mode === 'auto' && !isNewest && 'the oldest client has no auto mode here');
+  // SECURITY: row 14
   test(`${example}: a person is told, types the name of the skill, and decides: ${told}`, { timeout: 120_000, skip }, async (context) => {
     const stage = new Stage('terminal').load().example(example);
     const { run, next } = stage.piton('plan', '--steps').json.data;

@@ -181,6 +181,7 @@ fn sign(sandbox: &Sandbox) {
 }
 
 /// Runs git as a person would, to prove that each trap is set.
+/// SECURITY: row 1
 #[test]
 fn the_traps_are_set() {
     let sandbox = trapped(&KINDS[0]);
@@ -194,6 +195,7 @@ fn the_traps_are_set() {
     }
 }
 
+/// SECURITY: row 1
 #[test]
 fn no_verb_starts_what_a_repository_names() {
     for (kind, asks_more) in KINDS.iter().map(|kind| (kind, false)).chain([(&KINDS[0], true)]) {
@@ -211,6 +213,7 @@ fn no_verb_starts_what_a_repository_names() {
 }
 
 /// The answer itself: uncommitted changes are still counted, with the filters off.
+/// SECURITY: row 1
 #[test]
 fn changes_are_counted_without_the_filters_of_the_repository() {
     let sandbox = trapped(&KINDS[0]);
@@ -221,6 +224,7 @@ fn changes_are_counted_without_the_filters_of_the_repository() {
 }
 
 /// Filters of the user's own configuration still run: Git LFS works as usual.
+/// SECURITY: row 1
 #[test]
 fn filters_of_the_user_still_run() {
     let sandbox = trapped(&KINDS[0]);
@@ -234,6 +238,7 @@ fn filters_of_the_user_still_run() {
 }
 
 /// A folder of the project that looks like a bare repository is not treated as one: its configuration is not read.
+/// SECURITY: row 2
 #[test]
 fn a_bare_repository_in_the_project_is_not_used() {
     let sandbox = trapped(&KINDS[0]);
@@ -254,6 +259,7 @@ fn a_bare_repository_in_the_project_is_not_used() {
 }
 
 /// Files elsewhere are not read: `core.worktree` of an untrusted repository is not part of the project.
+/// SECURITY: row 2
 #[test]
 fn a_work_tree_elsewhere_is_not_counted() {
     let sandbox = trapped(&KINDS[1]);
@@ -269,6 +275,7 @@ fn a_work_tree_elsewhere_is_not_counted() {
 }
 
 /// Git refuses a repository of another user (`safe.directory`): there is no answer, and nothing runs.
+/// SECURITY: row 2
 #[test]
 fn a_repository_of_another_user_is_not_asked() {
     if !rustix::process::geteuid().is_root() {

@@ -87,6 +87,7 @@ fn read_each(sandbox: &Sandbox, outside: &Outside, reads: &[&[&str]], what: &str
     assert!(!std::path::Path::new("/tmp/piton-ran").exists(), "{what}: a title ran");
 }
 
+/// SECURITY: row 12, 13
 #[test]
 fn texts_of_plans_of_other_systems_are_data() {
     for text in NASTY {
@@ -98,6 +99,7 @@ fn texts_of_plans_of_other_systems_are_data() {
     }
 }
 
+/// SECURITY: row 3
 #[test]
 fn plans_of_other_systems_that_are_links_out_are_not_read() {
     for path in [ROADMAP, PLAN, LIST, FEATURE, CHANGE, BUILD, SPRINT, STORY, "src"] {
@@ -114,6 +116,7 @@ fn plans_of_other_systems_that_are_links_out_are_not_read() {
     }
 }
 
+/// SECURITY: row 10
 #[test]
 fn plans_of_other_systems_that_are_large_or_deep_are_read_in_time() {
     let explosive = format!("{}b", "(a+)+".repeat(20));

@@ -28,6 +28,7 @@ fn hold(sandbox: &Sandbox, step: &str, outside: &Outside, what: &str) {
     write_all(sandbox, step, &mut check);
 }
 
+/// SECURITY: row 3
 #[test]
 fn a_state_or_a_folder_that_is_a_link_out_is_neither_read_nor_written() {
     for kind in &KINDS {
@@ -76,6 +77,7 @@ const OWN: [&str; 11] = [
     "sessions",
 ];
 
+/// SECURITY: row 3
 #[test]
 fn links_in_place_of_pitons_files_are_not_followed() {
     let ccw = &KINDS[1];
@@ -93,6 +95,7 @@ fn links_in_place_of_pitons_files_are_not_followed() {
     }
 }
 
+/// SECURITY: row 5
 #[test]
 fn a_second_name_of_a_file_outside_keeps_its_content() {
     for kind in &KINDS {
@@ -125,6 +128,7 @@ fn a_second_name_of_a_file_outside_keeps_its_content() {
 type Put = Box<dyn Fn(&Utf8Path)>;
 
 /// Sockets, devices, and files without an end.
+/// SECURITY: row 6
 #[test]
 fn endless_files_are_not_read_to_their_end() {
     for kind in &KINDS {
@@ -186,6 +190,7 @@ fn make_device(path: &Utf8Path) {
 }
 
 /// A folder is swapped for a link while Piton runs: between any check and any use.
+/// SECURITY: row 4
 #[test]
 fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
     use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! A project, a state or a repository made by an attacker: nothing in it is executed, nothing outside
 //! of the project is read into an answer or changed, and every call ends in time with one clean document.
 //!
-//! `SECURITY.md` names the test behind each of its guarantees; `threats.rs` compares the two.
+//! Each test names the row of `SECURITY.md` that it holds; `threats.rs` compares the two.
 
 mod git;
 mod guests;

@@ -46,6 +46,7 @@ fn ids(kind: &Kind) -> [&'static str; 2] {
     }
 }
 
+/// SECURITY: row 7
 #[test]
 fn no_id_is_a_path_an_option_or_a_second_line() {
     for kind in &KINDS {
@@ -134,6 +135,7 @@ fn commands(document: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// SECURITY: row 8
 #[test]
 fn every_command_that_is_printed_is_one_call_with_the_name_as_one_word() {
     for kind in &KINDS {
@@ -182,6 +184,7 @@ fn every_command_that_is_printed_is_one_call_with_the_name_as_one_word() {
 }
 
 /// File names are bytes: names that are not UTF-8 or not valid paths are ignored, and the rest is found.
+/// SECURITY: row 9
 #[test]
 fn file_names_that_are_not_text_are_ignored() {
     use std::os::unix::ffi::OsStrExt as _;
@@ -227,6 +230,7 @@ fn file_names_that_are_not_text_are_ignored() {
     }
 }
 
+/// SECURITY: row 9
 #[test]
 fn a_name_of_64_kilobytes_is_no_flood() {
     let long = format!("long{}", "g".repeat(64 << 10));

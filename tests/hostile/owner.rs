@@ -58,6 +58,7 @@ fn record(sandbox: &Sandbox, kind: &Kind, files: &[(&str, Option<&str>, &str)]) 
 }
 
 /// The control: a record of this user is followed, so the others are refused for the right reason.
+/// SECURITY: row 19
 #[test]
 fn a_sound_record_of_this_user_is_followed() {
     let kind = &KINDS[1];
@@ -67,6 +68,7 @@ fn a_sound_record_of_this_user_is_followed() {
     assert_eq!(sandbox.read("planted.txt"), "planted\n");
 }
 
+/// SECURITY: row 19
 #[test]
 fn a_record_that_names_a_place_outside_is_not_followed() {
     for path in ["../outside/new", "/tmp/piton-planted", ".git/hooks/post-checkout", "link/new", "a/../../outside/new"]
@@ -88,6 +90,7 @@ fn a_record_that_names_a_place_outside_is_not_followed() {
     }
 }
 
+/// SECURITY: row 19
 #[test]
 fn a_record_that_any_user_could_have_written_is_not_followed() {
     for mode in [0o644, 0o666, 0o660] {
@@ -102,6 +105,7 @@ fn a_record_that_any_user_could_have_written_is_not_followed() {
     }
 }
 
+/// SECURITY: row 19
 #[test]
 fn a_record_of_another_user_is_not_followed_but_named() {
     if !is_superuser() {
@@ -121,6 +125,7 @@ fn a_record_of_another_user_is_not_followed_but_named() {
 
 /// A world-writable folder with another user's `.piton` in it: nothing in it is believed that could move a file, and the
 /// calls answer or name its owner.
+/// SECURITY: row 20
 #[test]
 fn files_of_another_user_in_a_shared_folder_are_not_trusted() {
     if !is_superuser() {
@@ -164,6 +169,7 @@ fn files_of_another_user_in_a_shared_folder_are_not_trusted() {
 }
 
 /// Set-user-id and set-group-id bits are not passed on to new content; the other permissions are kept.
+/// SECURITY: row 21
 #[test]
 fn a_replaced_file_keeps_its_mode_without_set_id_bits() {
     for (mode, kept) in [(0o4755, 0o755), (0o2664, 0o664), (0o1640, 0o640), (0o600, 0o600), (0o444, 0o444)] {
@@ -177,6 +183,7 @@ fn a_replaced_file_keeps_its_mode_without_set_id_bits() {
 }
 
 /// Piton's own files are private to their owner under any umask.
+/// SECURITY: row 21
 #[test]
 fn pitons_files_are_private_to_their_owner() {
     let begun = |kind: &Kind, first: &str| {

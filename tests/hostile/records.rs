@@ -127,6 +127,7 @@ fn sealed_records_are_read() {
 }
 
 /// The folder of the work is a word of the records: one outside of the project is not looked at.
+/// SECURITY: row 7
 #[test]
 fn files_outside_of_the_project_are_no_outputs() {
     let sandbox = crate::cli::projects::example("own-workflow");

@@ -36,6 +36,7 @@ fn check_masked(what: &str, text: &str) {
 }
 
 /// The error of a failed step is masked before it reaches state, history, logs or answers.
+/// SECURITY: row 18
 #[test]
 fn secrets_in_an_error_that_is_handed_in_are_written_nowhere() {
     for kind in &KINDS {
@@ -63,6 +64,7 @@ fn secrets_in_an_error_that_is_handed_in_are_written_nowhere() {
 }
 
 /// S-5: no field forgets it, neither an agent's nor a person's.
+/// SECURITY: row 18
 #[test]
 fn secrets_in_any_field_are_written_nowhere() {
     let text = all_texts();
@@ -104,6 +106,7 @@ fn check_files(what: &str, sandbox: &Sandbox) {
 }
 
 /// Secrets already in a state file are masked in every answer.
+/// SECURITY: row 18
 #[test]
 fn secrets_in_a_state_reach_no_answer() {
     let errors = LEAKS.map(|(text, _)| text).join("; ");
@@ -189,6 +192,7 @@ fn files(sandbox: &Sandbox) -> Vec<camino::Utf8PathBuf> {
 }
 
 /// The output of workflow steps is masked where it is recorded.
+/// SECURITY: row 18
 #[test]
 fn the_output_of_steps_is_masked_where_it_is_recorded() {
     let sandbox = Sandbox::with_git();

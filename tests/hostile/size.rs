@@ -41,6 +41,7 @@ fn sparse(sandbox: &Sandbox, path: &str, bytes: u64) {
     File::create(&path).expect("a file in the sandbox").set_len(bytes).expect("a sparse file");
 }
 
+/// SECURITY: row 10
 #[test]
 fn a_file_of_200_megabytes_is_refused_unread() {
     for kind in &KINDS {
@@ -59,6 +60,7 @@ fn a_file_of_200_megabytes_is_refused_unread() {
     }
 }
 
+/// SECURITY: row 10
 #[test]
 fn huge_documents_beside_a_state_do_not_take_it_down() {
     for (kind, path) in [
@@ -88,6 +90,7 @@ fn huge_documents_beside_a_state_do_not_take_it_down() {
 }
 
 /// Just below the size limit: many values cost more than their bytes.
+/// SECURITY: row 10
 #[test]
 fn many_small_values_take_bounded_memory() {
     let many = format!("\"many\": [{}0],", "0,".repeat(1_500_000));
@@ -106,6 +109,7 @@ fn many_small_values_take_bounded_memory() {
 }
 
 /// Aliases of aliases, and anchors that contain themselves.
+/// SECURITY: row 10
 #[test]
 fn aliases_do_not_multiply() {
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");

@@ -69,6 +69,7 @@ fn broken_text(text: &str, with: &[u8]) -> Vec<u8> {
     [&text.as_bytes()[..at], with, &text.as_bytes()[at..]].concat()
 }
 
+/// SECURITY: row 11
 #[test]
 fn bad_state_is_named_and_never_written() {
     let mut wrong = Vec::new();
@@ -115,6 +116,7 @@ fn bad_state_is_named_and_never_written() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
+/// SECURITY: row 11
 #[test]
 fn a_broken_task_of_a_session_degrades_it_and_no_more() {
     let sandbox = projects::ccw();
@@ -139,6 +141,7 @@ fn a_broken_task_of_a_session_degrades_it_and_no_more() {
     assert_eq!(before.changes(&foreign(&sandbox)), [] as [&str; 0]);
 }
 
+/// SECURITY: row 11
 #[test]
 fn of_a_key_that_is_there_twice_the_last_one_counts() {
     let sandbox = projects::nine_step();
@@ -171,6 +174,7 @@ fn line_ends_and_marks_of_other_editors_are_no_problem() {
 /// Puts a special file where a regular file is expected.
 type Put<'a> = &'a dyn Fn(&Sandbox, &str);
 
+/// SECURITY: row 6
 #[test]
 fn special_files_are_never_waited_for() {
     let make_pipe = |sandbox: &Sandbox, path: &str| {
@@ -224,6 +228,7 @@ fn special_files_are_never_waited_for() {
     }
 }
 
+/// SECURITY: row 6
 #[test]
 fn pipes_in_pitons_own_folder_are_never_waited_for() {
     for name in ["lease.json", "evidence.jsonl", "log.jsonl", "txn/pending", "lock", ".gitignore", "history"] {
@@ -247,6 +252,7 @@ fn pipes_in_pitons_own_folder_are_never_waited_for() {
     document(&within(sandbox.piton(["plan"])));
 }
 
+/// SECURITY: row 9
 #[test]
 fn names_of_five_megabytes_are_cut() {
     let sandbox = projects::nine_step();
@@ -268,6 +274,7 @@ fn names_of_five_megabytes_are_cut() {
     }
 }
 
+/// SECURITY: row 7
 #[test]
 fn ids_with_dots_and_slashes_reach_no_file() {
     let sandbox = projects::ccw();
@@ -288,6 +295,7 @@ fn ids_with_dots_and_slashes_reach_no_file() {
     assert!(!sandbox.top().join("escaped.json").exists());
 }
 
+/// SECURITY: row 12
 #[test]
 fn no_state_controls_a_terminal() {
     for sandbox in [projects::nine_step(), projects::ccw()] {
@@ -317,6 +325,7 @@ fn no_state_controls_a_terminal() {
     }
 }
 
+/// SECURITY: row 12
 #[test]
 fn no_single_string_of_state_controls_a_terminal() {
     for (project, path) in [
@@ -389,6 +398,7 @@ fn check_clean(output: &Output, what: &[&str]) {
     }
 }
 
+/// SECURITY: row 18
 #[test]
 fn secrets_do_not_reach_a_context() {
     let secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
@@ -411,6 +421,7 @@ fn secrets_do_not_reach_a_context() {
     assert!(!output.stdout.contains(secret) && output.stdout.contains("[masked]"), "{output}");
 }
 
+/// SECURITY: row 8
 #[test]
 fn commands_survive_a_shell() {
     let nasty = "it's $(touch pwned); `touch pwned` & \"x\"";

@@ -87,6 +87,7 @@ fn poison_value(value: &mut Value, key: &str) {
     }
 }
 
+/// SECURITY: row 12
 #[test]
 fn no_text_of_a_state_controls_a_terminal_or_begins_a_line() {
     for kind in &KINDS {
@@ -138,6 +139,7 @@ fn apart(text: &str) -> (Vec<&str>, Vec<&str>) {
     (inside, outside)
 }
 
+/// SECURITY: row 13
 #[test]
 fn an_injected_text_stays_inside_of_its_fence_in_every_format() {
     let error = INJECTION.map(|line| format!("- {line}")).join("\n");
@@ -185,6 +187,7 @@ fn check_fences(sandbox: &Sandbox) {
 }
 
 /// The text at a session's start has names from state files; after a compaction it has a whole context.
+/// SECURITY: row 13
 #[test]
 fn a_hooks_text_for_the_agent_is_labelled_and_fenced() {
     let sandbox = projects::ccw();

@@ -3,6 +3,7 @@ use std::{fs, io::Write as _};
 use super::open;
 use crate::store::{fs::nofollow::OpenMode, testing::Scratch};
 
+/// SECURITY: row 5
 #[test]
 fn what_another_name_stands_for_is_not_written() {
     let scratch = Scratch::new();

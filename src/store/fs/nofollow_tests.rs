@@ -3,6 +3,7 @@ use std::fs;
 use super::{OpenMode, create_private_dir, hard_link, open, remove_file, rename};
 use crate::store::testing::Scratch;
 
+/// SECURITY: row 4
 #[test]
 fn a_link_on_the_way_is_refused_by_everything_that_writes() {
     let scratch = Scratch::new();

@@ -39,6 +39,7 @@ fn filters_of_the_repository_are_switched_off_and_those_of_the_user_are_not() {
     assert_eq!(found.len(), 2 * settings.len());
 }
 
+/// SECURITY: row 1
 #[test]
 fn what_cannot_be_switched_off_is_not_asked() {
     let many: Vec<String> = (0..300).flat_map(|at| ["local".to_owned(), format!("filter.f{at}.clean\nx")]).collect();

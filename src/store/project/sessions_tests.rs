@@ -56,6 +56,7 @@ fn found(home: &SessionHome, scratch: &Scratch) -> (Vec<String>, usize) {
     (sessions.listing.entries.iter().map(|entry| entry.path.to_string()).collect(), sessions.foreign.len())
 }
 
+/// SECURITY: row 20
 #[test]
 fn folders_that_can_be_no_session_are_not_listed() {
     let scratch = Scratch::new();
@@ -75,6 +76,7 @@ fn folders_that_can_be_no_session_are_not_listed() {
     assert_eq!(found(&SessionHome::for_project(&scratch.project(), &without_sessions), &scratch), (vec![], 0));
 }
 
+/// SECURITY: row 20
 #[test]
 fn a_home_behind_a_link_is_named_and_not_read() {
     let scratch = Scratch::new();

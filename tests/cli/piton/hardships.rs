@@ -100,6 +100,7 @@ fn a_step_that_never_passed_does_not_look_done() {
 }
 
 /// secrets are masked where they are printed, also across reads and line by line.
+/// SECURITY: row 18
 #[test]
 fn secrets_are_not_printed() {
     let stage = Stage::in_place(
