@@ -1,13 +1,41 @@
-//! Plain words: what `## Words` of CONTRIBUTING.md refuses stands in no comment, message or page, and its names are no identifiers.
+//! Plain words: what `tests/words.toml` refuses stands in no comment, message or page, and its names are no identifiers. Lines of pages
+//! are short enough for a diff.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::Deserialize;
 
 use crate::support;
 
-/// What `## Words` refuses.
-#[derive(Debug, Default)]
+/// The longest line of prose in a page, in characters.
+const WIDTH: usize = 160;
+
+/// The pages outside of `docs/` and of the top folder that people edit. The texts of the plugin are prompts, and `examples/` are data.
+const OTHER_PAGES: [&str; 3] = [".ci/README.md", "evals/README.md", "fuzz/README.md"];
+
+/// The file of words.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    phrases: Vec<Entry>,
+    names: BTreeMap<String, Vec<String>>,
+}
+
+/// Phrases that are refused, or to be avoided where no test can tell, with what to write instead.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    #[serde(default)]
+    refuse: Vec<String>,
+    #[serde(default)]
+    avoid: Vec<String>,
+    write: String,
+    example: String,
+}
+
+/// The phrases and names that are refused.
+#[derive(Debug)]
 struct Words {
     phrases: Vec<String>,
     names: BTreeSet<String>,
@@ -15,16 +43,18 @@ struct Words {
 
 impl Words {
     fn read() -> Self {
-        Self::of(&support::read(&support::repository().join("CONTRIBUTING.md")))
+        Self::of(&support::read(&support::repository().join("tests/words.toml")))
     }
 
-    fn of(page: &str) -> Self {
-        let section = page.split("\n## Words\n").nth(1).expect("a section of words");
-        let section = section.split("\n## ").next().unwrap_or_default();
-        let (phrases, names) = section.split_once("refused as identifiers").expect("two tables");
+    fn of(file: &str) -> Self {
+        let file: File = toml::from_str(file).expect("a file of words");
+        for entry in &file.phrases {
+            assert!(entry.refuse.is_empty() != entry.avoid.is_empty(), "either refused or avoided: {entry:?}");
+            assert!(!entry.write.is_empty() && !entry.example.is_empty(), "what to write instead: {entry:?}");
+        }
         Self {
-            phrases: first_column(phrases).map(|word| word.to_lowercase()).collect(),
-            names: first_column(names).collect(),
+            phrases: file.phrases.into_iter().flat_map(|entry| entry.refuse).map(|word| word.to_lowercase()).collect(),
+            names: file.names.into_keys().collect(),
         }
     }
 
@@ -33,12 +63,6 @@ impl Words {
         let phrase = self.phrases.iter().find(|phrase| has_words(&text, phrase));
         phrase.map(String::as_str)
     }
-}
-
-/// Returns what stands in backticks in the first column of the tables of a text.
-fn first_column(text: &str) -> impl Iterator<Item = String> {
-    let cells = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
-    cells.flat_map(|cell| format!("`{cell}").split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>())
 }
 
 /// Tells whether a text has a phrase as whole words.
@@ -72,6 +96,50 @@ fn identifiers(line: &str) -> impl Iterator<Item = &str> {
     code.filter(|word| !word.is_empty())
 }
 
+/// Returns the pages that people edit.
+fn pages() -> Vec<Utf8PathBuf> {
+    let root = support::repository();
+    let top = root.read_dir_utf8().expect("the repository").map(|entry| entry.expect("an entry").into_path());
+    let top = top.filter(|path| path.extension() == Some("md"));
+    let others = OTHER_PAGES.map(|page| root.join(page));
+    top.chain(support::files_below(&root.join("docs"), "md")).chain(others).collect()
+}
+
+/// Returns the numbers of the lines of prose that are too long. Code, rows of tables and addresses have no line ends to choose.
+fn long_lines(page: &str) -> Vec<usize> {
+    let mut is_code = false;
+    let lines = page.lines().enumerate().filter(|(_, line)| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence && !line.starts_with('|')
+    });
+    let width = |line: &str| {
+        line.split(' ').filter(|word| !word.contains("://")).map(|word| word.chars().count() + 1).sum::<usize>()
+    };
+    lines.filter(|(_, line)| width(line) > WIDTH + 1).map(|(at, _)| at + 1).collect()
+}
+
+#[test]
+fn lines_of_pages_are_short_enough_for_a_diff() {
+    let mut wrong = Vec::new();
+    for path in pages() {
+        let lines = long_lines(&support::read(&path));
+        wrong.extend(lines.into_iter().map(|line| format!("{path}:{line}: more than {WIDTH} characters")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_long_line_of_prose_is_noticed() {
+    let (fits, long) = ("a ".repeat(80), "a ".repeat(81));
+    let (fits, long) = (fits.trim_end(), long.trim_end());
+    assert_eq!(long_lines(&format!("{fits}ü\n{long}\n- {long}\n")), [2, 3]);
+    assert_eq!(
+        long_lines(&format!("| {long} |\n```sh\n{long}\n```\n{fits} https://example.com/{}\n", "b".repeat(200))),
+        [0; 0]
+    );
+}
+
 #[test]
 fn comments_messages_and_pages_use_plain_words() {
     let words = Words::read();
@@ -89,16 +157,15 @@ fn comments_messages_and_pages_use_plain_words() {
             }
         }
     }
-    let pages = ["docs", "skills", "commands"].map(|folder| support::files_below(&repository.join(folder), "md"));
-    let top = ["README.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md"].map(|name| repository.join(name));
-    for path in pages.into_iter().flatten().chain(top) {
+    let prompts = ["skills", "commands"].map(|folder| support::files_below(&repository.join(folder), "md"));
+    for path in pages().into_iter().chain(prompts.concat()) {
         for (number, line) in support::read(&path).lines().enumerate() {
             if let Some(phrase) = words.phrase_in(line) {
                 wrong.push(format!("{path}:{}: `{phrase}`: {}", number + 1, line.trim()));
             }
         }
     }
-    assert!(wrong.is_empty(), "CONTRIBUTING.md says what to write instead:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "tests/words.toml says what to write instead:\n{}", wrong.join("\n"));
 }
 
 #[test]
@@ -116,7 +183,7 @@ fn refused_names_are_no_identifiers() {
             }
         }
     }
-    assert!(wrong.is_empty(), "CONTRIBUTING.md says what to call them instead:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "tests/words.toml says what to call them instead:\n{}", wrong.join("\n"));
 }
 
 /// A function does something, so its documentation begins with a verb; everything else is something.
@@ -136,9 +203,10 @@ fn the_documentation_of_a_type_is_a_noun_phrase() {
 
 #[test]
 fn the_guard_sees_what_it_is_for() {
-    let page = "\n## Words\n\n| do not write | write | example |\n| --- | --- | --- |\n| `nobody`, `is none` | no one | - |\n\n\
-                Names that are refused as identifiers:\n\n| name | use |\n| --- | --- |\n| `Desk` | `LockedRun` |\n\n## Next\n| `x` | y |\n";
-    let words = Words::of(page);
+    let words = Words::of(
+        "phrases = [{ refuse = ['nobody', 'is none'], write = 'no one', example = '-' }, { avoid = ['told'], write = 'x', example = '-' }]\n\
+         [names]\nDesk = ['LockedRun']\n",
+    );
     assert_eq!(words.phrases, ["nobody", "is none"]);
     assert_eq!(words.names, BTreeSet::from(["Desk".to_owned()]));
     assert_eq!(words.phrase_in(" Nobody knows."), Some("nobody"));
