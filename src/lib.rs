@@ -14,14 +14,17 @@
 //! - `published`: the schemas that `piton schema` prints, from the types of all reports.
 //! - `hook`: events of the client in, a log entry and a short answer out. Never fails.
 //! - `page`: a run as an HTML page, as Markdown, and as lines of a terminal. Pure.
-//! - `fuzz`: guarantees for arbitrary bytes; only in builds for tests and fuzzers.
 //! - `cli`: arguments in, one document and an exit code out. The only room that prints.
+//!
+//! `fuzz` is no room: the checks of `fuzz/checks`, let into builds for tests and fuzzers (feature `fuzzing`), because they use what no other
+//! crate sees.
 
 pub mod cli;
 mod dialect;
 mod document;
 mod engine;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
+#[path = "../fuzz/checks/mod.rs"]
 pub mod fuzz;
 mod hook;
 mod model;

@@ -33,9 +33,9 @@ pub(crate) use optional::{
 #[cfg(test)]
 pub(crate) use toy::Toy;
 
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use ccw::check_checklist;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use story::check as check_story;
 
 use optional::NotOffered;

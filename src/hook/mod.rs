@@ -60,7 +60,7 @@ impl Answer {
 }
 
 /// Returns the session id and the folder of an event.
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn session_and_folder(text: &str) -> Option<(String, String)> {
     Input::parse(text).map(|input| (input.session_id, input.cwd))
 }

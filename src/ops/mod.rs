@@ -92,16 +92,16 @@ pub(crate) use begin::{BriefForm, BriefRequest, begin};
 pub(crate) use change::{ChangeRequest, change, input};
 pub(crate) use cleanup::{CleanupReport, cleanup};
 pub(crate) use client_sessions::{last_error as last_error_of_session, notice as session_notice};
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use context::assemble_native;
 pub(crate) use context::{brief_of, context, session_brief};
 pub(crate) use copied_run::trust;
 pub(crate) use decide::{DecisionRequest, decide};
 pub(crate) use demo::{DemoReport, demo};
 pub(crate) use doctor::{DoctorReport, doctor};
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use draft::ChangeDraft;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use draft::PreparedChange;
 pub(crate) use error::{OpError, RunChoice};
 pub(crate) use exit::Exit;
@@ -113,10 +113,10 @@ pub(crate) use history::{HistoryReport, history};
 pub(crate) use list::{ListReport, list, summary, waiting};
 pub(crate) use locked_run::check_not_its_child;
 pub(crate) use open_steps::{OpenStep, OpenSteps, open_steps};
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use opened_run::OpenedRun;
 pub(crate) use patch::patch;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use plan::evaluate;
 pub(crate) use plan::{PlanReport, PlanRequest, plan};
 pub(crate) use plan_document::PlanDetail;

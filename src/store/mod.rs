@@ -50,7 +50,7 @@ pub(crate) use owner::{
     lease,
     session::{self, SessionLog},
 };
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use project::config::parse as parse_config;
 pub(crate) use project::{
     client::{self, ClientHome},

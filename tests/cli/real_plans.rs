@@ -1,5 +1,5 @@
 //! Plans of public projects with their right answers, where they are beside the repository; otherwise left out, with a line that says so.
-//! `src/fuzz/tests/damaged_plans.rs` damages them.
+//! `fuzz/checks/tests/damaged_plans.rs` damages them.
 
 use std::{io::Write as _, process::Command};
 

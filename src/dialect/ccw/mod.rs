@@ -43,7 +43,7 @@ mod write;
 #[cfg(test)]
 mod testing;
 
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use todo::check as check_checklist;
 
 use crate::{

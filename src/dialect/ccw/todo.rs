@@ -352,7 +352,7 @@ pub(super) fn linked(mut bytes: Vec<u8>, at: usize, summary: &str) -> Vec<u8> {
 }
 
 /// Ticks every checkbox and checks that each tick changes at most one byte and is read as done.
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn check(bytes: &[u8]) {
     let todo = Todo::parse(bytes);
     let places = |todo: &Todo| todo.lines.iter().map(|line| (line.number, line.at)).collect::<Vec<_>>();

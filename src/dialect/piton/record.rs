@@ -316,7 +316,7 @@ pub(crate) struct JournalEnd {
 }
 
 /// The readable part of a journal.
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 #[derive(Clone, Debug)]
 pub(crate) struct Journal {
     pub(crate) records: Vec<Record>,
@@ -371,7 +371,7 @@ impl JournalEnd {
 }
 
 /// Chains records, each the text of one without its chain, as if they had been written.
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
     let mut before = JournalEnd::of(header).chain;
     let mut lines = Vec::new();
@@ -389,7 +389,7 @@ pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
 }
 
 /// Reads a journal up to the first unsound line.
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn read(header: &[u8], bytes: &[u8]) -> Journal {
     let mut records = Vec::new();
     let (journal_end, remainder) = replay(header, bytes, 0, |record| records.push(record));

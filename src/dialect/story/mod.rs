@@ -86,7 +86,7 @@ struct Section {
 }
 
 /// Checks that reported positions match the text.
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn check(bytes: &[u8]) {
     let path = RelPath::parse("docs/stories/7.1.story.md").expect("it is a path");
     let story = parse(&path, bytes);

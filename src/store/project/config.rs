@@ -104,7 +104,7 @@ fn merge(below: &mut Value, above: Value) {
 }
 
 /// Parses the configuration of a project.
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn parse(text: &str) -> Result<Config, StoreError> {
     parse_file(FILE_NAME, text)
 }

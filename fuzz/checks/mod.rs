@@ -1,5 +1,5 @@
-//! The entry points of the fuzzers in `fuzz/`: pure functions of any bytes that panic when a guarantee is violated. Compiled
-//! for tests and fuzzers only; `tests` replays every seed and every finding through the same functions.
+//! The entry points of the fuzzers: pure functions of any bytes that panic when a guarantee is violated. `src/lib.rs` takes them in as
+//! its module `fuzz`, for unit tests and with the feature `fuzzing`; `tests` replays every seed and every finding through the same functions.
 
 mod bundle;
 mod change;
