@@ -31,8 +31,10 @@ mod typed;
 
 use std::{
     ffi::OsString,
+    io,
     panic::{self, AssertUnwindSafe},
     process::ExitCode,
+    sync::Arc,
 };
 
 use args::Cli;
@@ -40,18 +42,31 @@ use clap::{Parser as _, error::ErrorKind};
 use format::Format;
 use output::Text;
 
-use crate::{model::clean, ops::Exit};
+pub use crate::ops::surroundings::Surroundings;
+use crate::{
+    model::clean,
+    ops::{Exit, surroundings, surroundings::Stream},
+};
 
 /// Runs the program and returns its exit code. After a panic that is 70, with a request to report it.
 #[expect(clippy::disallowed_methods, reason = "the command line is an input of this room")]
 pub fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().collect();
-    let (global, command) = match Cli::try_parse_from(&words) {
+    ExitCode::from(run(&std::env::args_os().collect::<Vec<_>>()).code())
+}
+
+/// Runs one call in this process, with surroundings of its own, which hold what it printed; the first word is the name of the program.
+/// Returns the exit code.
+pub fn call(words: &[OsString], surroundings: Arc<Surroundings>) -> u8 {
+    surroundings::within(Some(surroundings), || run(words).code())
+}
+
+fn run(words: &[OsString]) -> Exit {
+    let (global, command) = match Cli::try_parse_from(words) {
         Ok(cli) => (cli.global, cli.verb.into_command()),
-        Err(error) => return ExitCode::from(not_run(error, &words).code()),
+        Err(error) => return not_run(error, words),
     };
-    let ran = panic::catch_unwind(AssertUnwindSafe(|| dispatch::run(&global, command.as_ref(), &words)));
-    ExitCode::from(ran.unwrap_or_else(|_| dispatch::crashed(&global, command.as_ref())).code())
+    let ran = panic::catch_unwind(AssertUnwindSafe(|| dispatch::run(&global, command.as_ref(), words)));
+    ran.unwrap_or_else(|_| dispatch::crashed(&global, command.as_ref()))
 }
 
 /// Handles a command line without a verb to run. Help and version are results; anything else is a usage error, printed in the
@@ -62,7 +77,7 @@ fn not_run(error: clap::Error, words: &[OsString]) -> Exit {
         // A closed pipe is not an error.
         let _ = match help_of_verb(&error) {
             Some(help) => output::print_styled(&help),
-            None => error.print(),
+            None => print_error(&error),
         };
         if error.kind() == ErrorKind::DisplayHelp {
             let words: Vec<String> = words().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -79,8 +94,13 @@ fn not_run(error: clap::Error, words: &[OsString]) -> Exit {
     }
     let rendered = error.render().to_string();
     // An agent may have copied the arguments from a state file, so they are untrusted.
-    let _ = if clean(&rendered) == rendered { error.print() } else { output::say(Text::default().block(&rendered)) };
+    let _ = if clean(&rendered) == rendered { print_error(&error) } else { output::say(Text::default().block(&rendered)) };
     Exit::Usage
+}
+
+fn print_error(error: &clap::Error) -> io::Result<()> {
+    let stream = if error.use_stderr() { Stream::Err } else { Stream::Out };
+    output::write_styled(stream, &error.render().ansi().to_string())
 }
 
 /// The heading of the options of every verb.

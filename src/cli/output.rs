@@ -12,7 +12,11 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{model::clean, runner::Signals};
+use crate::{
+    model::clean,
+    ops::surroundings::{self, Stream},
+    runner::Signals,
+};
 
 /// Text for people as a list of spans, so that untrusted text can be cleaned without losing the colours.
 #[derive(Debug, Default)]
@@ -111,22 +115,22 @@ impl Text {
 
 /// Tells whether a person is likely to read stdout.
 pub(super) fn is_terminal() -> bool {
-    io::stdout().is_terminal()
+    surroundings::given().is_none() && io::stdout().is_terminal()
 }
 
 /// Tells whether stdin is a terminal.
 pub(super) fn is_input_terminal() -> bool {
-    io::stdin().is_terminal()
+    surroundings::given().is_none() && io::stdin().is_terminal()
 }
 
 /// Tells whether a person is likely to read stderr.
 pub(super) fn is_stderr_terminal() -> bool {
-    io::stderr().is_terminal()
+    surroundings::given().is_none() && io::stderr().is_terminal()
 }
 
 /// Tells whether a person can answer.
 pub(super) fn can_ask() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+    is_input_terminal() && is_stderr_terminal()
 }
 
 /// Prints a result for people, with colours if stdout is a terminal that supports them.
@@ -134,27 +138,30 @@ pub(super) fn print_text(text: &Text) -> io::Result<()> {
     if !is_terminal() && text.spans.iter().any(|(tone, _)| *tone == Tone::Exact) {
         return print_raw(&text.plain_text());
     }
-    quiet_pipe(anstream::stdout().lock().write_all(text.styled().as_bytes()))
+    print_styled(&text.styled())
 }
 
 /// Prints a result unchanged.
 pub(super) fn print_raw(text: &str) -> io::Result<()> {
-    quiet_pipe(io::stdout().lock().write_all(text.as_bytes()))
+    write(Stream::Out, text.as_bytes())
 }
 
 /// Prints a text that has colours, if the terminal and the person want them.
 pub(super) fn print_styled(text: &str) -> io::Result<()> {
-    quiet_pipe(AutoStream::auto(io::stdout()).write_all(text.as_bytes()))
+    write_styled(Stream::Out, text)
 }
 
 /// Draws on the screen of a live view: text with what moves the cursor.
 pub(super) fn draw(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    io::stdout().lock().write_all(text.as_bytes())?;
+    io::stdout().lock().flush()
 }
 
 /// Returns a text for a screen, with colours if the terminal and the person want them.
 pub(super) fn for_screen(text: &Text) -> String {
+    if surroundings::given().is_some() {
+        return text.plain_text();
+    }
     match AutoStream::choice(&io::stdout()) {
         ColorChoice::Never => text.plain_text(),
         ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => text.styled(),
@@ -170,15 +177,14 @@ pub(super) fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
         Cow::Owned(_) => escaped(&text),
     };
     out.push('\n');
-    quiet_pipe(io::stdout().lock().write_all(out.as_bytes()))
+    write(Stream::Out, out.as_bytes())
 }
 
 /// Prints one line of JSON, on a terminal too.
 pub(super) fn print_line(value: &impl serde::Serialize) -> io::Result<()> {
     let mut line = escaped(&serde_json::to_string(value).unwrap_or_default());
     line.push('\n');
-    let mut out = io::stdout().lock();
-    quiet_pipe(out.write_all(line.as_bytes()).and_then(|()| out.flush()))
+    write(Stream::Out, line.as_bytes())
 }
 
 pub(super) fn escaped(text: &str) -> String {
@@ -196,30 +202,25 @@ pub(super) fn escaped(text: &str) -> String {
 /// Passes on the output of a step unchanged.
 pub(super) fn pass_on(bytes: &[u8], is_result: bool) {
     // A closed pipe must not end a run.
-    let _ = if is_result {
-        let mut out = io::stdout().lock();
-        out.write_all(bytes).and_then(|()| out.flush())
-    } else {
-        io::stderr().lock().write_all(bytes)
-    };
+    let _ = write(if is_result { Stream::Out } else { Stream::Err }, bytes);
 }
 
 /// Prints a message to stderr.
 pub(super) fn say(text: &Text) -> io::Result<()> {
-    quiet_pipe(anstream::stderr().lock().write_all(text.styled().as_bytes()))
+    write_styled(Stream::Err, &text.styled())
 }
 
 /// Prints one line of JSON to stderr, where stdout takes nothing.
 pub(super) fn say_json(value: &impl serde::Serialize) -> io::Result<()> {
     let line = escaped(&serde_json::to_string(value).unwrap_or_default()) + "\n";
-    quiet_pipe(io::stderr().lock().write_all(line.as_bytes()))
+    write(Stream::Err, line.as_bytes())
 }
 
 /// Asks on stderr and returns the first line of the answer. `None` at the end of input and after a handled signal; neither is
 /// consent.
 pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
     say(Text::default().bold(question).plain(" "))?;
-    if io::stdin().is_terminal() {
+    if is_input_terminal() {
         // `read_line` restarts after a signal, so Ctrl-C would be noticed only at the end of the line.
         let stdin = io::stdin();
         let waited = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], None);
@@ -249,8 +250,35 @@ pub(super) fn ask_unless_stopped(question: &str, signals: &Signals) -> io::Resul
 
 fn read_answer() -> io::Result<Option<String>> {
     let mut answer = String::new();
-    let read = io::stdin().read_line(&mut answer)?;
+    let read = surroundings::read_input(|input| input.read_line(&mut answer))?;
     Ok((read > 0).then(|| answer.trim().to_owned()))
+}
+
+/// Writes bytes unchanged. A closed pipe is not an error.
+fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
+    quiet_pipe(match (surroundings::given(), stream) {
+        (Some(given), stream) => {
+            given.write(stream, bytes);
+            Ok(())
+        }
+        (None, Stream::Out) => {
+            let mut out = io::stdout().lock();
+            out.write_all(bytes).and_then(|()| out.flush())
+        }
+        (None, Stream::Err) => io::stderr().lock().write_all(bytes),
+    })
+}
+
+/// Writes a text with colours, without them where the stream has none.
+pub(super) fn write_styled(stream: Stream, text: &str) -> io::Result<()> {
+    quiet_pipe(match (surroundings::given(), stream) {
+        (Some(given), stream) => {
+            given.write(stream, anstream::adapter::strip_str(text).to_string().as_bytes());
+            Ok(())
+        }
+        (None, Stream::Out) => anstream::stdout().lock().write_all(text.as_bytes()),
+        (None, Stream::Err) => anstream::stderr().lock().write_all(text.as_bytes()),
+    })
 }
 
 /// Ignores a closed pipe.

@@ -261,7 +261,7 @@ impl StepExecutor<'_> {
                     let (top, folder) = (self.workflow_step.clone(), self.folder.clone());
                     let (item, label) = (self.item.clone(), self.label.clone());
                     let context = self.context;
-                    scope.spawn(move || {
+                    scope.spawn(store::carried(move || {
                         let mut executor = StepExecutor::new(context)?;
                         (executor.locals, executor.head, executor.deadline, executor.workflow_step) =
                             (locals, head, deadline, top);
@@ -269,7 +269,7 @@ impl StepExecutor<'_> {
                         executor.brief.clone_from(&self.brief);
                         executor.of_item = Arc::clone(&self.of_item);
                         executor.in_turn(foreach_loop, results)
-                    })
+                    }))
                 })
                 .collect();
             workers.into_iter().try_for_each(|worker| match worker.join() {

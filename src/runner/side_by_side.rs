@@ -77,10 +77,10 @@ pub(super) fn steps(
                 let message = Message { sender: sender.clone(), step, done: None, slot };
                 let (may_skip, is_labelled) = (asked.skips_unchanged(), asked.jobs > 1);
                 let (begun, is_begun) = mpsc::channel();
-                scope.spawn(move || {
+                scope.spawn(store::carried(move || {
                     let mut message = message;
                     message.done = Some(run(context, message.step, (may_skip, is_labelled), begun));
-                });
+                }));
                 // They begin in the order of the plan. The sender is dropped then.
                 let _ = is_begun.recv();
             }

@@ -43,6 +43,7 @@ pub(crate) use fs::{
     process::{is_gone, is_ignored, processes_with_variables},
     read::{last_line, read_bytes, read_file, read_one, text_input},
     stage::{DATA_DIR, create_private_dirs},
+    surroundings::{self, carried, program},
 };
 pub(crate) use owner::{
     caller::Caller,

@@ -18,13 +18,13 @@ pub(crate) struct Output {
 impl Output {
     pub(super) fn new(sandbox: &Sandbox, output: &std::process::Output) -> Self {
         use std::os::unix::process::ExitStatusExt as _;
-        let text = |bytes: &[u8]| sandbox.normalise(&String::from_utf8_lossy(bytes));
         let code = output.status.code().or_else(|| output.status.signal().map(|signal| 128 + signal));
-        Self {
-            code: code.expect("a program ends or is killed"),
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-        }
+        Self::of_call(sandbox, code.expect("a program ends or is killed"), &output.stdout, &output.stderr)
+    }
+
+    pub(crate) fn of_call(sandbox: &Sandbox, code: i32, stdout: &[u8], stderr: &[u8]) -> Self {
+        let text = |bytes: &[u8]| sandbox.normalise(&String::from_utf8_lossy(bytes));
+        Self { code, stdout: text(stdout), stderr: text(stderr) }
     }
 
     /// Fails the test, showing everything, unless the exit code is this one.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     io::Write as _,
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
@@ -109,6 +110,27 @@ impl<'a> Program<'a> {
     pub(crate) fn stdin(mut self, text: impl AsRef<[u8]>) -> Self {
         self.stdin = Some(text.as_ref().to_vec());
         self
+    }
+
+    /// Returns words, environment, folder and input, for a call inside this process.
+    pub(crate) fn parts(&self) -> (Vec<OsString>, BTreeMap<String, String>, Utf8PathBuf, Vec<u8>) {
+        let now = self.now.iter().flat_map(|now| ["--now", now.as_str()]);
+        let words = ["piton"].into_iter().chain(now).chain(self.arguments.iter().map(String::as_str));
+        let input = self.stdin.clone().unwrap_or_default();
+        (words.map(OsString::from).collect(), self.variables.clone(), self.folder.clone(), input)
+    }
+
+    /// Returns the line for a shell that makes this call.
+    pub(crate) fn by_hand(&self) -> String {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+        let variables = self.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+        let now = self.now.iter().map(|now| format!("--now {now}"));
+        let words = now.chain(self.arguments.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ");
+        let input = self.stdin.as_ref().map_or_else(String::new, |bytes| {
+            format!("printf %s {} | ", quoted(&String::from_utf8_lossy(bytes)))
+        });
+        let (folder, program) = (&self.folder, self.program.display());
+        format!("cd {folder} && {input}env -i {} {program} {words}", variables.collect::<Vec<_>>().join(" "))
     }
 
     /// Runs it to its end.

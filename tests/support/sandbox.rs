@@ -16,8 +16,8 @@ const WRITABLE: [&str; 3] = ["project", "home", "tmp"];
 
 /// A temporary project. It is deleted when dropped.
 pub(crate) struct Sandbox {
-    /// Holds the folder; dropping it removes the folder.
-    _folder: TempDir,
+    /// Dropping it removes the folder.
+    folder: TempDir,
     top: Utf8PathBuf,
 }
 
@@ -45,7 +45,7 @@ impl Sandbox {
         if let Some(git) = git() {
             std::os::unix::fs::symlink(git, top.join("bin/git")).expect("a link in a fresh folder");
         }
-        Self { _folder: folder, top }
+        Self { folder, top }
     }
 
     /// Makes an empty project that is a git repository on branch `main` with one commit.
@@ -180,11 +180,15 @@ impl Sandbox {
 
     /// Runs git in a folder of the project.
     pub(crate) fn git_in<const N: usize>(&self, folder: &str, arguments: [&str; N]) -> String {
-        let output = Program::new(self, git().expect("git is on the PATH of the tests"))
-            .arguments(arguments)
-            .folder(&self.root().join(folder))
-            .run();
-        assert_eq!(output.code, 0, "git {}:\n{output}", arguments.join(" "));
+        self.git_words(&self.root().join(folder), &arguments)
+    }
+
+    /// Runs git in a folder, with any number of words.
+    pub(crate) fn git_words(&self, folder: &Utf8Path, words: &[impl AsRef<str>]) -> String {
+        let words = || words.iter().map(AsRef::as_ref);
+        let git = git().expect("git is on the PATH of the tests");
+        let output = Program::new(self, git).arguments(words()).folder(folder).run();
+        assert_eq!(output.code, 0, "git {}:\n{output}", words().collect::<Vec<_>>().join(" "));
         output.stdout.trim_end().to_owned()
     }
 
@@ -215,6 +219,16 @@ impl Sandbox {
             }
         }
         here.into()
+    }
+
+    /// Returns the name that Claude Code gives to the folder of the project.
+    pub(crate) fn slug(&self) -> String {
+        self.root().as_str().replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+    }
+
+    /// Keeps the folder when this is dropped, for a person to look at.
+    pub(crate) fn keep(self) {
+        let _ = self.folder.keep();
     }
 
     /// Returns the whole environment of everything that runs in the sandbox.
@@ -251,10 +265,11 @@ impl Sandbox {
     }
 
     /// Replaces the paths of this sandbox by `$ROOT`, `$HOME` and `$TOP`.
-    pub(super) fn normalise(&self, text: &str) -> String {
+    pub(crate) fn normalise(&self, text: &str) -> String {
         text.replace(self.root().as_str(), "$ROOT")
             .replace(self.home().as_str(), "$HOME")
             .replace(self.top.as_str(), "$TOP")
+            .replace(&self.slug(), "$SLUG")
     }
 }
 

@@ -9,12 +9,14 @@ mod signals;
 use std::{
     io,
     os::unix::process::{CommandExt as _, ExitStatusExt as _},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
 use camino::Utf8PathBuf;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::store;
 
 use output::Pipe;
 pub(crate) use output::Stream;
@@ -121,7 +123,7 @@ pub(crate) fn end_processes(pids: &[u32], grace: Duration, is_running: &dyn Fn(u
 
 fn spawn(job: &Job) -> io::Result<Child> {
     let (program, rest) = job.words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    Command::new(program)
+    store::program(program)
         .args(rest)
         .current_dir(&job.folder)
         .envs(job.env.iter().map(|(name, value)| (name, value)))

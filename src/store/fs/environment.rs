@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::surroundings;
+
 /// The path of a brief, for the agent of a step that a runner carries out.
 const BRIEF: &str = "PITON_BRIEF";
 
@@ -64,9 +66,7 @@ impl Default for Environment {
 impl Environment {
     /// Reads it. Variables that are empty or not UTF-8 count as unset.
     pub(crate) fn read() -> Self {
-        Self::from_variables(std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok().filter(|value| !value.is_empty())?))
-        }))
+        Self::from_variables(variables().filter(|(_, value)| !value.is_empty()))
     }
 
     fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Self {
@@ -148,12 +148,22 @@ pub(crate) fn brief_of_step() -> Option<Utf8PathBuf> {
 
 /// Returns one variable of the environment.
 pub(crate) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+    match surroundings::given() {
+        Some(given) => given.variables().get(name).cloned(),
+        None => std::env::var(name).ok(),
+    }
 }
 
 /// Returns all environment variables that are UTF-8.
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    let of_process = || {
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    };
+    let variables: Vec<(String, String)> = match surroundings::given() {
+        Some(given) => given.variables().iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        None => of_process().collect(),
+    };
+    variables.into_iter()
 }
 
 #[cfg(test)]

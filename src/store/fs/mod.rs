@@ -6,6 +6,7 @@
 //! - `path` resolves a checked path below a root and refuses links that leave it; `read` reads one file below it, within bounds.
 //! - `nofollow` writes along paths without symlinks; `calls` are the system calls of a checkpoint, which a test can let fail.
 //! - `stage` writes new content under a temporary name and flushes; `data_file` writes Piton's own files in place.
+//! - `surroundings` are the environment, the folder and the streams of a call, which a caller in this process can give.
 //! - `page_file` writes a page where a person says, and opens it; `follow` notices changes for a live view.
 //!
 //! It knows neither runs nor locks nor projects.
@@ -23,3 +24,4 @@ pub(super) mod platform;
 pub(super) mod process;
 pub(super) mod read;
 pub(super) mod stage;
+pub(crate) mod surroundings;

@@ -4,12 +4,13 @@ use std::{
     fs,
     io::{self, Read as _, Write as _},
     os::unix::fs::PermissionsExt as _,
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::StoreError;
+use super::surroundings::program;
 
 /// What a page begins with.
 const BEGINNING: &[u8] = b"<!DOCTYPE html>";
@@ -60,7 +61,7 @@ fn is_free(path: &Utf8Path) -> io::Result<bool> {
 ///
 /// If there is no such program.
 pub(crate) fn open_page(path: &Utf8Path) -> Result<(), StoreError> {
-    let mut viewer = Command::new(VIEWER);
+    let mut viewer = program(VIEWER);
     viewer.arg(path.as_str()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     viewer.spawn().map(drop).map_err(|cause| StoreError::io(Utf8Path::new(VIEWER), cause))
 }

@@ -11,7 +11,7 @@ use super::{
     clock,
     error::StoreError,
     path::{Root, problem_of},
-    platform,
+    platform, surroundings,
 };
 use crate::model::{Content, FileEntry, ReadProblem, RelPath};
 
@@ -57,9 +57,9 @@ pub(crate) fn text_input(path: &str) -> Result<String, StoreError> {
     let shown = Utf8PathBuf::from(if path == "-" { "the standard input" } else { path });
     let mut bytes = Vec::new();
     let read = if path == "-" {
-        io::stdin().lock().take(INPUT_LIMIT + 1).read_to_end(&mut bytes)
+        surroundings::read_input(|input| input.take(INPUT_LIMIT + 1).read_to_end(&mut bytes))
     } else {
-        fs::File::open(path).and_then(|file| file.take(INPUT_LIMIT + 1).read_to_end(&mut bytes))
+        fs::File::open(surroundings::folder().join(path)).and_then(|file| file.take(INPUT_LIMIT + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| StoreError::Unreadable { path: shown.clone(), problem: problem_of(&error) })?;
     if bytes.len() as u64 > INPUT_LIMIT {

@@ -9,10 +9,11 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::scratch::current_dir;
 use crate::{
     model::{ReadProblem, RelPath},
     store::fs::{
-        environment::Environment,
+        environment::{Environment, variable},
         path::Root,
         platform,
         process::{self, Process},
@@ -158,13 +159,13 @@ fn own_domain() -> Option<String> {
 
 /// Returns the home of this user.
 pub(crate) fn user_home() -> Option<Utf8PathBuf> {
-    let home = std::env::var("HOME").ok().map(Utf8PathBuf::from);
+    let home = variable("HOME").map(Utf8PathBuf::from);
     home.filter(|home| home.is_absolute() && home.parent().is_some())
 }
 
 /// Returns a folder as a word of a shell, with `~` for the home of this user; `None` for the current folder.
 pub(crate) fn shell_folder(folder: &str) -> Option<String> {
-    let is_here = std::env::current_dir().is_ok_and(|here| here.to_str() == Some(folder));
+    let is_here = current_dir().is_ok_and(|here| here == folder);
     if is_here {
         return None;
     }

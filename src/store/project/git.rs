@@ -22,7 +22,7 @@ use crate::{
     model::{CommitFact, CommitTrace, RelPath, Timestamp},
     store::{
         commit::txn,
-        fs::{error::StoreError, platform, stage},
+        fs::{error::StoreError, platform, stage, surroundings::program},
     },
 };
 
@@ -41,7 +41,7 @@ const CLOCK_SLOP: i64 = 7 * 86_400;
 
 /// Returns the output of `git --version`; `None` without git.
 pub(crate) fn version() -> Option<String> {
-    let mut command = Command::new("git");
+    let mut command = program("git");
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
         let mut text = String::new();

@@ -9,6 +9,8 @@ use std::{
 
 use camino::Utf8Path;
 
+use crate::store::fs::surroundings::program;
+
 /// Time after which a git process is killed.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
@@ -37,7 +39,7 @@ const SETTINGS: [&str; 5] = [
 ];
 
 pub(super) fn command(worktree: &Utf8Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = program("git");
     command.arg("-C").arg(worktree).arg("--no-pager");
     for setting in SETTINGS {
         command.args(["-c", setting]);

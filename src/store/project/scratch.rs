@@ -10,7 +10,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
 use super::open;
-use crate::{model::RelPath, store::fs::error::StoreError};
+use crate::{
+    model::RelPath,
+    store::fs::{environment::variable, error::StoreError, surroundings},
+};
 
 /// Where the client's own files of a scratch project are.
 pub(crate) const CLIENT_FOLDER: &str = "client/";
@@ -119,7 +122,7 @@ impl Scratch {
             .args(arguments)
             .current_dir(&place)
             .env_clear()
-            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+            .envs(variable("PATH").map(|path| ("PATH", path)))
             .env("PITON_NOW", now)
             .env("PITON_HOME", self.path.join("state"))
             .env("CLAUDE_CONFIG_DIR", self.path.join(CLIENT_FOLDER))
@@ -148,7 +151,7 @@ fn git(place: &Utf8Path, date: &str) -> Command {
         .args(["-c", "user.name=Piton", "-c", "user.email=demo@piton.invalid"])
         .current_dir(place)
         .env_clear()
-        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+        .envs(variable("PATH").map(|path| ("PATH", path)))
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_AUTHOR_DATE", date)
         .env("GIT_COMMITTER_DATE", date)
@@ -169,6 +172,9 @@ pub(crate) fn current_exe() -> Option<Utf8PathBuf> {
 ///
 /// If it does not exist any more, or its path is not UTF-8.
 pub(crate) fn current_dir() -> Result<Utf8PathBuf, StoreError> {
+    if let Some(given) = surroundings::given() {
+        return Ok(given.folder().clone());
+    }
     let dir = std::env::current_dir().map_err(|source| StoreError::io("the current folder", source))?;
     Utf8PathBuf::from_path_buf(dir)
         .map_err(|path| StoreError::NotText { path: path.to_string_lossy().into_owned().into() })

@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeSet,
-    process::{Command, Output, Stdio},
+    process::{Output, Stdio},
     thread,
     time::Duration,
 };
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     model::{RelPath, clean_line, mask_secrets},
-    store::fs::process::processes_with_variables,
+    store::fs::{process::processes_with_variables, surroundings::program},
 };
 
 /// A command that git refused.
@@ -255,7 +255,7 @@ fn is_of_lock(message: &str) -> bool {
 const FILES: usize = 5;
 
 fn call(folder: &Utf8Path, verb: &str, arguments: &[&str]) -> std::io::Result<Output> {
-    let mut command = Command::new("git");
+    let mut command = program("git");
     command.arg("-C").arg(folder).arg(verb).args(arguments);
     for name in REMOVED {
         command.env_remove(name);

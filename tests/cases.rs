@@ -1,0 +1,64 @@
+//! Cases on disk: every folder below `tests/cases` with a `case.yaml` is a test (tests/cases/README.md).
+#![expect(clippy::disallowed_methods, reason = "tests arrange files, run programs and read the environment")]
+
+#[path = "cases/answer.rs"]
+mod answer;
+#[path = "cases/case.rs"]
+mod case;
+mod support;
+
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use case::{Case, Scene};
+
+/// How long one case may take, on a loaded machine too.
+const LIMIT: Duration = Duration::from_secs(120);
+
+fn main() -> ExitCode {
+    let elsewhere = std::env::var("PITON_CASES").ok().map(Utf8PathBuf::from);
+    let top = elsewhere.unwrap_or_else(|| support::repository().join("tests/cases"));
+    let files = support::files_below(&top, "yaml").into_iter().filter(|file| file.file_name() == Some("case.yaml"));
+    let trials = files.map(|file| {
+        let folder = file.parent().expect("a file is in a folder").to_owned();
+        let name = folder.strip_prefix(&top).expect("it was found below").to_string();
+        Trial::test(name.clone(), move || within_limit(move || run(&folder, &name)))
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}
+
+/// Runs a case; one that does not end is a failure.
+fn within_limit(run: impl FnOnce() -> Result<(), String> + Send + 'static) -> Result<(), Failed> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(run()));
+    let ended = receiver.recv_timeout(LIMIT).map_err(|_| format!("it panicked, or did not end within {LIMIT:?}"));
+    ended.and_then(|result| result).map_err(Failed::from)
+}
+
+/// Runs all steps of a case, then updates its texts if that was asked for and nothing else was wrong.
+fn run(folder: &Utf8Path, name: &str) -> Result<(), String> {
+    let case = Case::read(folder)?;
+    // Every tenth by its name, so that another new case changes nothing for the rest.
+    let uses_program = case.program || support::takes_all("PITON_CASES_PROGRAM") || name.bytes().map(usize::from).sum::<usize>() % 10 == 0;
+    let mut scene = Scene::new(&case, folder, uses_program)?;
+    let mut texts = Vec::new();
+    for at in 0..case.steps.len() {
+        match scene.step(&case.steps[at]) {
+            Ok(text) => texts.extend(text),
+            Err(problem) => {
+                let by_hand = Scene::new(&case, folder, uses_program).and_then(|mut scene| {
+                    case.steps[..at].iter().for_each(|step| drop(scene.step(step)));
+                    scene.by_hand(&case.steps[at])
+                });
+                let by_hand = by_hand.unwrap_or_else(|problem| problem);
+                return Err(format!("step {}: {problem}\nby hand: {by_hand}", at + 1));
+            }
+        }
+    }
+    let wants_update = std::env::var_os("UPDATE").is_some_and(|wanted| wanted == "1");
+    texts.into_iter().try_for_each(|text| text.compare(wants_update))
+}

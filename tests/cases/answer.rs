@@ -1,0 +1,207 @@
+//! What has to hold of an answer and of a file.
+
+use std::collections::BTreeMap;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::support::{self, Output, changed_lines};
+
+/// The answer of a call, with every change that it made if that is checked.
+pub(crate) struct Answer<'a> {
+    pub(crate) output: &'a Output,
+    pub(crate) changes: Option<Vec<String>>,
+}
+
+/// What has to hold of an answer.
+pub(crate) struct Checks {
+    pub(crate) code: i32,
+    pub(crate) json: BTreeMap<String, Value>,
+    pub(crate) json_has: BTreeMap<String, Vec<String>>,
+    pub(crate) json_lacks: BTreeMap<String, Vec<String>>,
+    pub(crate) findings: Option<Vec<String>>,
+    pub(crate) has: Vec<String>,
+    pub(crate) lacks: Vec<String>,
+    pub(crate) changes: Option<Vec<String>>,
+}
+
+impl Answer<'_> {
+    /// Lists everything that does not hold, with the whole answer.
+    pub(crate) fn check(&self, checks: &Checks) -> Result<(), String> {
+        let mut wrong = Vec::new();
+        if self.output.code != checks.code {
+            wrong.push(format!("exit code {}, expected {}", self.output.code, checks.code));
+        }
+        let reads_json = !checks.json.is_empty() || !checks.json_has.is_empty() || !checks.json_lacks.is_empty();
+        if reads_json || checks.findings.is_some() {
+            match serde_json::from_str(&self.output.stdout) {
+                Ok(document) => check_document(&document, checks, &mut wrong),
+                Err(error) => wrong.push(format!("stdout is not one JSON document: {error}")),
+            }
+        }
+        let printed = format!("{}{}", self.output.stdout, self.output.stderr);
+        for text in checks.has.iter().filter(|text| !printed.contains(*text)) {
+            wrong.push(format!("it does not say {text:?}"));
+        }
+        for text in checks.lacks.iter().filter(|text| printed.contains(*text)) {
+            wrong.push(format!("it says {text:?}"));
+        }
+        if let (Some(wanted), Some(found)) = (&checks.changes, &self.changes)
+            && wanted != found
+        {
+            wrong.push(format!("changes\n{}", differences(&wanted.join("\n"), &found.join("\n"))));
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(format!("{}\n{}", wrong.join("\n"), self.output)) }
+    }
+}
+
+fn check_document(document: &Value, checks: &Checks, wrong: &mut Vec<String>) {
+    for (pointer, wanted) in &checks.json {
+        let found = at(document, pointer);
+        if found != *wanted {
+            let (wanted, found) = (pretty(wanted), pretty(&found));
+            wrong.push(format!("{pointer}\n{}", differences(&wanted, &found)));
+        }
+    }
+    let holds = |pointer: &str, text: &String| match at(document, pointer) {
+        Value::String(found) => found.contains(text),
+        Value::Array(list) if list.iter().any(|element| element == text) => true,
+        other => other.to_string().contains(text),
+    };
+    for (pointer, texts) in &checks.json_has {
+        for text in texts.iter().filter(|text| !holds(pointer, text)) {
+            wrong.push(format!("{pointer} lacks {text:?}: {}", at(document, pointer)));
+        }
+    }
+    for (pointer, texts) in &checks.json_lacks {
+        for text in texts.iter().filter(|text| holds(pointer, text)) {
+            wrong.push(format!("{pointer} has {text:?}: {}", at(document, pointer)));
+        }
+    }
+    if let Some(wanted) = &checks.findings {
+        let found = at(document, "/findings/*/code");
+        if found != Value::from(wanted.clone()) {
+            wrong.push(format!("findings {found}, expected {wanted:?}"));
+        }
+    }
+}
+
+/// Returns the value at a pointer, null where there is none; `*` is every element.
+fn at(document: &Value, pointer: &str) -> Value {
+    match pointer.split_once("/*") {
+        None => document.pointer(pointer).cloned().unwrap_or(Value::Null),
+        Some((head, rest)) => {
+            let list = document.pointer(head).and_then(Value::as_array);
+            list.into_iter().flatten().map(|element| at(element, rest)).collect()
+        }
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).expect("a value of our own")
+}
+
+fn differences(wanted: &str, found: &str) -> String {
+    changed_lines(&format!("{wanted}\n"), &format!("{found}\n")).join("\n")
+}
+
+/// What has to hold of a file that is there.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum FileCheck {
+    Text(String),
+    Parts(Parts),
+}
+
+/// Parts of a file that matter.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Parts {
+    has: Vec<String>,
+    lacks: Vec<String>,
+    json: BTreeMap<String, Value>,
+}
+
+impl FileCheck {
+    /// Returns the check with each of its texts replaced.
+    pub(crate) fn map(&self, named: &impl Fn(&str) -> String) -> Self {
+        let list = |texts: &[String]| texts.iter().map(|text| named(text)).collect();
+        match self {
+            Self::Text(text) => Self::Text(named(text)),
+            Self::Parts(parts) => Self::Parts(Parts {
+                has: list(&parts.has),
+                lacks: list(&parts.lacks),
+                json: parts.json.iter().map(|(at, value)| (at.clone(), crate::case::answer_value(value, &|text| named(text)))).collect(),
+            }),
+        }
+    }
+
+    /// Checks a file; `None` says that it must not be there.
+    pub(crate) fn holds(check: Option<&Self>, place: &Utf8Path) -> Result<(), String> {
+        let Some(check) = check else {
+            return if place.symlink_metadata().is_ok() { Err("it is there".to_owned()) } else { Ok(()) };
+        };
+        if place.is_dir() {
+            return Ok(());
+        }
+        let found = std::fs::read(place).map_err(|error| error.to_string())?;
+        let found = String::from_utf8_lossy(&found);
+        match check {
+            Self::Text(wanted) if *wanted == found => Ok(()),
+            Self::Text(wanted) => Err(changed_lines(wanted, &found).join("\n")),
+            Self::Parts(parts) => parts.hold(&found),
+        }
+    }
+}
+
+impl Parts {
+    fn hold(&self, found: &str) -> Result<(), String> {
+        let mut wrong: Vec<String> = Vec::new();
+        wrong.extend(self.has.iter().filter(|text| !found.contains(*text)).map(|text| format!("no {text:?}")));
+        wrong.extend(self.lacks.iter().filter(|text| found.contains(*text)).map(|text| format!("it has {text:?}")));
+        if !self.json.is_empty() {
+            let document: Value = serde_json::from_str(found).map_err(|error| format!("no JSON: {error}\n{found}"))?;
+            let differs = |(pointer, wanted): (&String, &Value)| {
+                let found = at(&document, pointer);
+                (found != *wanted).then(|| format!("{pointer} is {found}, expected {wanted}"))
+            };
+            wrong.extend(self.json.iter().filter_map(differs));
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(format!("{}\n{found}", wrong.join("\n"))) }
+    }
+}
+
+/// The whole text that a call printed, and the file that has what it should be.
+pub(crate) struct WholeText {
+    pub(crate) file: Utf8PathBuf,
+    pub(crate) text: String,
+}
+
+/// Words of a text that say where a run stands; `UPDATE=1` accepts no text in which they differ.
+const VERDICTS: [&str; 5] = ["resume", "confirm", "blocked", "complete", "nothing"];
+
+impl WholeText {
+    /// Compares it, or writes it where only the wording is new.
+    pub(crate) fn compare(&self, wants_update: bool) -> Result<(), String> {
+        let wanted = if self.file.exists() { support::read(&self.file) } else { String::new() };
+        if wanted == self.text {
+            return Ok(());
+        }
+        if wants_update && (wanted.is_empty() || facts(&wanted) == facts(&self.text)) {
+            return std::fs::write(&self.file, &self.text).map_err(|error| format!("{}: {error}", self.file));
+        }
+        let more = if wants_update { "\nUPDATE=1 changes wording only: a verdict, an id, a number or a command differs" } else { "" };
+        Err(format!("{}\n{}{more}", self.file, changed_lines(&wanted, &self.text).join("\n")))
+    }
+}
+
+/// Returns what a text states beside its wording: verdicts, words with a digit, and what stands in code marks.
+fn facts(text: &str) -> Vec<&str> {
+    let code = text.split('`').skip(1).step_by(2);
+    let is_fact = |word: &&str| VERDICTS.contains(word) || word.contains(|c: char| c.is_ascii_digit());
+    let words = text.split(|c: char| c.is_whitespace() || "().,;:`".contains(c)).filter(is_fact);
+    let mut facts: Vec<&str> = code.chain(words).collect();
+    facts.sort_unstable();
+    facts
+}
