@@ -5,6 +5,7 @@
 mod answer;
 #[path = "cases/case.rs"]
 mod case;
+#[expect(unused_imports, reason = "the other test program uses the rest")]
 mod support;
 
 use std::process::ExitCode;
@@ -43,7 +44,9 @@ fn within_limit(run: impl FnOnce() -> Result<(), String> + Send + 'static) -> Re
 fn run(folder: &Utf8Path, name: &str) -> Result<(), String> {
     let case = Case::read(folder)?;
     // Every tenth by its name, so that another new case changes nothing for the rest.
-    let uses_program = case.program || support::takes_all("PITON_CASES_PROGRAM") || name.bytes().map(usize::from).sum::<usize>() % 10 == 0;
+    let uses_program = case.program
+        || support::takes_all("PITON_CASES_PROGRAM")
+        || name.bytes().map(usize::from).sum::<usize>() % 10 == 0;
     let mut scene = Scene::new(&case, folder, uses_program)?;
     let mut texts = Vec::new();
     for at in 0..case.steps.len() {

@@ -94,7 +94,8 @@ fn not_run(error: clap::Error, words: &[OsString]) -> Exit {
     }
     let rendered = error.render().to_string();
     // An agent may have copied the arguments from a state file, so they are untrusted.
-    let _ = if clean(&rendered) == rendered { print_error(&error) } else { output::say(Text::default().block(&rendered)) };
+    let _ =
+        if clean(&rendered) == rendered { print_error(&error) } else { output::say(Text::default().block(&rendered)) };
     Exit::Usage
 }
 

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     dialect::piton::{self, facts::Facts},
     model::{ChangeKind, ClaudeWork, Outcome, Status, first_names, plural, short_summary},
+    store,
     workflow::{
         Foreach, Items, JsonPath, Limits, Step, condition::Condition, selection, template::Template, variables,
     },

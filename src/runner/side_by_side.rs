@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     model::{Options, StepId},
+    store,
     workflow::{Command, Step},
 };
 

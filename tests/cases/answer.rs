@@ -132,7 +132,11 @@ impl FileCheck {
             Self::Parts(parts) => Self::Parts(Parts {
                 has: list(&parts.has),
                 lacks: list(&parts.lacks),
-                json: parts.json.iter().map(|(at, value)| (at.clone(), crate::case::answer_value(value, &|text| named(text)))).collect(),
+                json: parts
+                    .json
+                    .iter()
+                    .map(|(at, value)| (at.clone(), crate::case::answer_value(value, &|text| named(text))))
+                    .collect(),
             }),
         }
     }
@@ -191,7 +195,11 @@ impl WholeText {
         if wants_update && (wanted.is_empty() || facts(&wanted) == facts(&self.text)) {
             return std::fs::write(&self.file, &self.text).map_err(|error| format!("{}: {error}", self.file));
         }
-        let more = if wants_update { "\nUPDATE=1 changes wording only: a verdict, an id, a number or a command differs" } else { "" };
+        let more = if wants_update {
+            "\nUPDATE=1 changes wording only: a verdict, an id, a number or a command differs"
+        } else {
+            ""
+        };
         Err(format!("{}\n{}{more}", self.file, changed_lines(&wanted, &self.text).join("\n")))
     }
 }

@@ -114,7 +114,8 @@ impl Step {
     fn actions(&self) -> usize {
         let one = [self.piton.is_some(), self.git.is_some(), self.commit.is_some(), !self.after.is_empty()];
         let maps = [&self.write, &self.link, &self.r#move, &self.mode].map(|map| !map.is_empty());
-        let lists = [!self.remove.is_empty(), !self.folder.is_empty(), !self.modified.is_empty(), !self.replace.is_empty()];
+        let lists =
+            [!self.remove.is_empty(), !self.folder.is_empty(), !self.modified.is_empty(), !self.replace.is_empty()];
         [one, maps, lists].concat().into_iter().filter(|is_there| *is_there).count()
     }
 
@@ -205,7 +206,9 @@ impl<'a> Scene<'a> {
             let mode = u32::from_str_radix(mode, 8).map_err(|_| format!("{mode} is no mode; write it as \"600\""))?;
             self.sandbox.mode(self.place(path).as_str(), mode);
         }
-        step.modified.iter().for_each(|(path, time)| drop(self.sandbox.modified(self.place(path).as_str(), *time)));
+        for (path, time) in &step.modified {
+            self.sandbox.modified(self.place(path).as_str(), *time);
+        }
         if let Some(words) = &step.git {
             let words: Vec<String> = words.list().iter().map(|word| self.named(word)).collect();
             self.sandbox.git_words(&self.place(step.r#in.as_deref().unwrap_or("")), &words);
@@ -249,7 +252,8 @@ impl<'a> Scene<'a> {
         if step.same && self.before.as_ref().is_none_or(|before| before.stdout != output.stdout) {
             return Err(format!("stdout is not that of the call before\n{output}"));
         }
-        let text = step.text.as_ref().map(|file| WholeText { file: self.folder.join(file), text: output.stdout.clone() });
+        let text =
+            step.text.as_ref().map(|file| WholeText { file: self.folder.join(file), text: output.stdout.clone() });
         self.before = Some(output);
         Ok(text)
     }
@@ -257,7 +261,7 @@ impl<'a> Scene<'a> {
     /// Prepares a call of the program.
     fn program(&self, step: &Step, words: &[String]) -> Program<'_> {
         let words: Vec<String> = words.iter().map(|word| self.named(word)).collect();
-        let mut program = self.sandbox.piton(words.iter().map(String::as_str));
+        let mut program = self.sandbox.piton([]).arguments(words.iter().map(String::as_str));
         program = match step.now.as_deref() {
             Some("real") => program.real_clock(),
             now => program.now(now.unwrap_or(NOW)),

@@ -126,9 +126,10 @@ impl<'a> Program<'a> {
         let variables = self.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
         let now = self.now.iter().map(|now| format!("--now {now}"));
         let words = now.chain(self.arguments.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ");
-        let input = self.stdin.as_ref().map_or_else(String::new, |bytes| {
-            format!("printf %s {} | ", quoted(&String::from_utf8_lossy(bytes)))
-        });
+        let input = self
+            .stdin
+            .as_ref()
+            .map_or_else(String::new, |bytes| format!("printf %s {} | ", quoted(&String::from_utf8_lossy(bytes))));
         let (folder, program) = (&self.folder, self.program.display());
         format!("cd {folder} && {input}env -i {} {program} {words}", variables.collect::<Vec<_>>().join(" "))
     }

@@ -156,9 +156,8 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 
 /// Returns all environment variables that are UTF-8.
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
-    let of_process = || {
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-    };
+    let of_process =
+        || std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let variables: Vec<(String, String)> = match surroundings::given() {
         Some(given) => given.variables().iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         None => of_process().collect(),

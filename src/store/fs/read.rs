@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, Read as _, Seek as _, SeekFrom},
+    io::{Read as _, Seek as _, SeekFrom},
 };
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -59,7 +59,8 @@ pub(crate) fn text_input(path: &str) -> Result<String, StoreError> {
     let read = if path == "-" {
         surroundings::read_input(|input| input.take(INPUT_LIMIT + 1).read_to_end(&mut bytes))
     } else {
-        fs::File::open(surroundings::folder().join(path)).and_then(|file| file.take(INPUT_LIMIT + 1).read_to_end(&mut bytes))
+        fs::File::open(surroundings::folder().join(path))
+            .and_then(|file| file.take(INPUT_LIMIT + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| StoreError::Unreadable { path: shown.clone(), problem: problem_of(&error) })?;
     if bytes.len() as u64 > INPUT_LIMIT {
