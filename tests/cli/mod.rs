@@ -1,7 +1,6 @@
 //! Black-box tests, one file per verb.
 
 pub(crate) mod aios;
-mod answers;
 mod begin;
 mod bmad;
 mod briefs;
@@ -20,7 +19,6 @@ mod generated;
 mod global;
 mod gsd;
 mod guard;
-mod guests;
 mod handover;
 mod history;
 mod hook;
