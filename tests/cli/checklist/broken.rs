@@ -182,15 +182,3 @@ fn lists_that_are_too_large_are_named() {
         sandbox.remove(path);
     }
 }
-
-#[test]
-fn workflows_of_spec_kit_that_did_not_end_are_named() {
-    let sandbox = Sandbox::new();
-    sandbox.file("specs/001-a/tasks.md", "# Tasks\n\n- [x] T001 a\n- [ ] T002 b\n");
-    let state = "{\"run_id\": \"ab12\", \"status\": \"running\", \"current_step_id\": \"implement\"}";
-    sandbox.file(".specify/workflows/runs/ab12/state.json", state);
-    sandbox.file(".specify/workflows/runs/cd34/state.json", "{\"status\": \"completed\"}");
-    let output = sandbox.piton(["list"]).run();
-    assert!(output.stdout.contains("a workflow of Spec Kit is running, at step implement: ab12"), "{output}");
-    assert!(!output.stdout.contains("cd34"), "{output}");
-}

@@ -1,9 +1,7 @@
-//! Check lists of Spec Kit, OpenSpec, superpowers and plan mode through the binary.
+//! Check lists that are damaged, generated and real, and helpers for the plans of all other systems; the rest is in `tests/cases/checklist`.
 
 mod broken;
-mod evidence;
 mod generated;
-mod grammars;
 mod real;
 
 use crate::support::{Output, Sandbox};
@@ -35,9 +33,4 @@ pub(in crate::cli) fn findings(output: &Output) -> String {
         format!("{} {}", finding["code"].as_str().unwrap_or_default(), finding["message"].as_str().unwrap_or_default())
     };
     findings.as_array().into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// The reason of the first next step.
-pub(in crate::cli) fn reason(output: &Output) -> String {
-    output.at("/data/next/0/reason").as_str().unwrap_or_default().to_owned()
 }
