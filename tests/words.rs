@@ -29,6 +29,8 @@ struct Entry {
     #[serde(default)]
     refuse: Vec<String>,
     #[serde(default)]
+    refuse_in_pages: Vec<String>,
+    #[serde(default)]
     avoid: Vec<String>,
     write: String,
     example: String,
@@ -38,6 +40,7 @@ struct Entry {
 #[derive(Debug)]
 struct Words {
     phrases: Vec<String>,
+    of_pages: Vec<String>,
     names: BTreeSet<String>,
 }
 
@@ -49,20 +52,33 @@ impl Words {
     fn of(file: &str) -> Self {
         let file: File = toml::from_str(file).expect("a file of words");
         for entry in &file.phrases {
-            assert!(entry.refuse.is_empty() != entry.avoid.is_empty(), "either refused or avoided: {entry:?}");
+            let kinds = [&entry.refuse, &entry.refuse_in_pages, &entry.avoid];
+            assert_eq!(kinds.into_iter().filter(|kind| !kind.is_empty()).count(), 1, "one kind: {entry:?}");
             assert!(!entry.write.is_empty() && !entry.example.is_empty(), "what to write instead: {entry:?}");
         }
+        let lower = |words: fn(&Entry) -> &Vec<String>| -> Vec<String> {
+            file.phrases.iter().flat_map(words).map(|word| word.to_lowercase()).collect()
+        };
         Self {
-            phrases: file.phrases.into_iter().flat_map(|entry| entry.refuse).map(|word| word.to_lowercase()).collect(),
+            phrases: lower(|entry| &entry.refuse),
+            of_pages: lower(|entry| &entry.refuse_in_pages),
             names: file.names.into_keys().collect(),
         }
     }
 
     fn phrase_in(&self, text: &str) -> Option<&str> {
-        let text = text.to_lowercase();
-        let phrase = self.phrases.iter().find(|phrase| has_words(&text, phrase));
-        phrase.map(String::as_str)
+        first_of(&self.phrases, text)
     }
+
+    fn phrase_in_page(&self, line: &str) -> Option<&str> {
+        self.phrase_in(line).or_else(|| first_of(&self.of_pages, line))
+    }
+}
+
+/// Returns the first phrase that a text has.
+fn first_of<'a>(phrases: &'a [String], text: &str) -> Option<&'a str> {
+    let text = text.to_lowercase();
+    phrases.iter().find(|phrase| has_words(&text, phrase)).map(String::as_str)
 }
 
 /// Tells whether a text has a phrase as whole words.
@@ -160,7 +176,7 @@ fn comments_messages_and_pages_use_plain_words() {
     let prompts = ["skills", "commands"].map(|folder| support::files_below(&repository.join(folder), "md"));
     for path in pages().into_iter().chain(prompts.concat()) {
         for (number, line) in support::read(&path).lines().enumerate() {
-            if let Some(phrase) = words.phrase_in(line) {
+            if let Some(phrase) = words.phrase_in_page(line) {
                 wrong.push(format!("{path}:{}: `{phrase}`: {}", number + 1, line.trim()));
             }
         }
@@ -204,13 +220,15 @@ fn the_documentation_of_a_type_is_a_noun_phrase() {
 #[test]
 fn the_guard_sees_what_it_is_for() {
     let words = Words::of(
-        "phrases = [{ refuse = ['nobody', 'is none'], write = 'no one', example = '-' }, { avoid = ['told'], write = 'x', example = '-' }]\n\
+        "phrases = [{ refuse = ['nobody', 'is none'], write = 'no one', example = '-' }, \
+         { avoid = ['told'], write = 'x', example = '-' }, { refuse_in_pages = ['anew'], write = 'x', example = '-' }]\n\
          [names]\nDesk = ['LockedRun']\n",
     );
     assert_eq!(words.phrases, ["nobody", "is none"]);
     assert_eq!(words.names, BTreeSet::from(["Desk".to_owned()]));
     assert_eq!(words.phrase_in(" Nobody knows."), Some("nobody"));
     assert_eq!(words.phrase_in("this nonesuch"), None);
+    assert_eq!((words.phrase_in("begins anew"), words.phrase_in_page("begins anew")), (None, Some("anew")));
     assert_eq!(prose_of("    say(\"a b\"); // why"), ["a b", "why"]);
     assert_eq!(identifiers("let desk = Desk::open(\"Spot\");").collect::<Vec<_>>(), ["let", "desk", "Desk", "open"]);
 }
