@@ -12,7 +12,7 @@ use crate::support;
 const WIDTH: usize = 160;
 
 /// The pages outside of `docs/` and of the top folder that people edit. The texts of the plugin are prompts, and `examples/` are data.
-const OTHER_PAGES: [&str; 3] = [".ci/README.md", "evals/README.md", "fuzz/README.md"];
+const OTHER_PAGES: [&str; 4] = [".ci/README.md", "evals/README.md", "fuzz/README.md", "tests/cases/README.md"];
 
 /// The file of words.
 #[derive(Debug, Deserialize)]
