@@ -310,7 +310,3 @@ fn joined(paths: &[RelPath]) -> String {
     }
     paths.iter().map(RelPath::as_str).collect::<Vec<&str>>().join(", ")
 }
-
-#[cfg(test)]
-#[path = "brief_tests.rs"]
-mod tests;

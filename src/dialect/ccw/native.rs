@@ -112,7 +112,3 @@ fn pending_dependencies(run: &Run, plan: &Plan, task: Option<&StepId>) -> Vec<St
     }
     found
 }
-
-#[cfg(test)]
-#[path = "native_tests.rs"]
-mod tests;

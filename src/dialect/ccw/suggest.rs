@@ -53,7 +53,3 @@ pub(super) fn suggest(files: &FileSet, done: &[StepId]) -> Suggestions {
     }
     suggestions.or("the checklist agrees with every task")
 }
-
-#[cfg(test)]
-#[path = "suggest_tests.rs"]
-mod tests;
