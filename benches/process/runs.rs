@@ -9,7 +9,8 @@ use super::{
 };
 
 pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
-    for (steps, rounds) in [(100, 15), (1_000, 7)] {
+    // What the runner does between two flushes does not get faster with the disk; in a long run its snapshots come on top.
+    for (steps, rounds, factor) in [(100, 15, 1.5), (1_000, 7, 1.8)] {
         let folder = scratch.script(&format!("run-{steps}"), &"- shell: 'true'\n".repeat(steps));
         let (count, records) = (steps.to_string(), folder.join("records"));
         let floor = || {
@@ -20,7 +21,11 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
         let run = || tools.piton(&folder, &["run", "w.yml", "--no-worktree"]);
         let contenders = vec![
             Contender::new(format!("C floor, {steps} shell steps"), &floor),
-            Contender::piton(format!("run, {steps} shell steps"), &run).may_take(Budget::times(Line::Runner, 1.5, 0)),
+            Contender::piton(format!("run, {steps} shell steps"), &run).may_take(Budget::times(
+                Line::Runner,
+                factor,
+                0,
+            )),
         ];
         report.group(&format!("The runner, {steps} steps"), &contest::hold(rounds, contenders));
     }

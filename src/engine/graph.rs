@@ -7,6 +7,9 @@ use std::{
 
 use crate::model::{Run, StepId};
 
+/// Bits of a word.
+const WORD: usize = u64::BITS as usize;
+
 /// The dependency graph of a run, by positions in `run.steps`.
 #[derive(Debug)]
 pub(crate) struct Graph {
@@ -144,15 +147,29 @@ impl Graph {
         self.reachable(at, &self.depends_on)
     }
 
-    /// O(result), not O(run): called for many steps of one plan.
+    /// Called for many steps of one plan, and for each step of a run: a bit per step of the run is all that a step without neighbours costs.
     fn reachable(&self, from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
-        let mut seen = BTreeSet::from([self.rank[from]]);
+        let mut seen = vec![0_u64; self.order.len().div_ceil(WORD)];
+        let mut see = |at: usize| {
+            let (place, bit) = (self.rank[at] / WORD, 1 << (self.rank[at] % WORD));
+            let is_new = seen[place] & bit == 0;
+            seen[place] |= bit;
+            is_new
+        };
+        see(from);
         let mut open = vec![from];
         while let Some(at) = open.pop() {
-            open.extend(edges[at].iter().copied().filter(|next| seen.insert(self.rank[*next])));
+            open.extend(edges[at].iter().copied().filter(|next| see(*next)));
         }
-        seen.remove(&self.rank[from]);
-        seen.into_iter().map(|rank| self.order[rank]).collect()
+        let mut found = Vec::new();
+        for (place, mut word) in seen.into_iter().enumerate() {
+            while word != 0 {
+                found.push(self.order[place * WORD + word.trailing_zeros() as usize]);
+                word &= word - 1;
+            }
+        }
+        found.retain(|at| *at != from);
+        found
     }
 }
 

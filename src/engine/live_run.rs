@@ -22,6 +22,10 @@ pub(crate) struct LiveRun {
     /// The status of each step by its own record, and the reasons for it, by position.
     by_record: Vec<(EffectiveStatus, Vec<String>)>,
     reconciled: Reconciled,
+    /// How many steps are invalid by their own record.
+    invalid: usize,
+    /// Whether a step has a kind whose status follows from others.
+    has_derived_kind: bool,
     /// Whether statuses may follow from those of other steps.
     is_derived: bool,
     evidence: Evidence,
@@ -31,8 +35,11 @@ impl LiveRun {
     pub(crate) fn new(run: Run, evidence: Evidence) -> Self {
         let graph = Graph::of(&run);
         let reconciled = reconcile(&run, &graph, &evidence, &[]);
-        let by_record = run.steps.iter().map(|step| by_record(&run, step)).collect();
-        let mut live = Self { run, graph, by_record, reconciled, is_derived: true, evidence };
+        let by_record: Vec<_> = run.steps.iter().map(|step| by_record(&run, step)).collect();
+        let invalid = invalid_among(&by_record);
+        let has_derived_kind = has_derived_kind(&run);
+        let mut live =
+            Self { run, graph, by_record, reconciled, invalid, has_derived_kind, is_derived: true, evidence };
         live.is_derived = live.derives();
         live
     }
@@ -74,7 +81,7 @@ impl LiveRun {
         self.run.status = status;
     }
 
-    /// Changes the record of one step. What the steps depend on stays as it is.
+    /// Changes the record of one step. What the steps depend on, and their kinds, stay as they are.
     pub(crate) fn update(&mut self, at: usize, change: impl FnOnce(&mut Step)) {
         let Some(step) = self.run.steps.get_mut(at) else { return };
         change(step);
@@ -85,7 +92,9 @@ impl LiveRun {
                 self.reconciled.effective_statuses[at] = status;
                 self.reconciled.reasons[at].clone_from(&reasons);
             }
-            self.by_record[at] = (status, reasons);
+            let before = std::mem::replace(&mut self.by_record[at], (status, reasons));
+            let is_invalid = |status| usize::from(status == EffectiveStatus::Invalid);
+            self.invalid = self.invalid + is_invalid(status) - is_invalid(before.0);
         }
         let was_derived = self.is_derived;
         self.is_derived = self.derives();
@@ -98,6 +107,8 @@ impl LiveRun {
     pub(crate) fn update_all(&mut self, change: impl FnMut(&mut Step)) {
         self.run.steps.iter_mut().for_each(change);
         self.by_record = self.run.steps.iter().map(|step| by_record(&self.run, step)).collect();
+        self.invalid = invalid_among(&self.by_record);
+        self.has_derived_kind = has_derived_kind(&self.run);
         self.is_derived = self.derives();
         self.derive();
     }
@@ -114,9 +125,7 @@ impl LiveRun {
     }
 
     fn derives(&self) -> bool {
-        self.has_evidence()
-            || self.by_record.iter().any(|(status, _)| *status == EffectiveStatus::Invalid)
-            || self.run.steps.iter().any(|step| matches!(step.kind, StepKind::Container | StepKind::Review))
+        self.has_evidence() || self.invalid > 0 || self.has_derived_kind
     }
 
     fn has_evidence(&self) -> bool {
@@ -126,6 +135,14 @@ impl LiveRun {
     fn reconciled(&self) -> ReconciledRun<'_> {
         ReconciledRun::of(&self.run, &self.graph, &self.reconciled)
     }
+}
+
+fn invalid_among(by_record: &[(EffectiveStatus, Vec<String>)]) -> usize {
+    by_record.iter().filter(|(status, _)| *status == EffectiveStatus::Invalid).count()
+}
+
+fn has_derived_kind(run: &Run) -> bool {
+    run.steps.iter().any(|step| matches!(step.kind, StepKind::Container | StepKind::Review))
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ struct Lanes<'a> {
     jobs: usize,
     due: Vec<ScheduledStep>,
     running: Vec<ScheduledStep>,
+    /// The ids of both.
+    open: BTreeSet<&'a StepId>,
     /// The planner says after each step what is due: a review sends the run back, or a repeated loop re-opens steps.
     asks_anew: bool,
     until: Option<StepId>,
@@ -68,8 +70,8 @@ pub(super) fn steps(
     let until = asked.until.as_ref().and_then(|text| Some(context.ledger().run().resolve(text)?.id.clone()));
     let signals = StepExecutor::new(context)?.signals;
     let (due, running) = (due.to_vec(), Vec::new());
-    let mut lanes =
-        Lanes { context, signals, jobs: asked.jobs.max(1), due, running, asks_anew, until, end: None, stop: None };
+    let (jobs, open) = (asked.jobs.max(1), BTreeSet::new());
+    let mut lanes = Lanes { context, signals, jobs, due, running, open, asks_anew, until, end: None, stop: None };
     lanes.cut_off();
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
@@ -112,11 +114,9 @@ impl<'a> Lanes<'a> {
             return None;
         }
         let steps = &self.context.workflow.steps;
-        let open: BTreeSet<&StepId> =
-            self.due.iter().chain(&self.running).map(|scheduled| &steps[scheduled.at].id).collect();
         let found = self.due.iter().enumerate().find_map(|(place, scheduled)| {
             let step = &steps[scheduled.at];
-            let waits = step.depends_on.iter().any(|need| open.contains(&need.id));
+            let waits = step.depends_on.iter().any(|need| self.open.contains(&need.id));
             if waits || (matches!(step.command, Command::Gate(_)) && !self.is_left_out(step)) {
                 return None;
             }
@@ -142,6 +142,7 @@ impl<'a> Lanes<'a> {
     /// Takes the result of a step. The first one that ends the run counts.
     fn ended(&mut self, step: ScheduledStep, done: Option<Done>) {
         self.running.retain(|running| running.at != step.at);
+        self.open.remove(&self.context.workflow.steps[step.at].id);
         let Some(done) = done else {
             // It panicked, and so does the scope once the others have ended.
             self.stop = Some(Stop::Terminate);
@@ -185,12 +186,13 @@ impl<'a> Lanes<'a> {
         self.cut_off();
     }
 
-    /// Leaves out what comes after the step that the run stops at.
+    /// Leaves out what comes after the step that the run stops at, and notes which steps are open then.
     fn cut_off(&mut self) {
         let steps = &self.context.workflow.steps;
         if let Some(place) = self.due.iter().position(|due| self.until.as_ref() == Some(&steps[due.at].id)) {
             self.due.truncate(place + 1);
         }
+        self.open = self.due.iter().chain(&self.running).map(|scheduled| &steps[scheduled.at].id).collect();
     }
 
     fn finish(self) -> Result<Option<RunEnd>, RunError> {
