@@ -34,8 +34,8 @@ pub(super) struct ParsedTask {
     /// The field that says a pending task is done.
     pub(super) record: Option<&'static str>,
     pub(super) parts: Vec<TaskPart>,
-    /// What its step takes over, without the parts.
-    pub(super) detail: Detail,
+    /// What its step takes over, without the parts; apart, since writers hold every task without it.
+    pub(super) detail: Option<Box<Detail>>,
 }
 
 /// The status words for a running task that are in use.
@@ -66,7 +66,7 @@ pub(super) struct Dependency {
 impl ParsedTask {
     /// Reads the object that defines a task, with its parts and detail.
     pub(super) fn with_detail(value: &Node, clock: Clock) -> Self {
-        Self { parts: parts::read(value), detail: detail(value), ..Self::of(value, clock) }
+        Self { parts: parts::read(value), detail: Some(Box::new(detail(value))), ..Self::of(value, clock) }
     }
 
     /// Reads the object that defines a task, without its parts and detail: writers edit one task and only look at the others.
@@ -98,7 +98,7 @@ impl ParsedTask {
             record: record_of_success(value, &word),
             word,
             parts: Vec::new(),
-            detail: Detail::default(),
+            detail: None,
         }
     }
 }
@@ -237,14 +237,19 @@ fn record_of_success(task: &Node, word: &StatusWord) -> Option<&'static str> {
 /// Returns what its step takes over, without the parts.
 fn detail(task: &Node) -> Detail {
     let variables = task.at("/execution/variables").map(Node::members).unwrap_or_default();
-    Detail {
+    let mut detail = Detail {
         parts: Vec::new(),
         variables: variables.iter().map(|one| (one.key.clone(), one.value.to_json())).collect(),
         focus: focus(task),
         targets: targets(task),
         requirements: requirements(task),
         acceptance: acceptance(task),
-    }
+    };
+    // Lists of one or two entries in thousands of tasks.
+    [&mut detail.focus, &mut detail.targets, &mut detail.requirements, &mut detail.acceptance]
+        .into_iter()
+        .for_each(Vec::shrink_to_fit);
+    detail
 }
 
 fn focus(task: &Node) -> Vec<String> {

@@ -37,9 +37,9 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         stamp = stamp.max(task.parsed.history.stamp);
         interruption = interruptions::newer(interruption, interruptions::recorded(task, status));
         let parts = std::mem::take(&mut session_files.tasks[at].parsed.parts);
-        let detail = std::mem::take(&mut session_files.tasks[at].parsed.detail);
+        let detail = session_files.tasks[at].parsed.detail.take();
         let mut step = step(&session_files, at, (status, kind), &hierarchy, &mut findings);
-        step.detail = detail;
+        step.detail = *detail.unwrap_or_default();
         if kind != StepKind::Container {
             // Whether a subtask is a step itself depends on the whole session.
             let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
