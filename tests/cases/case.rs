@@ -61,6 +61,7 @@ pub(crate) struct Step {
     mode: BTreeMap<String, String>,
     modified: BTreeMap<String, u64>,
     git: Option<Words>,
+    prints: Option<String>,
     commit: Option<String>,
     r#as: Option<String>,
     after: BTreeMap<String, Option<FileCheck>>,
@@ -102,7 +103,7 @@ impl Case {
                 return Err(format!("step {}: checks of an answer without a call", at + 1));
             }
         }
-        if case.steps.iter().any(|step| step.checks_answer() || !step.after.is_empty()) {
+        if case.steps.iter().any(|step| step.checks_answer() || step.prints.is_some() || !step.after.is_empty()) {
             Ok(case)
         } else {
             Err("it asserts nothing: no check but exit codes".to_owned())
@@ -146,6 +147,8 @@ impl<'a> Scene<'a> {
             ("TOP", sandbox.top().to_string()),
             ("SLUG", sandbox.slug()),
             ("PROGRAM", env!("CARGO_BIN_EXE_piton").to_owned()),
+            ("PID", std::process::id().to_string()),
+            ("START", start_of_this_process()),
         ]);
         let names = names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let mut scene = Self { sandbox, folder, uses_program, names, before: None };
@@ -211,7 +214,10 @@ impl<'a> Scene<'a> {
         }
         if let Some(words) = &step.git {
             let words: Vec<String> = words.list().iter().map(|word| self.named(word)).collect();
-            self.sandbox.git_words(&self.place(step.r#in.as_deref().unwrap_or("")), &words);
+            let printed = self.sandbox.git_words(&self.place(step.r#in.as_deref().unwrap_or("")), &words);
+            if let Some(wanted) = step.prints.as_ref().filter(|wanted| wanted.trim_end() != printed) {
+                return Err(format!("git printed {printed:?}, expected {wanted:?}"));
+            }
         }
         if let Some(message) = &step.commit {
             let id = self.sandbox.commit(&self.named(message));
@@ -252,8 +258,10 @@ impl<'a> Scene<'a> {
         if step.same && self.before.as_ref().is_none_or(|before| before.stdout != output.stdout) {
             return Err(format!("stdout is not that of the call before\n{output}"));
         }
-        let text =
-            step.text.as_ref().map(|file| WholeText { file: self.folder.join(file), text: output.stdout.clone() });
+        let text = step
+            .text
+            .as_ref()
+            .map(|file| WholeText { file: self.folder.join(file), text: without_marks(&output.stdout) });
         self.before = Some(output);
         Ok(text)
     }
@@ -354,4 +362,18 @@ pub(crate) fn answer_value(value: &serde_json::Value, shown: &impl Fn(&String) -
 /// Returns a line of a list of changes with paths as a case writes them.
 fn home_as_tilde(line: &str) -> String {
     line.replacen(" project/", " ", 1).replacen(" home/", " ~/", 1)
+}
+
+/// Returns a text without the marks of what is quoted from state files: they depend on the place of the project.
+fn without_marks(text: &str) -> String {
+    let mut parts = text.split("state files (");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + "state files (…" + part.trim_start_matches(|c: char| c.is_ascii_hexdigit()))
+}
+
+/// Returns when this process began, as the system counts it; nothing where there is no `/proc`.
+fn start_of_this_process() -> String {
+    let line = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let (_, rest) = line.rsplit_once(')').unwrap_or_default();
+    rest.split_ascii_whitespace().nth(19).unwrap_or_default().to_owned()
 }
