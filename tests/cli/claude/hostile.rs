@@ -1,4 +1,4 @@
-//! Any bytes may come in: truncated files, lost lines, long lines, secrets, escapes. Nothing is written.
+//! Any bytes may come in: truncated files, lost lines, long lines and long texts. Nothing is written.
 
 use std::fmt::Write as _;
 
@@ -79,27 +79,6 @@ fn each_lost_line_leaves_the_rest() {
 }
 
 #[test]
-fn batches_out_of_order_say_the_same() {
-    let sandbox = Sandbox::new();
-    let main = story(&sandbox);
-    let expected = standings(&plan(&sandbox));
-    let mut lines = main.lines.clone();
-    for at in (0..lines.len() - 1).step_by(2) {
-        lines.swap(at, at + 1);
-    }
-    put(&sandbox, &main.path(&sandbox), &lines.join("\n"));
-    assert_eq!(standings(&plan(&sandbox)), expected);
-}
-
-#[test]
-fn a_fork_is_read_by_its_newest_leaf() {
-    let sandbox = Sandbox::new();
-    let abandoned = Trace::new(&sandbox).prompt("go").call("b", "Bash", json!({"command": "x"}));
-    abandoned.at(100).prompt("another way").ends("done").write(&sandbox);
-    assert_eq!(standings(&plan(&sandbox)), ["turn done"]);
-}
-
-#[test]
 fn a_line_of_twelve_megabytes_is_not_read() {
     let sandbox = Sandbox::new();
     let image = "x".repeat(12 << 20);
@@ -153,43 +132,6 @@ fn nonsense_in_every_file_is_survived() {
 }
 
 #[test]
-fn secrets_and_escapes_are_in_no_answer() {
-    let sandbox = Sandbox::new();
-    let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
-    let said = format!("Use {secret} \u{1b}[2J please");
-    let main = Trace::new(&sandbox).prompt(&said).creates_task("1", &said).sets_task("1", "pending", "in_progress");
-    let approved = json!({"plan": said, "filePath": "/x/plans/p.md"});
-    let main = main.call("p", "ExitPlanMode", json!({})).result("p", "User has approved your plan.", approved);
-    let main = main.call("b", "Bash", json!({"command": said})).result(
-        "b",
-        "tool output of a command",
-        json!({"stdout": said}),
-    );
-    let main = main.launches("call-bbbbbbbb", "bbbbbbbb", &said);
-    main.write(&sandbox);
-    main.agent("bbbbbbbb").prompt(&said).call("b", "Bash", json!({"command": said})).write(&sandbox);
-    task(&sandbox, SESSION, "1", &said, "in_progress", &[]);
-    for arguments in [
-        &["plan", RUN, "--native", "--steps"][..],
-        &["list"],
-        &["status", RUN],
-        &["context", RUN],
-        &["context", RUN, "--native"],
-        &["resume", RUN],
-        &["validate", RUN],
-        &["doctor"],
-    ] {
-        for format in ["json", "text"] {
-            let output = sandbox.piton(["--format", format].iter().chain(arguments).copied()).run();
-            let all = format!("{}{}", output.stdout, output.stderr);
-            assert!(!all.contains(secret) && !all.contains('\u{1b}'), "{arguments:?}\n{output}");
-            assert!(!all.contains("tool output of a command"), "{arguments:?}\n{output}");
-            assert!(!all.contains("$HOME"), "{arguments:?}\n{output}");
-        }
-    }
-}
-
-#[test]
 fn nothing_is_written_anywhere() {
     let sandbox = Sandbox::with_git();
     story(&sandbox);
@@ -216,4 +158,44 @@ fn nothing_is_written_anywhere() {
     }
     assert_eq!(before.changes(&sandbox.everything()), [] as [&str; 0]);
     assert_eq!(stamps(), stamped);
+}
+
+#[test]
+fn a_brief_stays_within_its_budget() {
+    let sandbox = Sandbox::with_git();
+    let long = "word ".repeat(3_000);
+    let approved = json!({"plan": long, "filePath": "/x/plans/p.md"});
+    let mut main = Trace::new(&sandbox).prompt(&long).call("p", "ExitPlanMode", json!({}));
+    main = main.result("p", "User has approved your plan.", approved);
+    for number in 1..60 {
+        main = main.creates_task(&number.to_string(), "A task with a rather long subject, as they often have them");
+    }
+    main.sets_task("1", "pending", "in_progress").write(&sandbox);
+    for budget in ["1500", "4096", "20000"] {
+        let context = sandbox.piton(["--format", "json", "context", RUN, "--budget", budget]).run().expect_code(0);
+        let size = context.at("/data").to_string().len();
+        assert!(size <= budget.parse::<usize>().unwrap(), "{budget}: {size}\n{context}");
+        assert!(
+            !context.stdout.contains("only reads"),
+            "the transcript of an ended session takes no report: {context}"
+        );
+    }
+    let own = sandbox.piton(["--format", "json", "context"]).session(SESSION).run().expect_code(0);
+    assert!(own.at("/data").to_string().len() <= 4_096, "{own}");
+    let resumed = sandbox.piton(["--format", "json", "resume", RUN]).run().expect_code(0);
+    assert!(resumed.json().to_string().len() < 16_384, "{resumed}");
+}
+
+#[test]
+fn after_a_compaction_the_brief_of_a_long_session_stays_within_its_bounds() {
+    let sandbox = Sandbox::with_git();
+    let many = Trace::new(&sandbox).prompt(&"long words ".repeat(5_000));
+    let many = (1..200)
+        .fold(many, |trace, at| trace.creates_task(&at.to_string(), &format!("A task with a long subject {at}")));
+    many.write(&sandbox);
+    let event = json!({"session_id": SESSION, "cwd": sandbox.root(), "source": "compact"}).to_string();
+    let output = sandbox.piton(["hook", "session-start"]).session(SESSION).stdin(event).run().expect_code(0);
+    let said = output.at("/hookSpecificOutput/additionalContext");
+    let bytes = said.as_str().expect("a text").len();
+    assert!((1..=6_000).contains(&bytes), "{bytes} bytes");
 }

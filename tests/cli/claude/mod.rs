@@ -1,14 +1,8 @@
 //! Sessions of Claude Code itself: found, judged and handed over; never written.
 
-mod adopt;
-mod ends;
 mod hostile;
-mod life;
-mod notices;
-mod places;
 mod real;
 mod show;
-mod standing;
 pub(in crate::cli) mod trace;
 
 use serde_json::Value;

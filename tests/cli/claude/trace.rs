@@ -61,11 +61,6 @@ impl Trace {
         Self { lines: Vec::new(), session: session.to_owned(), agent: None, cwd, second: 0, messages: 0 }
     }
 
-    pub(crate) fn cwd(mut self, cwd: &str) -> Self {
-        cwd.clone_into(&mut self.cwd);
-        self
-    }
-
     pub(crate) fn at(mut self, second: u32) -> Self {
         self.second = second;
         self
@@ -179,20 +174,6 @@ impl Trace {
         self.message("assistant", message, json!({"error": error, "isApiErrorMessage": true}))
     }
 
-    /// Appends the lines of Esc in a tool.
-    pub(crate) fn esc_in(self, call: &str) -> Self {
-        let text = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
-        let stopped = json!({"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user for tool use]"}]});
-        self.result(call, text, json!("User rejected tool use")).message("user", stopped, Value::Null)
-    }
-
-    /// Appends the lines of a clean end.
-    pub(crate) fn quits(self) -> Self {
-        let session = self.session.clone();
-        self.line(json!({"type": "last-prompt", "lastPrompt": "x", "sessionId": session}))
-            .line(json!({"type": "mode", "mode": "normal", "sessionId": session}))
-    }
-
     pub(crate) fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
@@ -213,14 +194,6 @@ impl Trace {
             let meta_text = json!({"agentType": "general-purpose", "description": format!("agent {agent}"), "toolUseId": format!("call-{agent}")});
             put(sandbox, &meta, &meta_text.to_string());
         }
-    }
-
-    /// Writes the transcript of an agent of a workflow.
-    pub(crate) fn write_in_workflow(&self, sandbox: &Sandbox, run: &str) {
-        let agent = self.agent.as_ref().expect("a transcript of an agent");
-        let folder = format!("projects/{}/{}/subagents/workflows/{run}", slug(sandbox.root().as_str()), self.session);
-        put(sandbox, &format!("{folder}/agent-{agent}.jsonl"), &self.text());
-        put(sandbox, &format!("{folder}/agent-{agent}.meta.json"), r#"{"agentType":"workflow-subagent"}"#);
     }
 }
 
