@@ -1,16 +1,8 @@
 //! Nine-step runs through the program (docs/formats/nine-step.md): what is planned, handed over, written and refused.
 
-mod context;
-mod discovery;
-mod environment;
-mod findings;
 mod journey;
-mod limits;
-mod messages;
-mod table;
-mod ways_out;
+mod rest;
 mod writes;
-mod wrong;
 
 use serde_json::Value;
 
