@@ -88,15 +88,6 @@ fn a_task_of_ccw_reopens_with_its_dependents() {
     assert_eq!(next(&sandbox), "verify IMPL-4");
 }
 
-#[test]
-fn a_summary_that_is_newer_than_the_rollback_speaks_again() {
-    let sandbox = ccw();
-    rollback(&sandbox, 0, &["--to", "IMPL-2", "--yes"]);
-    let summary = format!("{SESSION}/.summaries/IMPL-2-summary.md");
-    sandbox.file(&summary, "# Done again\n").modified(&summary, EARLIER + 3_700);
-    assert_eq!(next(&sandbox), "verify IMPL-2");
-}
-
 const PHASE: &str = "memory/state/phase.json";
 const EXECUTION: &str = "memory/state/execution.json";
 
@@ -233,22 +224,6 @@ fn a_session_of_the_runner_gets_a_record_and_loses_none() {
     let undo = answer.at("/data/undo").as_str().unwrap().to_owned();
     sandbox.piton(undo.split(' ').skip(1)).env("PITON_HOME", &home).run().expect_code(0);
     assert_eq!(piton(&["plan"]).at("/data/next/0/step"), "c");
-}
-
-#[test]
-fn a_state_that_cannot_express_it_is_restored_from_a_checkpoint() {
-    let sandbox = Sandbox::new();
-    let state = "plan/build-state.json";
-    let build = json!({"storyId": "2.1", "status": "in_progress", "startedAt": "2026-01-31T10:00:00Z", "currentSubtask": "s2",
-        "lastCheckpoint": "2026-01-31T11:00:00Z", "completedSubtasks": ["s1"], "checkpoints": [], "failedAttempts": [],
-        "worktree": null, "abandoned": false});
-    sandbox.file(state, &format!("{build:#}\n"));
-    let before = states(&sandbox);
-    sandbox.piton(["finish", "s2"]).run().expect_code(0);
-    let refused = rollback(&sandbox, 1, &["--to", "step:s1", "--yes"]);
-    assert!(refused["error"]["message"].as_str().unwrap().contains("piton rollback"), "{refused}");
-    rollback(&sandbox, 0, &["--to", "000001", "--yes"]);
-    assert_eq!(before.changes(&states(&sandbox)), [] as [&str; 0]);
 }
 
 #[test]
