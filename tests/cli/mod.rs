@@ -3,7 +3,6 @@
 pub(crate) mod aios;
 mod begin;
 mod bmad;
-mod briefs;
 mod ccw;
 pub(crate) mod checklist;
 mod claude;
