@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::{is_session_file, probe};
 use crate::{
     dialect::{Probed, ccw::testing::path},
-    model::{Finding, FindingCode, Listing, ListingEntry, ReadSpec},
+    model::{FindingCode, Listing, ListingEntry, ReadSpec},
 };
 
 /// Makes a listing of paths; one that ends in `/` is a folder.
@@ -72,39 +72,6 @@ fn a_candidate_names_all_that_is_read() {
         ReadSpec::File(path("a/.workflow/.active-WFS-x")),
     ];
     assert_eq!(candidate.reads, expected);
-}
-
-#[test]
-fn what_only_looks_like_a_session_is_said_so() {
-    let found = probed(&[
-        ".workflow/state.json",
-        ".workflow/.maestro/",
-        ".workflow/.maestro/run/status.json",
-        ".workflow/sessions/maestro-1/workflow-session.json",
-        ".workflow/active/other/workflow-session.json",
-        ".workflow/.lite-plan/slug-2026/.task/",
-        ".workflow/.lite-plan/slug-2026/plan.json",
-        ".workflow/scratch/notes.md",
-        ".workflow/active/WFS-empty/IMPL_PLAN.md",
-        ".workflow/active/",
-        ".workflow/",
-        "src/workflow-session.json",
-        "WFS-x/.task/IMPL-1.json",
-    ]);
-    assert!(found.candidates.is_empty(), "{:?}", states(&found));
-    let (alike, rest): (Vec<&Finding>, Vec<&Finding>) =
-        found.findings.iter().partition(|finding| finding.code == FindingCode::LookAlike);
-    let mut told: Vec<&str> = alike.iter().map(|finding| finding.file.as_ref().unwrap().as_str()).collect();
-    told.sort_unstable();
-    let expected = [
-        ".workflow/.lite-plan/slug-2026",
-        ".workflow/.maestro",
-        ".workflow/active/other",
-        ".workflow/sessions/maestro-1",
-        ".workflow/state.json",
-    ];
-    assert_eq!(told, expected);
-    assert!(rest.iter().all(|finding| finding.code == FindingCode::NoRunHere));
 }
 
 #[test]

@@ -6,58 +6,11 @@ use crate::{
         Dialect as _,
         ccw::{
             Ccw,
-            testing::{
-                DIR, SESSION, begin, change, codes, files, files_in, finish, ids, load, only_step, run, step, time,
-            },
+            testing::{DIR, SESSION, begin, change, codes, files, files_in, finish, load, only_step, run, time},
         },
     },
-    model::{FindingCode, InterruptionKind, RunStatus, Status, StepId, StepKind},
+    model::{FindingCode, RunStatus, Status},
 };
-
-/// As format D shows it, with its ids in small letters.
-const SEED_TASK: &str = r#"{
-  "id": "impl-1.2", "title": "Implement JWT authentication", "status": "in_progress",
-  "meta": {"type": "feature", "agent": "code-developer"},
-  "context": {"requirements": ["JWT"], "focus_paths": ["src/auth"], "acceptance": ["works"], "depends_on": ["impl-1.1"]},
-  "flow_control": {"pre_analysis": [{"step": "analyze_patterns", "action": "Look", "command": "rg auth"}],
-    "target_files": ["src/auth/login.ts:handle:75-120"]},
-  "execution": {"attempts": 1, "last_attempt": "2025-09-15T14:30:00Z", "interruption_reason": "agent_timeout"}
-}"#;
-
-#[test]
-fn a_session_of_format_d_is_read() {
-    let set = files_in(
-        ".workflow/WFS-user-auth",
-        &[
-            ("workflow-session.json", br#"{"session_id":"WFS-user-auth","project":"User auth","status":"active"}"#),
-            (".task/impl-1.1.json", br#"{"id":"impl-1.1","title":"Schema","status":"completed"}"#),
-            (".task/impl-1.2.json", SEED_TASK.as_bytes()),
-            (".summaries/IMPL-1.1-summary.md", b""),
-            (".summaries/impl-1.2-failure-analysis.md", b""),
-        ],
-    );
-    let run = run(&set);
-    assert_eq!((run.id.as_str(), run.title.as_str(), run.status), ("WFS-user-auth", "User auth", RunStatus::Active));
-    assert_eq!(ids(&run), ["impl-1.1", "impl-1.2"]);
-    let step = step(&run, "impl-1.2");
-    assert_eq!((step.status, step.attempts, step.agent.as_deref()), (Status::InProgress, 1, Some("code-developer")));
-    assert_eq!(step.depends_on, [StepId::new("impl-1.1")]);
-    assert_eq!(
-        (step.detail.focus.as_slice(), step.detail.targets[0].as_str()),
-        (&["src/auth".to_owned()][..], "src/auth/login.ts:handle:75-120")
-    );
-    assert_eq!(step.detail.parts[0].commands, ["rg auth"]);
-    assert!(step.proof.summaries.is_empty());
-    assert_eq!(run.steps[0].proof.summaries[0].name(), "IMPL-1.1-summary.md");
-    let interruption = run.interruption.as_ref().unwrap();
-    assert_eq!(
-        (interruption.kind, interruption.reason.as_str()),
-        (InterruptionKind::AgentInterruption, "agent_timeout")
-    );
-    assert_eq!(interruption.at, Some(time("2025-09-15T14:30:00Z")));
-    assert_eq!(run.position, Some(StepId::new("impl-1.2")));
-    assert_eq!(run.stamp, Some(time("2025-09-15T14:30:00Z")));
-}
 
 #[test]
 fn the_other_formats_are_read() {
@@ -124,145 +77,6 @@ fn failures_are_counted_in_every_way_they_are_recorded() {
 }
 
 #[test]
-fn witnesses_say_what_checklist_and_summaries_say() {
-    let set = files(&[
-        ("workflow-session.json", SESSION),
-        ("TODO_LIST.md", "- [x] **IMPL-1**: a\n- [ ] **IMPL-10**: b\n"),
-        (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"pending"}"#),
-        (".task/IMPL-1.1.json", r#"{"id":"IMPL-1.1"}"#),
-        (".task/IMPL-10.json", r#"{"id":"IMPL-10","status":"completed"}"#),
-        (".summaries/IMPL-1.1-summary.md", ""),
-        ("summaries/impl-10.md", ""),
-        (".summaries/IMPL-1-failure-analysis.md", ""),
-    ]);
-    let loaded = load(&set);
-    let run = loaded.run.as_ref().unwrap();
-    let said = |id: &str| {
-        let step = step(run, id);
-        assert_eq!(step.proof.witnesses_needed, 2);
-        step.proof.witnesses.iter().map(|witness| (&*witness.source, witness.done, witness.line)).collect::<Vec<_>>()
-    };
-    let (todo, summary) = ("TODO_LIST.md", "summary");
-    assert_eq!(said("IMPL-1"), [(todo, true, Some(1)), (summary, false, None)]);
-    assert_eq!(said("IMPL-1.1"), [(summary, true, None)]);
-    assert_eq!(said("IMPL-10"), [(todo, false, Some(2)), (summary, true, None)]);
-    let found = codes(&loaded);
-    assert!(found.contains(&FindingCode::StatusMissing));
-    assert!(found.contains(&FindingCode::TodoMismatch));
-}
-
-#[test]
-fn containers_have_children() {
-    let set = files(&[
-        (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"container"}"#),
-        (".task/IMPL-1.1.json", r#"{"id":"IMPL-1.1","status":"completed"}"#),
-        (".task/IMPL-1.2.json", r#"{"id":"IMPL-1.2","status":"pending","context":{"parent":"IMPL-1"}}"#),
-        (".task/IMPL-2.json", r#"{"id":"IMPL-2","status":"pending","subtasks":["impl-2.1","IMPL-2.2"]}"#),
-        (".task/IMPL-2.1.json", r#"{"id":"IMPL-2.1","status":"pending"}"#),
-        (".task/IMPL-3.json", r#"{"id":"IMPL-3","status":"pending"}"#),
-        (".task/IMPL-3.1.json", r#"{"id":"IMPL-3.1","status":"pending","context":{"parent":"IMPL-2.1"}}"#),
-        (".task/IMPL-4.json", r#"{"id":"IMPL-4","status":"container"}"#),
-        (
-            ".task/IMPL-5.json",
-            r#"{"id":"IMPL-5","status":"container","subtasks":[{"id":"IMPL-5.1","status":"completed"},{"id":"IMPL-5.2"}]}"#,
-        ),
-        (".task/IMPL-6.json", r#"{"id":"IMPL-6","status":"pending","subtasks":["IMPL-6"]}"#),
-    ]);
-    let loaded = load(&set);
-    let run = loaded.run.as_ref().unwrap();
-    let children = |id: &str| step(run, id).children.iter().map(StepId::as_str).collect::<Vec<_>>();
-    assert_eq!(children("IMPL-1"), ["IMPL-1.1", "IMPL-1.2"]);
-    assert_eq!(children("IMPL-2"), ["IMPL-2.1"]);
-    assert_eq!(step(run, "IMPL-2").dangling, ["IMPL-2.2"]);
-    assert_eq!(step(run, "IMPL-1.1").group.as_deref(), Some("IMPL-1"));
-    for (id, kind, status) in [
-        ("IMPL-1", StepKind::Container, Status::Pending),
-        ("IMPL-3", StepKind::Work, Status::Pending),
-        ("IMPL-4", StepKind::Work, Status::Blocked),
-        ("IMPL-5", StepKind::Work, Status::InProgress),
-        ("IMPL-6", StepKind::Work, Status::Pending),
-    ] {
-        assert_eq!((step(run, id).kind, step(run, id).status), (kind, status), "{id}");
-    }
-    assert_eq!(step(run, "IMPL-5").detail.parts.len(), 2);
-}
-
-#[test]
-fn dependencies_are_resolved_to_the_ids_on_disk() {
-    let set = files(&[
-        (".task/IMPL-001.json", r#"{"id":"IMPL-001","status":"completed","subtasks":[{"id":"ST-9"}]}"#),
-        (
-            ".task/IMPL-002.json",
-            r#"{"id":"IMPL-002","status":"pending","depends_on":["impl-1","IMPL-001 (base)","ST-9","IMPL-9"]}"#,
-        ),
-        (".task/IMPL-003.json", r#"{"id":"IMPL-003","status":"pending","dependencies":["react","IMPL-2"]}"#),
-    ]);
-    let loaded = load(&set);
-    let run = loaded.run.as_ref().unwrap();
-    assert_eq!(step(run, "IMPL-002").depends_on, [StepId::new("IMPL-001")]);
-    assert_eq!(step(run, "IMPL-002").dangling, ["IMPL-9"]);
-    assert_eq!(step(run, "IMPL-003").depends_on, [StepId::new("IMPL-002")]);
-    assert!(step(run, "IMPL-003").dangling.is_empty());
-    assert!(codes(&loaded).contains(&FindingCode::FieldIgnored));
-}
-
-#[test]
-fn a_session_without_task_files_lives_from_its_checklist() {
-    let todo = "▸ **IMPL-1**: Group\n- [x] **IMPL-1.1**: First → x\n- [ ] **IMPL-1.2**: Second\n- [ ] all tests pass\n";
-    let run1 = run(&files(&[("workflow-session.json", SESSION), ("TODO_LIST.md", todo)]));
-    assert_eq!(ids(&run1), ["IMPL-1.1", "IMPL-1.2"]);
-    assert_eq!((run1.steps[0].status, run1.steps[0].title.as_str()), (Status::Completed, "First"));
-    assert_eq!(run1.steps[1].status, Status::Pending);
-    let plain = run(&files(&[("TODO_LIST.md", "- [ ] = pending\n- [x] one thing\n  - [ ] detail\n- [ ] another\n")]));
-    assert_eq!(ids(&plain), ["TODO-1", "TODO-2"]);
-    assert_eq!(plain.steps[0].status, Status::Completed);
-}
-
-#[test]
-fn open_work_without_a_file_does_not_vanish() {
-    let set = files(&[
-        (
-            "TODO_LIST.md",
-            "- [x] **IMPL-1**: a\n- [ ] **IMPL-7**: left\n- [ ] **IMPL-2**: group\n- [ ] **IMPL-2.1**: c\n",
-        ),
-        (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"completed"}"#),
-        (".task/IMPL-2.1.json", r#"{"id":"IMPL-2.1","status":"pending"}"#),
-    ]);
-    let loaded = load(&set);
-    assert_eq!(ids(loaded.run.as_ref().unwrap()), ["IMPL-1", "IMPL-2.1", "IMPL-7"]);
-    assert!(codes(&loaded).contains(&FindingCode::TodoMismatch));
-}
-
-#[test]
-fn a_broken_session_file_leaves_the_tasks() {
-    let set = files(&[
-        ("workflow-session.json", "{\n  \"total\": 9,166\n}"),
-        (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"pending"}"#),
-    ]);
-    let loaded = load(&set);
-    let run = loaded.run.as_ref().unwrap();
-    assert_eq!((run.id.as_str(), run.degraded, run.steps.len()), ("WFS-x", true, 1));
-    let finding = loaded.findings.iter().find(|finding| finding.code == FindingCode::SessionUnreadable).unwrap();
-    assert_eq!((finding.line, finding.column), (Some(2), Some(14)));
-}
-
-#[test]
-fn unknown_words_are_never_read_as_done() {
-    let set = files(&[
-        ("workflow-session.json", r#"{"session_id":"WFS-x","status":"finished?"}"#),
-        ("TODO_LIST.md", "- [x] **IMPL-1**: a\n"),
-        (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"nearly done"}"#),
-        (".summaries/IMPL-1-summary.md", ""),
-    ]);
-    let loaded = load(&set);
-    let run = loaded.run.as_ref().unwrap();
-    assert_eq!((run.status, run.steps[0].status), (RunStatus::Active, Status::Blocked));
-    assert!(run.steps[0].proof.witnesses.is_empty());
-    assert!(codes(&loaded).contains(&FindingCode::StatusUnknown));
-    assert!(codes(&loaded).contains(&FindingCode::SessionStatusStale));
-}
-
-#[test]
 fn the_sessions_own_status_is_read_and_doubted() {
     for (status, expected) in [
         ("planning", RunStatus::Active),
@@ -297,20 +111,6 @@ fn what_the_session_is_for_is_found_wherever_it_stands() {
         let run = run(&files(&[("workflow-session.json", &session.to_string())]));
         assert_eq!(run.goal.as_deref(), goal, "{session}");
     }
-}
-
-#[test]
-fn an_old_interruption_is_not_the_present_one() {
-    let session = |resumed: &str| {
-        json!({"session_id": "WFS-x", "last_execute_run": resumed, "interruption_history": [
-            {"timestamp": "2025-09-15T14:30:00Z", "reason": "agent_timeout", "affected_task": "impl-1"}]})
-        .to_string()
-    };
-    let task = (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"in_progress"}"#);
-    let past = run(&files(&[("workflow-session.json", &session("2025-09-15T15:45:00Z")), task]));
-    assert_eq!(past.interruption, None);
-    let present = run(&files(&[("workflow-session.json", &session("2025-09-15T13:00:00Z")), task]));
-    assert_eq!(present.interruption.unwrap().step, Some(StepId::new("IMPL-1")));
 }
 
 #[test]

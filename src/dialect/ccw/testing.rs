@@ -7,7 +7,7 @@ use camino::Utf8PathBuf;
 use crate::{
     dialect::{Dialect as _, Loaded, ccw::Ccw},
     model::{
-        Change, ChangeKind, Clock, Config, Content, Edit, FileEntry, FileSet, FindingCode, RelPath, Run, Status, Step,
+        Change, ChangeKind, Clock, Config, Content, FileEntry, FileSet, FindingCode, RelPath, Run, Status, Step,
         StepId, Timestamp, testing::outcome_of,
     },
 };
@@ -66,10 +66,6 @@ pub(super) fn only_step(task: &str) -> Step {
 
 pub(super) const SESSION: &str = r#"{"session_id":"WFS-x","status":"active"}"#;
 
-pub(super) fn step<'a>(run: &'a Run, id: &str) -> &'a Step {
-    run.step(&StepId::new(id)).unwrap_or_else(|| panic!("no step {id}"))
-}
-
 pub(super) fn ids(run: &Run) -> Vec<&str> {
     run.steps.iter().map(|step| step.id.as_str()).collect()
 }
@@ -88,24 +84,4 @@ pub(super) fn begin(id: &str) -> ChangeKind {
 
 pub(super) fn finish(id: &str, status: Status) -> ChangeKind {
     ChangeKind::Finish(Box::new(outcome_of(id, status)))
-}
-
-pub(super) fn edit(set: &FileSet, kind: ChangeKind) -> Vec<Edit> {
-    Ccw.edit(set, &change(kind)).unwrap()
-}
-
-/// Returns the edits as file names below the session and texts.
-pub(super) fn texts(edits: &[Edit]) -> Vec<(String, String)> {
-    let name = |edit: &Edit| edit.path.as_str().rsplit_once("WFS-x/").unwrap().1.to_owned();
-    edits.iter().map(|edit| (name(edit), String::from_utf8_lossy(edit.after().unwrap()).into_owned())).collect()
-}
-
-/// Returns the set after the edits.
-pub(super) fn applied(set: &FileSet, edits: &[Edit]) -> FileSet {
-    let mut set = set.clone();
-    for edit in edits {
-        let content = Content::Bytes(Arc::from(edit.after().unwrap()));
-        set.files.insert(edit.path.clone(), FileEntry::new(content, None));
-    }
-    set
 }
