@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests arrange files, run programs and read the environment")]
 
 mod arch;
+mod budgets;
 mod cli;
 mod concurrency;
 #[cfg(target_os = "linux")]
