@@ -397,7 +397,7 @@ fn a_build_outlives_the_call_and_says_how_far_it_is() {
     std::fs::write(&cargo, script.replacen("#!/bin/sh\n", &slow, 1)).expect("a file of ours");
     support::run_tool(Path::new("/usr/bin/mkfifo"), &[gate.as_str()], &[]);
 
-    let mut waits = std::process::Command::new(installed.root().join("bin/piton"))
+    let waits = std::process::Command::new(installed.root().join("bin/piton"))
         .arg("setup")
         .env_clear()
         .envs([("HOME", installed.top.join("home").as_str()), ("PATH", &path)])
@@ -405,6 +405,7 @@ fn a_build_outlives_the_call_and_says_how_far_it_is() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("it starts");
+    let mut waits = support::bounded(waits);
     let said = std::io::BufReader::new(waits.stderr.take().expect("it is piped"));
     let far = said.lines().map_while(Result::ok).find(|line| line.contains("34 of 118"));
     assert_eq!(far.as_deref(), Some("piton: building: 34 of 118 crates"));
@@ -416,7 +417,9 @@ fn a_build_outlives_the_call_and_says_how_far_it_is() {
     assert_eq!(asked.stderr, "piton: its program is being built: 34 of 118 crates; to wait for it: piton setup\n");
     let hook = installed.run(&["hook", "session-start"], &[("PATH", &path), ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")]);
     assert_eq!(hook, ran(""));
-    std::fs::write(&gate, "go on\n").expect("the build waits for it");
+    // Opening a pipe waits for its reader; a tool has a bound.
+    let go_on = format!("echo go on >'{gate}'");
+    assert!(support::run_tool(Path::new("/bin/sh"), &["-c", &go_on], &[]).status.success(), "the build waits for it");
     let built = installed.run(&["setup"], &[("PATH", &path)]);
     assert_eq!((built.code, built.stdout.as_str()), (Some(0), "fresh <setup>"), "{built:?}");
     assert!(!built.stderr.contains("building version"), "it was not begun again: {built:?}");

@@ -116,7 +116,7 @@ pub(super) fn hear_signals() {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use crate::support::Sandbox;
+    use super::super::Sandbox;
 
     #[cfg(target_os = "linux")]
     #[test]

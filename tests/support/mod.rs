@@ -1,6 +1,7 @@
 //! Shared test support: an isolated project, calls of the program, and the bytes on disk before and after.
 #![expect(dead_code, reason = "the tests of the verbs use the rest")]
 
+mod bound;
 mod dice;
 mod output;
 mod program;
@@ -14,7 +15,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 pub(crate) use dice::Dice;
 pub(crate) use output::Output;
-pub(crate) use program::{Program, run_tool};
+pub(crate) use program::{Program, bounded, run_tool};
 pub(crate) use sandbox::Sandbox;
 pub(crate) use strace::{Call, Strace, say};
 pub(crate) use terminal::END_OF_INPUT;

@@ -7,11 +7,16 @@ use std::{
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Output, Sandbox, terminal::Terminal};
+use super::{
+    Output, Sandbox,
+    bound::{self, Bound},
+    terminal::Terminal,
+};
 
 /// A user without files and permissions.
 const NOBODY: u32 = 65_534;
@@ -27,6 +32,7 @@ pub(crate) struct Program<'a> {
     variables: BTreeMap<String, String>,
     stdin: Option<Vec<u8>>,
     user: Option<u32>,
+    bound: Duration,
 }
 
 impl<'a> Program<'a> {
@@ -41,6 +47,7 @@ impl<'a> Program<'a> {
             variables,
             stdin: None,
             user: None,
+            bound: bound::CALL,
         }
     }
 
@@ -134,11 +141,17 @@ impl<'a> Program<'a> {
         format!("cd {folder} && {input}env -i {} {program} {words}", variables.collect::<Vec<_>>().join(" "))
     }
 
+    /// Kills it after this time; a call has two minutes.
+    pub(super) fn bound(mut self, limit: Duration) -> Self {
+        self.bound = limit;
+        self
+    }
+
     /// Runs it to its end.
     pub(crate) fn run(mut self) -> Output {
         let stdin = self.stdin.take();
         let sandbox = self.sandbox;
-        let mut child = self.spawn();
+        let (mut child, bound) = self.start(self.command());
         let pipe = child.stdin.take();
         let writer = std::thread::spawn(move || {
             if let (Some(mut pipe), Some(bytes)) = (pipe, stdin) {
@@ -146,29 +159,24 @@ impl<'a> Program<'a> {
                 let _ = pipe.write_all(&bytes);
             }
         });
-        let output = child.wait_with_output().expect("a child of our own");
+        let output = Output::new(sandbox, &child.wait_with_output().expect("a child of our own"));
         writer.join().expect("a writer without assertions");
-        Output::new(sandbox, &output)
+        bound.check(self.call(), &output);
+        output
     }
 
     /// Runs it to its end at a terminal with this input; stdout goes elsewhere. `None` if the machine has no
     /// terminal: the test prints a message and ends.
     pub(crate) fn on_terminal(self, typed: &str) -> Option<Output> {
-        let (mut terminal, child) = self.spawn_on_terminal()?;
+        let (mut terminal, child, bound) = self.start_on_terminal()?;
         terminal.type_in(typed);
         let reader = std::thread::spawn(terminal.into_reader());
-        let mut output = child.wait_with_output().expect("a child of our own");
-        output.stderr = reader.join().expect("a reader without assertions");
-        Some(Output::new(self.sandbox, &output))
+        Some(self.ended(child, &bound, || reader.join().expect("a reader without assertions")))
     }
 
     /// Runs it to its end at a terminal, and presses Ctrl-C when this is shown.
     pub(crate) fn interrupted_at(self, question: &str) -> Option<Output> {
-        let (terminal, child) = self.spawn_on_terminal()?;
-        assert!(
-            !ignores_interrupts(child.id()),
-            "SIGINT is ignored here, as in a background job of a shell: run the tests in the foreground"
-        );
+        let (terminal, child, bound) = self.start_on_terminal()?;
         let (id, mut shown, mut is_pressed) = (child.id(), Vec::new(), false);
         terminal.watch(|piece| {
             shown.extend_from_slice(piece);
@@ -177,18 +185,16 @@ impl<'a> Program<'a> {
                 is_pressed = true;
             }
         });
-        let mut output = child.wait_with_output().expect("a child of our own");
-        output.stderr = shown;
-        Some(Output::new(self.sandbox, &output))
+        Some(self.ended(child, &bound, || shown))
     }
 
     /// Runs it to its end at a terminal that is closed when the function returns.
     pub(crate) fn hung_up(self, wait: impl FnOnce()) -> Option<Output> {
-        let (terminal, child) = self.spawn_on_terminal()?;
+        let (terminal, child, bound) = self.start_on_terminal()?;
         wait();
         drop(terminal);
         run_tool(Path::new("/bin/sh"), &["-c", &format!("kill -HUP {}", child.id())], &[]);
-        Some(Output::new(self.sandbox, &child.wait_with_output().expect("a child of our own")))
+        Some(self.ended(child, &bound, Vec::new))
     }
 
     /// Runs it to its end with all of its ends at a terminal of 100 columns and 40 rows. When a text is shown, its function is called with the
@@ -203,7 +209,10 @@ impl<'a> Program<'a> {
         };
         terminal.resize(100, 40);
         let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
-        let child = self.command().stdin(end()).stdout(end()).stderr(end()).spawn().expect("the program is there");
+        let mut command = self.command();
+        command.stdin(end()).stdout(end()).stderr(end());
+        // The command, which also holds the program's end, is dropped in there.
+        let (child, bound) = self.start(command);
         let (id, mut shown, mut from) = (child.id(), Vec::new(), 0);
         let mut steps = steps.into_iter().peekable();
         let mut person = terminal.person();
@@ -217,13 +226,11 @@ impl<'a> Program<'a> {
                 person.write_all(typed.as_bytes()).expect("a terminal of our own");
             }
         });
-        let mut output = child.wait_with_output().expect("a child of our own");
-        output.stderr = shown;
-        Some(Output::new(self.sandbox, &output))
+        Some(self.ended(child, &bound, || shown))
     }
 
     /// Runs it to its end; kills it and returns `None` after a timeout.
-    pub(crate) fn run_within(self, limit: std::time::Duration) -> Option<Output> {
+    pub(crate) fn run_within(self, limit: Duration) -> Option<Output> {
         let sandbox = self.sandbox;
         let mut child = self.spawn();
         drop(child.stdin.take());
@@ -245,20 +252,42 @@ impl<'a> Program<'a> {
         is_in_time.then(|| Output::new(sandbox, &output))
     }
 
-    /// Starts it without waiting; for tests that kill it or run several at once.
+    /// Starts it without waiting; for tests that kill it or run several at once. It lives for ten minutes at most.
     pub(crate) fn spawn(self) -> Child {
-        self.command().spawn().unwrap_or_else(|error| panic!("{}: {error}", self.program.display()))
+        let program = self.bound(bound::LIFE);
+        program.start(program.command()).0
     }
 
-    fn spawn_on_terminal(&self) -> Option<(Terminal, Child)> {
+    fn start(&self, mut command: Command) -> (Child, Bound) {
+        let child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.program.display()));
+        let bound = Bound::of(&child, self.bound);
+        (child, bound)
+    }
+
+    /// Waits for the end of a program whose stderr is a terminal.
+    fn ended(&self, child: Child, bound: &Bound, shown: impl FnOnce() -> Vec<u8>) -> Output {
+        let mut output = child.wait_with_output().expect("a child of our own");
+        output.stderr = shown();
+        let output = Output::new(self.sandbox, &output);
+        bound.check(self.call(), &output);
+        output
+    }
+
+    fn call(&self) -> String {
+        format!("`{} {}`", self.program.display(), self.arguments.join(" "))
+    }
+
+    fn start_on_terminal(&self) -> Option<(Terminal, Child, Bound)> {
         let Some(terminal) = Terminal::open() else {
             let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
             return None;
         };
         let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
-        // The command, which also holds the program's end, is dropped here.
-        let child = self.command().stdin(end()).stderr(end()).spawn().expect("the program is there");
-        Some((terminal, child))
+        let mut command = self.command();
+        command.stdin(end()).stderr(end());
+        // The command, which also holds the program's end, is dropped in there.
+        let (child, bound) = self.start(command);
+        Some((terminal, child, bound))
     }
 
     fn command(&self) -> Command {
@@ -288,19 +317,23 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 
 /// Runs a tool of the machine, such as `sh`, with only these variables in its environment.
 pub(crate) fn run_tool(tool: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> std::process::Output {
-    Command::new(tool)
+    let child = Command::new(tool)
         .args(arguments)
         .env_clear()
         .envs(variables.iter().copied())
         .stdin(Stdio::null())
-        .output()
-        .unwrap_or_else(|error| panic!("{}: {error}", tool.display()))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{}: {error}", tool.display()));
+    let bound = Bound::of(&child, bound::CALL);
+    let output = child.wait_with_output().expect("a child of our own");
+    bound.check(tool.display(), String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()));
+    output
 }
 
-/// Tells whether a process was started with SIGINT ignored: it would wait for an answer forever.
-fn ignores_interrupts(id: u32) -> bool {
-    let Ok(status) = std::fs::read_to_string(format!("/proc/{id}/status")) else { return false };
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    ignored.is_some_and(|mask| mask & 2 != 0)
+/// Bounds the life of a program that a test started by itself.
+pub(crate) fn bounded(child: Child) -> Child {
+    let _ = Bound::of(&child, bound::LIFE);
+    child
 }

@@ -36,6 +36,7 @@ impl Sandbox {
     }
 
     fn in_folder(folder: std::io::Result<TempDir>) -> Self {
+        super::bound::hear_signals();
         let folder = folder.expect("a temporary folder");
         let top = folder.path().canonicalize().expect("it was just made");
         let top = Utf8PathBuf::from_path_buf(top).expect("a temporary folder in UTF-8");

@@ -1,6 +1,10 @@
 //! Every byte below a folder at one moment, to prove what a call changed and what it left alone.
 
-use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _};
+use std::{
+    collections::BTreeMap,
+    fs::{Metadata, Permissions},
+    os::unix::fs::PermissionsExt as _,
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -22,15 +26,40 @@ enum Entry {
     },
 }
 
+/// A file or folder that its owner may not read. It can be read until this is dropped; the superuser needs none.
+struct Opened {
+    path: Utf8PathBuf,
+    permissions: Permissions,
+}
+
+impl Opened {
+    fn of(path: &Utf8Path, metadata: &Metadata) -> Option<Self> {
+        let (mode, needed) = (metadata.permissions().mode(), if metadata.is_dir() { 0o500 } else { 0o400 });
+        if metadata.is_symlink() || mode & needed == needed || rustix::process::geteuid().is_root() {
+            return None;
+        }
+        std::fs::set_permissions(path, Permissions::from_mode(mode | needed)).ok()?;
+        Some(Self { path: path.to_owned(), permissions: metadata.permissions() })
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        std::fs::set_permissions(&self.path, self.permissions.clone()).expect("a file of our own");
+    }
+}
+
 impl Tree {
     /// Reads everything below a folder. Links are not followed.
     pub(crate) fn of(folder: &Utf8Path) -> Self {
         let mut entries = BTreeMap::new();
+        let mut opened = Vec::new();
         let mut open = vec![folder.to_owned()];
         while let Some(next) = open.pop() {
             for entry in next.read_dir_utf8().unwrap_or_else(|error| panic!("{next}: {error}")) {
                 let path = entry.expect("a readable folder").into_path();
                 let metadata = path.symlink_metadata().unwrap_or_else(|error| panic!("{path}: {error}"));
+                opened.extend(Opened::of(&path, &metadata));
                 let entry = if metadata.is_symlink() {
                     Entry::Link(path.read_link_utf8().expect("a link in UTF-8"))
                 } else if metadata.is_dir() {
@@ -45,6 +74,8 @@ impl Tree {
                 entries.insert(path.strip_prefix(folder).expect("it was found below").to_owned(), entry);
             }
         }
+        // What is below a folder is closed before it.
+        opened.into_iter().rev().for_each(drop);
         Self { entries }
     }
 
@@ -109,7 +140,7 @@ impl Tree {
                 Entry::Link(target) => std::os::unix::fs::symlink(target, &path).expect("a link in the sandbox"),
                 Entry::File { mode, bytes } => {
                     std::fs::write(&path, bytes).expect("a file in the sandbox");
-                    let mode = std::fs::Permissions::from_mode(*mode);
+                    let mode = Permissions::from_mode(*mode);
                     std::fs::set_permissions(&path, mode).expect("a file of our own");
                 }
             }

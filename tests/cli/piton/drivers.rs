@@ -1,7 +1,7 @@
 //! One run that agents and Piton drive in turn, killed at random moments: nothing that is done is done again, nothing is skipped, and no gate is
 //! passed without its approval.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ impl Play {
 
     /// Calls piton and kills it after a random time; `None` if it was killed.
     fn call(&mut self, words: &[&str]) -> Option<Output> {
-        let limit = Duration::from_millis(1 + self.chance.next() % LONGEST);
+        let limit = self.chance.limit(LONGEST, self.kills);
         let output = self.stage.piton(words.iter().copied()).run_within(limit);
         self.kills += usize::from(output.is_none());
         output

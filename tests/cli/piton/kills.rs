@@ -25,6 +25,11 @@ impl Chance {
         self.0 ^= self.0 << 17;
         self.0
     }
+
+    /// Returns a time until a kill, in milliseconds up to `longest`. After many kills of one run it grows, or a busy machine would come to no end.
+    pub(super) fn limit(&mut self, longest: u64, killed: usize) -> Duration {
+        Duration::from_millis(1 + self.next() % longest.max(2 * killed as u64))
+    }
 }
 
 /// Returns how often each step was begun and came to its end.
@@ -62,7 +67,7 @@ fn a_runner_that_is_killed_anywhere_loses_and_repeats_nothing() {
                 Some(id) => vec!["resume", id],
                 None => vec!["run", "w.yml"],
             };
-            let limit = Duration::from_millis(1 + chance.next() % LONGEST);
+            let limit = chance.limit(LONGEST, killed);
             let output = stage.piton(arguments).run_within(limit);
             let now = counts(&stage);
             for (step, times) in &finished {
@@ -150,6 +155,7 @@ fn a_runner_of_parallel_work_that_is_killed_anywhere_repeats_nothing_that_is_don
     while kills < wanted {
         let stage = Stage::new(PARALLEL);
         stage.sandbox.commit("the workflow");
+        let mut killed = 0;
         let mut finished: BTreeMap<String, usize> = BTreeMap::new();
         loop {
             let list = sessions(&stage);
@@ -157,7 +163,7 @@ fn a_runner_of_parallel_work_that_is_killed_anywhere_repeats_nothing_that_is_don
                 Some(id) => vec!["resume", id, "--jobs", "3"],
                 None => vec!["run", "w.yml", "--jobs", "3"],
             };
-            let limit = Duration::from_millis(1 + chance.next() % 700);
+            let limit = chance.limit(700, killed);
             let output = stage.piton(arguments).run_within(limit);
             let now = counts(&stage);
             for (what, times) in &finished {
@@ -168,7 +174,7 @@ fn a_runner_of_parallel_work_that_is_killed_anywhere_repeats_nothing_that_is_don
                 assert!(output.code == 0 || is_over, "{output}");
                 break;
             }
-            kills += 1;
+            (kills, killed) = (kills + 1, killed + 1);
             let Some(id) = sessions(&stage).into_iter().next() else { continue };
             for what in done_in_parallel(&stage, &id) {
                 if let Some(times) = now.get(&format!("begin {what}")) {

@@ -153,8 +153,8 @@ pub(super) fn session_of(text: &str) -> String {
 pub(super) fn until(what: &str, is_true: impl Fn() -> bool) {
     let started = std::time::Instant::now();
     while !is_true() {
-        assert!(started.elapsed().as_secs() < 20, "{what}");
-        std::thread::yield_now();
+        assert!(started.elapsed().as_secs() < 120, "{what}");
+        std::thread::sleep(std::time::Duration::from_millis(2));
     }
 }
 
