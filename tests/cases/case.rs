@@ -17,6 +17,7 @@ pub(crate) struct Case {
     pub(crate) program: bool,
     like: Option<String>,
     git: bool,
+    now: Option<String>,
     files: BTreeMap<String, Option<String>>,
     repeat: Vec<Repeat>,
     pub(crate) steps: Vec<Step>,
@@ -132,6 +133,8 @@ pub(crate) struct Scene<'a> {
     sandbox: Sandbox,
     folder: &'a Utf8Path,
     uses_program: bool,
+    /// The time of the calls that have none of their own.
+    now: Option<String>,
     /// Ids of commits by the names that the case gives them, and places in the sandbox.
     names: BTreeMap<String, String>,
     before: Option<Output>,
@@ -151,7 +154,7 @@ impl<'a> Scene<'a> {
             ("START", start_of_this_process()),
         ]);
         let names = names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let mut scene = Self { sandbox, folder, uses_program, names, before: None };
+        let mut scene = Self { sandbox, folder, uses_program, now: case.now.clone(), names, before: None };
         if scene.lay_out(case, folder)? {
             scene.sandbox.git_init();
         }
@@ -270,7 +273,7 @@ impl<'a> Scene<'a> {
     fn program(&self, step: &Step, words: &[String]) -> Program<'_> {
         let words: Vec<String> = words.iter().map(|word| self.named(word)).collect();
         let mut program = self.sandbox.piton([]).arguments(words.iter().map(String::as_str));
-        program = match step.now.as_deref() {
+        program = match step.now.as_deref().or(self.now.as_deref()) {
             Some("real") => program.real_clock(),
             now => program.now(now.unwrap_or(NOW)),
         };
