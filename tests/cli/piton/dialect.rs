@@ -125,28 +125,6 @@ fn the_schema_of_workflows_agrees_with_the_program() {
 }
 
 #[test]
-fn every_mistake_of_a_workflow_file_has_its_place() {
-    let sandbox = Sandbox::new();
-    sandbox.file(
-        "w.yaml",
-        "commands:\n  - {shell: a, tiemout: 3}\n  - validate: {shell: v, expected_schema: {type: objekt}}\n  - shell: echo ${\n",
-    );
-    let output = sandbox.piton(["--format", "json", "validate", "w.yaml"]).run().expect_code(1);
-    let findings = output.at("/findings");
-    let places: Vec<String> = findings
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|finding| format!("{}:{} {}", finding["line"], finding["column"], finding["code"]))
-        .collect();
-    assert_eq!(places, ["2:16 \"definition-invalid\"", "4:12 \"definition-invalid\""]);
-    sandbox.file("w.yaml", "commands:\n  - validate: {shell: v, expected_schema: {type: objekt}}\n");
-    let output = sandbox.piton(["--format", "json", "validate", "w.yaml"]).run().expect_code(1);
-    assert!(output.stdout.contains("the `expected_schema` of 1 is not a JSON Schema"), "{output}");
-    assert_eq!(output.at("/findings/0/line"), 2);
-}
-
-#[test]
 fn the_schema_is_published() {
     let sandbox = Sandbox::new();
     let printed = sandbox.piton(["schema", "workflow"]).run().expect_code(0);

@@ -196,19 +196,3 @@ fn the_output_of_a_command_that_was_cut_off_proves_nothing() {
         assert_eq!(stage.executions(), ["build", "build", "next"], "attended: {attended}");
     }
 }
-
-/// The plan and the runner agree about a finished step of an agent whose output is gone.
-#[test]
-fn a_step_of_an_agent_whose_output_is_gone_is_done_again_by_either_driver() {
-    let stage = Stage::in_place(FLOW);
-    stage.program("claude", CLAUDE);
-    stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
-    stage.piton(["run", "x"]).run().expect_code(9);
-    assert_eq!((stage.count("begin draft"), stage.count("begin review"), stage.count("begin build")), (1, 1, 1));
-    stage.sandbox.remove("draft.md");
-    let plan = stage.piton(["--format", "json", "plan", "x"]).run();
-    assert_eq!(plan.at("/data/next/0/step"), "draft", "{plan}");
-    stage.piton(["run", "x"]).run().expect_code(9);
-    assert_eq!((stage.count("begin draft"), stage.count("begin review"), stage.count("begin build")), (2, 2, 2));
-    assert_eq!(stage.count("begin publish"), 0);
-}

@@ -5,51 +5,6 @@ use std::os::unix::process::ExitStatusExt as _;
 use super::support::{Stage, session_of, until};
 use crate::support::run_tool;
 
-/// R-1: the end that was recorded decides, not the workflow file as it is now.
-#[test]
-fn an_edited_file_revives_no_finished_session() {
-    let two = "name: daily\ncommands:\n  - shell: echo one >> LOG\n  - shell: echo two >> LOG\n";
-    let stage = Stage::new(two);
-    let (output, id) = stage.run(&["--yes"]);
-    output.expect_code(0);
-    for edited in
-        [format!("{two}  - shell: echo three >> LOG\n"), two.replace("one", "ONE"), "- no workflow".to_owned()]
-    {
-        stage.workflow(&edited);
-        assert!(stage.piton(["sessions"]).run().stdout.contains("merged"), "{edited}");
-        stage.piton(["list"]).run().expect_code(3);
-        stage.piton(["resume"]).run().expect_code(1);
-        let status = stage.piton(["status", &id, "--format", "text"]).run();
-        assert!(status.stdout.contains("2 of 2 steps done"), "{status}");
-        let input = format!(r#"{{"session_id":"x","source":"startup","cwd":"{}"}}"#, stage.sandbox.root());
-        let hook = stage.piton(["hook", "session-start"]).session("x").stdin(input).run();
-        assert!(!hook.stdout.contains(&id), "{hook}");
-    }
-    let cleaned = stage.piton(["sessions", "clean", "--dry-run"]).run();
-    assert!(cleaned.stdout.contains(&id), "{cleaned}");
-    // A restart takes the file as it is now.
-    stage.workflow(&format!("{two}  - shell: echo three >> LOG\n"));
-    stage.piton(["resume", &id, "--force", "--yes"]).run().expect_code(0);
-    assert_eq!(stage.executions(), ["one", "two", "one", "two", "three"]);
-}
-
-/// R-2: an option stays an option.
-#[test]
-fn a_value_of_args_swallows_no_option() {
-    let stage = Stage::in_place("- shell: echo \"${ARG}\" >> LOG\n");
-    let dry = stage.piton(["run", "w.yml", "--args", "x", "--dry-run"]).run().expect_code(0);
-    assert!(dry.stdout.contains("Would run"), "{dry}");
-    assert_eq!(stage.executions(), [] as [String; 0]);
-    for words in [
-        &["run", "--args", "x", "w.yml"][..],
-        &["run", "w.yml", "--args", "x", "--args=-y"],
-        &["run", "w.yml", "--args", "x", "--", "--yes", "z"],
-    ] {
-        stage.piton(words.iter().copied()).run().expect_code(0);
-    }
-    assert_eq!(stage.executions(), ["x", "x -y", "x --yes z"]);
-}
-
 /// Starts the workflow by a shell line, waits for its first execution, and sends a signal.
 fn signalled(stage: &Stage, prefix: &str) -> (i32, String) {
     let program = env!("CARGO_BIN_EXE_piton");
@@ -75,46 +30,6 @@ fn a_closed_terminal_stops_a_run_and_its_step() {
     let ignoring = Stage::in_place("- shell: echo begun >> LOG; sleep 1; echo end >> LOG\n");
     assert_eq!(signalled(&ignoring, "trap '' HUP;").0, 0);
     assert_eq!(ignoring.executions(), ["begun", "end"]);
-}
-
-/// R-12: a step that never passed is said, in the output, in the record, and at the end.
-#[test]
-fn a_step_that_never_passed_does_not_look_done() {
-    let stage = Stage::in_place(
-        "- shell: exit 3\n  on_failure: {shell: exit 4, fail_workflow: false}\n- shell: echo two >> LOG\n",
-    );
-    let (output, id) = stage.run(&[]);
-    let output = output.expect_code(0);
-    assert!(output.stderr.contains("Step 1 never passed: exit code 3; its handler failed as well"), "{output}");
-    assert!(output.stderr.contains("2/2 steps, 1 of them never passed"), "{output}");
-    let shown = stage.piton(["sessions", "show", &id, "--format", "text"]).run();
-    assert!(shown.stdout.contains("\u{26a0}\u{fe0f}  1 exit 3 (never passed)"), "{shown}");
-    assert_eq!(stage.piton(["sessions", "show", &id]).run().at("/data/steps/0/status"), "tolerated");
-    let status = stage.piton(["status", &id]).run().expect_code(0).at("/data/where_you_are");
-    assert!(status.to_string().contains("2 of 2 steps done, 1 of them never passed"), "{status}");
-    assert_eq!(stage.piton(["plan", &id]).run().at("/data/progress/tolerated"), 1);
-    let events = stage.piton(["run", "w.yml", "--events"]).run().expect_code(0);
-    assert!(events.stdout.contains(r#""event":"tolerated","number":1"#), "{events}");
-    assert!(events.stdout.contains(r#""status":"tolerated","attempts""#), "{events}");
-    assert!(events.stdout.contains(r#""tolerated":1"#), "{events}");
-}
-
-/// R-18: secrets are masked where they are printed, also across reads and line by line.
-/// SECURITY: row 18
-#[test]
-fn secrets_are_not_printed() {
-    let stage = Stage::in_place(
-        "secrets: {T: MYSEC}\ncommands:\n  - shell: 'printf \"tok=%s.\" \"$T\"; printf hunter2; sleep 0.1; echo unique; echo \"$T\" >&2; echo hunter2'\n",
-    );
-    for more in [&[][..], &["--events"], &["--format", "json"]] {
-        let output = stage.piton(["run", "w.yml"].into_iter().chain(more.iter().copied()));
-        let output = output.env("MYSEC", "hunter2unique").run().expect_code(0);
-        let all = format!("{}{}", output.stdout, output.stderr);
-        assert!(!all.contains("hunter2unique") && all.contains("tok=[masked]."), "{output}");
-        assert!(all.contains("hunter2"), "what is no secret is printed whole\n{output}");
-    }
-    let lines = stage.piton(["run", "w.yml"]).env("MYSEC", "first-secret-line\nsecond-secret-line").run();
-    assert!(!lines.to_string().contains("secret-line"), "{lines}");
 }
 
 const THREE: &str = "- shell: echo 1 >> LOG\n- shell: echo 2 >> LOG; test -e fixed\n- shell: echo 3 >> LOG\n";
@@ -225,21 +140,4 @@ fn a_conflict_is_named_with_its_files() {
     assert!(said.contains("resolve the conflicts in a.txt"), "{said}");
     assert_eq!(stage.sandbox.git(["status", "--porcelain"]), "");
     assert_eq!(stage.sandbox.read("a.txt"), "ours");
-}
-
-/// A secret of a step reaches its own command only, and is masked wherever it is printed.
-#[test]
-fn a_secret_of_a_step_reaches_no_other() {
-    let stage = Stage::in_place(
-        "steps:\n- {shell: 'echo \"one $T.\" >> LOG; echo out $T', secrets: {T: MYSEC}}\n- {shell: 'echo \"two $T.\" >> LOG'}\n\
-         - foreach: [a]\n  shell: 'echo \"item $T.\" >> LOG'\n  secrets: {T: MYSEC}\n",
-    );
-    let output = stage.piton(["run", "w.yml"]).env("MYSEC", "hunter2unique").run().expect_code(0);
-    assert_eq!(stage.executions(), ["one hunter2unique.", "two .", "item hunter2unique."]);
-    assert!(output.stdout.contains("out [masked]") && !output.to_string().contains("hunter2unique"), "{output}");
-    let missing = stage.piton(["run", "w.yml"]).run().expect_code(1);
-    assert!(missing.to_string().contains("the secret `T` is not set: the environment has no MYSEC"), "{missing}");
-    let twice = "secrets: {T: A}\nsteps:\n- {shell: x, secrets: {T: B}}\n";
-    let output = stage.workflow(twice).piton(["validate", "w.yml"]).run().expect_code(1);
-    assert!(output.stdout.contains("the secret `T` of this step has another source elsewhere in the file"), "{output}");
 }

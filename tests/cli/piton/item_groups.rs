@@ -50,44 +50,6 @@ fn an_item_that_was_killed_goes_on_at_its_step() {
 }
 
 #[test]
-fn an_item_that_failed_goes_on_at_its_step_with_a_log_for_each() {
-    let stage = stage(GROUPS);
-    stage.program("work", "[ $1 != b ] || [ -e LOG.repaired ] || { echo broken; exit 1; }");
-    let (output, id) = stage.run(&[]);
-    let output = output.expect_code(7);
-    assert!(
-        output.stderr.contains("   | broken\n") && output.stderr.contains("/logs/each[b].test.1.log\n"),
-        "{output}"
-    );
-    let journal = read(&stage.folder(&id).join("journal.jsonl"));
-    assert!(journal.contains(r#""item_step""#), "{journal}");
-    let logs = stage.piton(["--format", "text", "logs", &id, "each[b]"]).run().expect_code(0).stdout;
-    assert!(logs.contains("logs/each[b].build.1.log") && logs.contains("made of b"), "{logs}");
-    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
-    stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
-    assert_eq!(stage.executions(), ALL);
-}
-
-#[test]
-fn failed_items_of_a_loop_that_passed_go_on_in_their_worktree() {
-    let stage =
-        stage(&GROUPS.replace("worktree: each}", "worktree: each, max_failures: 1}").replace("test -e b.txt && ", ""));
-    stage.program("work", "[ $1 != b ] || [ -e LOG.repaired ]");
-    let (output, id) = stage.run(&["--yes"]);
-    output.expect_code(0);
-    assert_eq!((item_branches(&stage), stage.sandbox.exists("b.txt")), (1, false));
-    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
-    stage.piton(["run", &id, "--failed", "--yes"]).run().expect_code(0);
-    let log = stage.executions();
-    assert_eq!(
-        log,
-        ["build a", "test made of a", "end made of a", "build b", "after", "test made of b", "end made of b", "after"]
-    );
-    assert_eq!((item_branches(&stage), stage.sandbox.exists("b.txt")), (0, true));
-    stage.piton(["sessions", "clean", "--yes"]).run().expect_code(0);
-}
-
-#[test]
 fn an_item_whose_worktree_is_gone_begins_anew() {
     let stage = stage(GROUPS);
     stage.program("work", "[ $1 != b ] || [ -e LOG.repaired ]");
@@ -104,28 +66,6 @@ fn an_item_whose_worktree_is_gone_begins_anew() {
     stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
     assert_eq!(stage.executions().iter().filter(|line| *line == "build b").count(), 2, "its first step is done again");
     assert!(stage.sandbox.exists("b.txt"));
-}
-
-#[test]
-fn what_a_step_sets_for_an_item_is_not_seen_by_another_item() {
-    for parallel in ["1", "2"] {
-        let stage = Stage::new(&format!(
-            "
-name: f
-steps:
-- {{id: outer, shell: echo out, capture: both}}
-- id: l
-  foreach: {{items: [a, b, c], parallel: {parallel}}}
-  steps:
-  - {{id: w, when: '${{item}} == \"a\"', shell: 'echo made ${{item}}', capture: made}}
-  - {{id: z, if_skipped: run, shell: 'echo \"${{item}} ${{made:-none}} ${{w.output:-no}} ${{both}}\" >> LOG'}}
-"
-        ));
-        stage.run(&["--no-worktree"]).0.expect_code(0);
-        let mut log = stage.executions();
-        log.sort();
-        assert_eq!(log, ["a made a made a out", "b none no out", "c none no out"]);
-    }
 }
 
 #[test]
@@ -154,65 +94,6 @@ steps:
     stage.program("work", ":");
     stage.resume(&id).expect_code(0);
     assert_eq!(stage.executions(), ["a", "b", "c"]);
-}
-
-#[test]
-fn an_edit_of_an_open_loop_repeats_nothing_that_passed() {
-    let groups = |items: &str, more: &str, test: &str| {
-        format!(
-            "
-name: f
-steps:
-- id: l
-  foreach: {{items: {items}{more}}}
-  steps:
-  - {{id: make, shell: 'echo make ${{item}} >> LOG'}}
-  - {{id: test, shell: '{test}'}}
-"
-        )
-    };
-    let fails = "test ${item} = a && echo test ${item} >> LOG";
-    let mended = "echo test ${item} >> LOG";
-    for (items, more, test) in [
-        ("[a, b, c]", "", mended),
-        ("[a, b]", ", continue_on_error: true", mended),
-        ("[a, b]", ", max_failures: 1", mended),
-    ] {
-        let stage = Stage::new(&groups("[a, b]", "", fails));
-        let (_, id) = stage.run(&["--no-worktree"]);
-        stage.workflow(&groups(items, more, test));
-        stage.resume(&id).expect_code(0);
-        assert_eq!(stage.executions(), ["make a", "test a", "make b", "test b"], "{items}{more}");
-    }
-    let stage = Stage::new(&groups("[a, b]", "", fails));
-    let (_, id) = stage.run(&["--no-worktree"]);
-    stage.workflow(&groups("[a, b]", "", mended).replace("echo make", "echo made"));
-    stage.resume(&id).expect_code(0);
-    assert_eq!(stage.executions(), ["make a", "test a", "make b", "made b", "test b"], "what changed is done again");
-}
-
-#[test]
-fn a_new_step_before_finished_ones_repeats_them_only_after_a_word() {
-    let steps = |first: &str| {
-        format!(
-            "name: f\nsteps:\n- {{id: {first}, shell: echo {first} >> LOG}}\n- {{id: b, shell: echo b >> LOG}}\n- {{id: c, shell: echo c >> LOG; test -e LOG.repaired}}\n"
-        )
-    };
-    let stage = Stage::new(&steps("a"));
-    let (_, id) = stage.run(&["--no-worktree"]);
-    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
-    stage.workflow(&steps("aa"));
-    let refused = stage.resume(&id).expect_code(9);
-    assert!(
-        refused.stderr.contains("w.yml was changed in finished steps (b); resuming would repeat 1 finished step"),
-        "{refused}"
-    );
-    assert_eq!(stage.executions(), ["a", "b", "c"]);
-    let plan = stage.piton(["--format", "json", "plan", &id]).run();
-    let command = format!("piton resume {id} --accept-edits");
-    assert_eq!(plan.at("/data/commands/resume"), serde_json::json!(command), "{plan}");
-    stage.piton(["resume", &id, "--accept-edits"]).run().expect_code(0);
-    assert_eq!(stage.executions()[3..], ["aa", "b", "c"]);
 }
 
 /// Clients and tools pass over what is in `.git`.

@@ -124,19 +124,6 @@ fn who_says_so_has_it_done_again() {
 }
 
 #[test]
-fn a_step_that_failed_or_passed_is_no_question() {
-    let stage = Stage::new(&FLOW.replace("MORE", "").replace("PROBE", "true"));
-    stage.program("work", "[ -e LOG.repaired ]").sandbox.commit("the workflow");
-    let (output, id) = stage.run(&[]);
-    output.expect_code(7);
-    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
-    stage.resume(&id).expect_code(0);
-    assert_eq!(stage.executions(), rest(&["publish linux"]));
-    let history = stage.piton(["--format", "json", "history", &id]).run().expect_code(0);
-    assert!(history.stdout.contains("part linux.publish"), "{history}");
-}
-
-#[test]
 fn an_edit_before_a_step_that_was_cut_off_does_not_repeat_it() {
     let text = FLOW.replace("MORE", "").replace("PROBE", "true");
     let (stage, id) = cut_off(&text, "true");
@@ -145,24 +132,6 @@ fn an_edit_before_a_step_that_was_cut_off_does_not_repeat_it() {
     let expected =
         rest(&["probe linux 0 linux-1 succeeded"]).into_iter().map(|line| line.replace("make macos", "made macos"));
     assert_eq!(stage.executions(), expected.collect::<Vec<_>>());
-}
-
-#[test]
-fn what_is_before_a_step_that_took_effect_is_not_done_again() {
-    let text = FLOW
-        .replace("MORE", "")
-        .replace("PROBE", "true")
-        .replace("{id: make, shell: '", "{id: make, outputs: '${item}.txt', shell: 'echo x > ${item}.txt; ")
-        .replace("; work ${item}", "")
-        .replace("'echo tell", "'work && echo tell");
-    let stage = Stage::new(&text);
-    stage.program("work", "[ -e LOG.repaired ]").sandbox.commit("the workflow");
-    let (output, id) = stage.run(&[]);
-    output.expect_code(7);
-    std::fs::remove_file(stage.worktree(&id).join("linux.txt")).expect("it was made");
-    std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
-    stage.resume(&id).expect_code(0);
-    assert_eq!(stage.executions(), rest(&[]));
 }
 
 #[test]
@@ -183,18 +152,4 @@ fn a_step_that_took_effect_is_not_repeated_where_the_worktree_is_gone() {
     std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
     stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
     assert_eq!(stage.executions(), rest(&[]));
-}
-
-#[test]
-fn a_step_inside_of_another_cannot_say_it() {
-    for text in [
-        "steps: [{shell: ':', on_success: {foreach: [x], steps: [{id: a, shell: ':', idempotent: false}, {shell: ':'}]}}]",
-        "steps: [{foreach: [x], steps: [{shell: ':', on_success: {id: a, shell: ':', idempotent: false}}]}]",
-    ] {
-        let refused = Stage::in_place(text).piton(["validate", "w.yml"]).run().expect_code(1);
-        assert!(
-            refused.to_string().contains("step a must not run twice, and it is inside of another one"),
-            "{refused}"
-        );
-    }
 }

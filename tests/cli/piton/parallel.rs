@@ -1,135 +1,11 @@
 //! Items and steps side by side: whose output is whose, what is recorded of each, and what is done again.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::support::{Stage, kill, until};
-use crate::support::Output;
 
 fn repair(stage: &Stage) {
     std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
-}
-
-/// Returns the events of a call with `--events`.
-fn events(output: &Output) -> Vec<Value> {
-    output.stdout.lines().map(|line| serde_json::from_str(line).expect("an event")).collect()
-}
-
-const BUILD: &str = "
-name: release
-steps:
-- id: build
-  foreach: {items: [linux, macos, linux, 'src/a b'], parallel: 4}
-  shell: 'echo building ${item}; printf \"%s \" ${index}; sleep 0.05; echo built; printf last'
-";
-
-#[test]
-fn lines_of_parallel_items_are_labelled_and_logged_by_item() {
-    let stage = Stage::new(BUILD);
-    let (output, id) = stage.run(&[]);
-    let output = output.expect_code(0);
-    let mut lines: Vec<&str> = output.stdout.lines().collect();
-    lines.sort_unstable();
-    let mut expected = Vec::new();
-    for (label, item, index) in
-        [("linux", "linux", 0), ("macos", "macos", 1), ("linux#2", "linux", 2), ("src/a b", "src/a b", 3)]
-    {
-        expected.push(format!("[{label}] building {item}"));
-        expected.push(format!("[{label}] {index} built"));
-        expected.push(format!("[{label}] last"));
-    }
-    expected.sort();
-    assert_eq!(lines, expected, "{output}");
-    let all = stage.piton(["--format", "json", "logs", &id]).run().expect_code(0);
-    let steps: Vec<Value> = (0..4).map(|at| all.at(&format!("/data/logs/{at}/step"))).collect();
-    assert_eq!(steps, ["build[linux]", "build[macos]", "build[linux#2]", "build[src/a b]"], "{all}");
-    let one = stage.piton(["--format", "json", "logs", &id, "build[linux#2]"]).run().expect_code(0);
-    assert_eq!(one.at("/data/logs/0/lines"), json!(["building linux", "2 built", "last"]), "{one}");
-    assert_eq!(one.at("/data/logs/1"), Value::Null, "{one}");
-    let shown = stage.piton(["--format", "text", "sessions", "show", &id]).run().expect_code(0);
-    assert!(shown.stdout.contains("      ✅ build[linux#2]\n"), "{shown}");
-    assert_eq!(stage.piton(["logs", &id, "build[none]"]).run().code, 3);
-}
-
-#[test]
-fn lines_of_items_in_turn_are_as_they_were_printed() {
-    let stage = Stage::new("name: f\nsteps: [{id: each, foreach: [a, b], shell: 'echo ${item}'}]");
-    assert_eq!(stage.run(&[]).0.expect_code(0).stdout, "a\nb\n");
-}
-
-#[test]
-fn events_name_the_item_and_its_place() {
-    let stage = Stage::new(
-        "
-name: f
-steps:
-- id: each
-  foreach: {items: [a, b], parallel: 2, continue_on_error: true}
-  shell: 'echo ${item}; [ ${item} = a ]'
-- shell: 'true'
-",
-    );
-    let output = stage.piton(["run", "w.yml", "--events"]).run().expect_code(7);
-    let mut found: Vec<Value> = events(&output);
-    found.retain(|event| event["event"] == "output" || event["event"] == "item_ended");
-    found.sort_by_key(|event| (event["item"].to_string(), event["event"].to_string()));
-    assert_eq!(
-        found,
-        [
-            json!({"event": "item_ended", "step": "each", "item": "a", "index": 0}),
-            json!({"event": "output", "step": "each.1", "item": "a", "index": 0, "stream": "stdout", "text": "a\n"}),
-            json!({"event": "item_ended", "step": "each", "item": "b", "index": 1, "error": found[2]["error"]}),
-            json!({"event": "output", "step": "each.1", "item": "b", "index": 1, "stream": "stdout", "text": "b\n"}),
-        ],
-        "{output}"
-    );
-    assert!(found[2]["error"].as_str().expect("a text").ends_with("exit code 1"), "{output}");
-}
-
-#[test]
-fn a_failed_item_is_named_with_its_log() {
-    let stage = Stage::new(
-        "
-name: f
-steps:
-- id: each
-  foreach: {items: [a, b, c], parallel: 3, continue_on_error: true}
-  shell: 'echo of ${item}; [ ${item} != b ]'
-",
-    );
-    let (output, id) = stage.run(&[]);
-    let output = output.expect_code(7);
-    assert!(output.stderr.contains("  Item b failed: ") && output.stderr.contains("   | of b\n"), "{output}");
-    assert!(output.stderr.contains("/logs/each[b].1.log\n"), "{output}");
-    let shown = stage.piton(["--format", "json", "sessions", "show", &id]).run().expect_code(0);
-    let items: Vec<_> = (0..3).map(|at| shown.at(&format!("/data/steps/0/items/{at}"))).collect();
-    assert_eq!(items[0], json!({"id": "each[a]", "status": "completed"}));
-    assert_eq!((&items[1]["id"], &items[1]["status"]), (&json!("each[b]"), &json!("failed")));
-    assert!(items[1]["error"].as_str().expect("a text").ends_with("exit code 1"), "{shown}");
-}
-
-#[test]
-fn the_recorded_items_count_when_their_source_changes() {
-    let stage = Stage::new(
-        "
-name: f
-steps:
-- id: each
-  foreach: {items: {file: /dev/null, at: '$[*]'}}
-  shell: 'echo ${item} >> LOG; [ ${item} != b ] || [ -e LOG.repaired ]'
-",
-    );
-    let items = stage.outside("items.json", "[\"a\", \"b\", \"c\"]");
-    let text = stage.sandbox.read("w.yml").replace("/dev/null", items.as_str());
-    stage.sandbox.file("w.yml", &text);
-    let (output, id) = stage.run(&[]);
-    output.expect_code(7);
-    repair(&stage);
-    stage.outside("items.json", "[\"b\", \"c\", \"d\"]");
-    let output = stage.resume(&id).expect_code(0);
-    let drift =
-        "Step each: the source of its items has changed since it began (new: d; gone: a); the 3 recorded items count";
-    assert!(output.stderr.contains(drift), "{output}");
-    assert_eq!(stage.executions(), ["a", "b", "b", "c"]);
 }
 
 const TOLERANT: &str = "
@@ -148,25 +24,6 @@ steps:
 ";
 
 #[test]
-fn failed_items_of_a_loop_that_passed_are_run_again_alone() {
-    let stage = Stage::new(TOLERANT);
-    let (output, id) = stage.run(&["--no-worktree"]);
-    let output = output.expect_code(0);
-    let hint = format!("   2 items failed; to run them again: piton run {id} --failed\n");
-    assert!(output.stderr.contains(&hint), "{output}");
-    assert_eq!(stage.executions(), ["before", "a", "b", "c", "after 2", "apart"]);
-    repair(&stage);
-    let again = stage.piton(["run", &id, "--failed"]).run().expect_code(0);
-    assert!(!again.stderr.contains("items failed"), "{again}");
-    // What builds on the loop follows; the rest stays as it is.
-    assert_eq!(stage.executions()[6..], ["b", "c", "after 0"]);
-    let none = stage.piton(["run", &id, "--failed"]).run().expect_code(1);
-    assert!(none.stderr.contains("no item of a `foreach` has failed"), "{none}");
-    let file = stage.piton(["run", "w.yml", "--failed"]).run().expect_code(2);
-    assert!(file.stdout.contains("w.yml is no run"), "{file}");
-}
-
-#[test]
 fn a_retry_of_failed_items_that_was_cut_off_goes_on_with_them() {
     let stage = Stage::new(&TOLERANT.replace("shell: 'echo ${item}", "shell: 'work ${item}; echo ${item}"));
     stage.program("work", ":");
@@ -183,27 +40,6 @@ fn a_retry_of_failed_items_that_was_cut_off_goes_on_with_them() {
     stage.resume(&id).expect_code(0);
     let log = stage.executions();
     assert_eq!(log[6..], ["b", "waits", "c", "after 0"], "neither `a` nor `b` is done again");
-}
-
-#[test]
-fn failed_items_of_a_merged_run_get_its_worktree_back() {
-    let stage = Stage::new(
-        "
-name: f
-steps:
-- id: each
-  foreach: {items: [a, b], max_failures: 1}
-  shell: 'echo ${item} >> LOG; [ ${item} = a ] || [ -e LOG.repaired ] || exit 1; echo x > ${item}.txt; git add -A; git commit -qm ${item}'
-",
-    );
-    stage.sandbox.commit("the workflow");
-    let (output, id) = stage.run(&["--yes"]);
-    output.expect_code(0);
-    assert!(stage.sandbox.exists("a.txt") && !stage.worktree(&id).exists());
-    repair(&stage);
-    let again = stage.piton(["run", &id, "--failed", "--yes"]).run().expect_code(0);
-    assert!(stage.sandbox.exists("b.txt") && !stage.worktree(&id).exists(), "{again}");
-    assert_eq!(stage.executions(), ["a", "b", "b"]);
 }
 
 const IN_WORKTREES: &str = "
@@ -313,26 +149,6 @@ fn what_an_item_did_not_commit_is_kept_and_named() {
     assert_eq!(item_branches(&stage), [] as [String; 0]);
 }
 
-#[test]
-fn a_worktree_for_each_item_needs_git_and_a_step_of_the_workflow() {
-    let stage = Stage::in_place("name: f\nsteps: [{id: e, foreach: {items: [a], worktree: each}, shell: 'true'}]");
-    let output = stage.piton(["run", "w.yml", "--no-worktree"]).run().expect_code(7);
-    assert!(output.stderr.contains("`worktree: each` needs a git repository with a commit"), "{output}");
-    for (text, message) in [
-        ("steps: [{id: e, foreach: {items: [a], worktree: own}, shell: x}]", "`worktree` is each, not `own`"),
-        (
-            "steps: [{id: s, shell: x, on_success: [{foreach: {items: [a], worktree: each}, shell: x}]}]",
-            "has `worktree: each`, and it is inside of another one",
-        ),
-        ("steps: [{id: s, shell: x, pool: gpu}]", "`s` uses the pool `gpu`, which the file does not have"),
-        ("pools: {gpu: 0}\nsteps: [{id: s, shell: x}]", "the size of a pool"),
-    ] {
-        stage.workflow(&format!("name: f\n{text}\n"));
-        let output = stage.piton(["--format", "text", "validate", "w.yml"]).run().expect_code(1);
-        assert!(format!("{}{}", output.stdout, output.stderr).contains(message), "{text}: {output}");
-    }
-}
-
 const JOBS: &str = "
 name: f
 pools: {gpu: 1}
@@ -388,27 +204,6 @@ steps:
 }
 
 #[test]
-fn a_gate_stops_only_what_depends_on_it() {
-    let stage = Stage::new(
-        "
-name: f
-steps:
-- {id: ask, depends_on: [], gate: Ann}
-- {id: after, shell: 'echo after >> LOG'}
-- {id: apart, depends_on: [], shell: 'echo apart >> LOG'}
-- {id: more, shell: 'echo more >> LOG'}
-",
-    );
-    let (output, id) = stage.run(&["--jobs", "2"]);
-    let output = output.expect_code(9);
-    assert!(output.stderr.contains("waits at step ask: Ann"), "{output}");
-    assert_eq!(stage.executions(), ["apart", "more"]);
-    stage.piton(["approve", "ask", "--run", &id, "--by", "Ann", "--note", "yes"]).run().expect_code(0);
-    stage.piton(["run", &id, "--jobs", "2"]).run().expect_code(0);
-    assert_eq!(stage.executions(), ["apart", "more", "after"]);
-}
-
-#[test]
 fn a_pool_limits_steps_and_items() {
     // Each holds a folder while it runs, which only one can make.
     let alone = "mkdir TMP/held || { echo together >> LOG; exit 1; }; sleep 0.05; rmdir TMP/held; echo $1 >> LOG";
@@ -445,16 +240,6 @@ steps:
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
     let list = stage.piton(["--format", "json", "sessions"]).run().expect_code(0);
     assert_eq!(list.at("/data/sessions/0/status"), json!("interrupted"), "{list}");
-}
-
-#[test]
-fn a_number_of_jobs_is_for_runs_of_workflow_files() {
-    let stage = Stage::new(JOBS);
-    assert_eq!(stage.piton(["run", "w.yml", "--jobs", "0"]).run().code, 2);
-    stage.program("meet", "echo $1 >> LOG");
-    // The order of the file, one after the other.
-    stage.run(&[]).0.expect_code(0);
-    assert_eq!(stage.executions(), ["a", "b", "c"]);
 }
 
 #[test]

@@ -14,19 +14,6 @@ fn text_of(stage: &Stage, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn runs_that_ended_are_no_interrupted_ones() {
-    let stage = Stage::new("name: daily\nsteps: [{shell: 'true'}]\n");
-    stage.run(&["--yes"]).0.expect_code(0);
-    json_of(&stage, &["status"]).expect_code(0);
-    stage.run(&["--yes"]).0.expect_code(0);
-    for verb in [&["resume"][..], &["resume", "--yes"], &["status"], &["plan"], &["context"], &["list"]] {
-        let output = json_of(&stage, verb).expect_code(3);
-        assert_eq!(output.at("/error/message"), "No interrupted workflow found.", "{verb:?}: {output}");
-        assert!(output.stdout.contains("piton list --all"), "{verb:?}: {output}");
-    }
-}
-
-#[test]
 fn the_newest_run_is_the_one_that_changed_last_also_within_a_second() {
     let stage = Stage::in_place("steps: [{shell: echo one}]\n");
     for number in 0..5 {

@@ -35,54 +35,8 @@ fn json(stage: &Stage, arguments: &[&str]) -> Output {
     stage.piton(["--format", "json"].into_iter().chain(arguments.iter().copied())).run()
 }
 
-fn text(stage: &Stage, arguments: &[&str]) -> Output {
-    stage.piton(["--format", "text"].into_iter().chain(arguments.iter().copied())).run()
-}
-
 fn in_folder(stage: &Stage, folder: &Utf8Path, arguments: &[&str]) -> Output {
     stage.piton(["--format", "json"].into_iter().chain(arguments.iter().copied())).folder(folder).run()
-}
-
-#[test]
-fn what_is_printed_about_a_session_names_its_id_and_options_that_it_takes() {
-    let (stage, id) = failed();
-    let refused = json(&stage, &["repair", &id]).expect_code(1);
-    assert_eq!(refused.at("/error/hints"), json!([format!("piton plan {id}"), format!("piton history {id}")]));
-    json(&stage, &["history", &id]).expect_code(0);
-    for option in ["--retry", "--parallel", "--refresh-analysis"] {
-        let refused = json(&stage, &["plan", &id, option]).expect_code(2);
-        assert!(refused.stdout.contains(&format!("{option} does not apply to a session")), "{refused}");
-    }
-}
-
-#[test]
-fn a_session_is_listed_with_its_status_its_progress_and_the_command_to_resume() {
-    let (stage, id) = failed();
-    let list = text(&stage, &["sessions"]).expect_code(0).stdout;
-    assert!(list.starts_with(&format!("{id}  failed  1/3  release  retry check (")), "{list}");
-    assert!(list.contains(&format!("→ piton resume {id}")), "{list}");
-    let list = json(&stage, &["sessions", "list"]).expect_code(0);
-    assert_eq!(list.at("/schema"), json!("sessions/1"));
-    let row = list.at("/data/sessions/0");
-    assert_eq!((&row["id"], &row["status"]), (&json!(id), &json!("failed")));
-    assert_eq!(row["progress"], json!({"done": 1, "total": 3}));
-    assert_eq!((&row["branch"], &row["base_branch"]), (&json!(format!("piton/{id}")), &json!("main")));
-    assert_eq!(row["resume"], json!(format!("piton resume {id}")));
-    let shown = json(&stage, &["sessions", "show", &id[..20]]).expect_code(0);
-    assert_eq!(shown.at("/data/steps/0/status"), json!("completed"));
-    assert_eq!(shown.at("/data/steps/1/error"), json!("exit code 1"), "{shown}");
-    assert_eq!(shown.at("/data/variables/0"), json!("sha"));
-    assert_eq!(shown.at("/data/status"), json!("failed"));
-}
-
-#[test]
-fn a_session_that_is_done_is_listed_as_complete_and_hidden_among_interrupted_runs() {
-    let (stage, id) = completed();
-    let row = json(&stage, &["sessions"]).at("/data/sessions/0");
-    assert_eq!((&row["status"], &row["resume"]), (&json!("completed"), &Value::Null));
-    json(&stage, &["list"]).expect_code(3);
-    let all = json(&stage, &["list", "--all"]).expect_code(0);
-    assert_eq!((all.at("/data/runs/0/id"), all.at("/data/runs/0/verdict")), (json!(id), json!("complete")));
 }
 
 #[test]
@@ -109,37 +63,6 @@ fn a_session_is_found_from_any_folder_of_the_repository_and_from_its_own() {
 }
 
 #[test]
-fn the_plan_of_a_session_says_what_spec_186_says() {
-    let (stage, id) = failed();
-    let plan = json(&stage, &["plan", &id, "--native", "--steps"]).expect_code(0);
-    let native = plan.at("/data/native");
-    assert_eq!((&native["start_index"], &native["retry_current"]), (&json!(1), &json!(true)));
-    assert_eq!(native["skip_steps"], json!([0]));
-    assert_eq!(native["state"]["Failed"]["step_index"], json!(1));
-    assert_eq!(plan.at("/data/steps/completed"), json!(["1"]));
-    assert_eq!(plan.at("/data/commands/resume"), json!(format!("piton resume {id}")));
-    assert_eq!(plan.at("/data/commands/begin"), Value::Null, "only `resume` begins its steps");
-    let context = json(&stage, &["context", &id]).expect_code(0);
-    let folder = context.at("/data/agent_context/working_folder");
-    assert!(folder.as_str().unwrap_or_default().ends_with(&format!("/worktrees/{id}")), "{context}");
-}
-
-#[test]
-fn states_in_a_sessions_worktree_are_not_runs_of_the_project() {
-    let stage = Stage::new(FLOW);
-    let state = r#"{"feature_name": "x", "current_phase": 1, "current_step": 1, "last_execution": {"phase": 1, "step": 1,
-        "agent": "a", "status": "failed", "timestamp": "2026-01-31T11:00:00Z"}, "total_phases": 1}"#;
-    stage.sandbox.file(".worktree/x/.workflow-state.json", state);
-    stage.sandbox.git(["add", "--force", ".worktree"]);
-    stage.sandbox.commit("a state in git");
-    stage.run(&[]).0.expect_code(7);
-    let runs = json(&stage, &["list"]).expect_code(0).at("/data/runs");
-    let dialects: Vec<&Value> = runs.as_array().unwrap().iter().map(|run| &run["dialect"]).collect();
-    assert_eq!(dialects.len(), 2, "{runs:#}");
-    assert!(dialects.contains(&&json!("nine-step")) && dialects.contains(&&json!("piton")), "{runs:#}");
-}
-
-#[test]
 fn a_person_can_record_what_became_of_a_step() {
     let (stage, id) = failed();
     let journal = stage.folder(&id).join("journal.jsonl");
@@ -150,16 +73,6 @@ fn a_person_can_record_what_became_of_a_step() {
     assert!(after.starts_with(&before) && after.len() > before.len(), "only the end grows");
     stage.resume(&id).expect_code(0);
     assert_eq!(stage.executions(), ["1", "2", "3"]);
-}
-
-#[test]
-fn only_the_runner_begins_a_command_of_a_session() {
-    let (stage, id) = failed();
-    let journal = stage.folder(&id).join("journal.jsonl");
-    let before = std::fs::read(&journal).unwrap();
-    let refused = json(&stage, &["begin", "check", "--run", &id]).expect_code(1);
-    assert_eq!(refused.at("/error/hints/0"), json!(format!("piton resume {id}")), "{refused}");
-    assert_eq!(std::fs::read(&journal).unwrap(), before);
 }
 
 #[test]
@@ -251,18 +164,6 @@ fn only_what_is_merged_and_committed_is_archived_and_only_after_consent() {
     let home = worktree.parent().unwrap().parent().unwrap();
     let kept = records.as_str().unwrap().rsplit_once("archive/").expect("the folder of archives").1;
     assert!(home.join("archive").join(kept).join("journal.jsonl").is_file(), "its records are kept");
-}
-
-#[test]
-fn an_open_session_is_never_archived() {
-    let (stage, id) = failed();
-    let kept = json(&stage, &["sessions", "clean", &id, "--yes"]).expect_code(0);
-    assert_eq!(kept.at("/data/kept/0/reason"), json!("it is failed"));
-    assert_eq!(
-        json(&stage, &["sessions", "clean", "--yes"]).at("/data"),
-        json!({"dry_run": false, "cleaned": [], "kept": []})
-    );
-    assert!(stage.folder(&id).is_dir());
 }
 
 #[test]
@@ -393,15 +294,6 @@ fn a_run_that_cannot_be_read_is_named_and_the_others_are_listed() {
     assert!(all.len() == 2 && all[0].ends_with(" \"failed\""), "{all:?}");
     assert_eq!(all[1], "spring \"unreadable\"");
     assert_eq!(rows(&["--project", other.as_str()]), ["spring \"unreadable\""]);
-}
-
-#[test]
-fn of_a_finished_run_of_agents_nothing_is_left_to_do() {
-    let stage = Stage::in_place("steps: [{id: a, shell: 'true'}]\n");
-    json(&stage, &["start", "w.yml", "--feature", "f"]).expect_code(0);
-    stage.piton(["run", "f"]).run().expect_code(0);
-    let listed = json(&stage, &["sessions"]).expect_code(0);
-    assert_eq!(listed.at("/data/sessions/0/position"), "every step is done", "{listed}");
 }
 
 /// R-26.

@@ -7,28 +7,6 @@ use serde_json::json;
 use super::support::{Stage, until};
 use crate::support::run_tool;
 
-#[test]
-fn the_interpreter_of_the_file_holds_for_all_commands_and_that_of_a_step_for_it() {
-    let stage = Stage::in_place(
-        "interpreter: bash\nsteps:\n- {shell: 'echo 1 >> LOG'}\n- {shell: 'echo 2 >> LOG', interpreter: sh}\n- {foreach: [x], shell: 'echo 3 >> LOG'}\n- {shell: 'false', on_failure: {shell: 'echo 4 >> LOG', max_attempts: 0, fail_workflow: false}}\n",
-    );
-    stage.program("bash", "echo \"bash $1\" >> LOG\nexec /bin/sh -c \"$2\"");
-    stage.run(&[]).0.expect_code(0);
-    assert_eq!(stage.executions(), ["bash -c", "1", "2", "bash -c", "3", "bash -c", "bash -c", "4"]);
-}
-
-#[test]
-fn an_interpreter_that_is_missing_or_unknown_is_an_error_before_the_first_step() {
-    let stage = Stage::in_place("steps:\n- {shell: 'echo 1 >> LOG'}\n- {shell: x, interpreter: zsh}\n");
-    let said = stage.piton(["run", "w.yml"]).run().expect_code(1);
-    assert!(said.to_string().contains("has `interpreter: zsh`, and zsh is not on the PATH"), "{said}");
-    assert_eq!(stage.executions(), [""; 0]);
-    let stage = Stage::in_place("steps:\n- {shell: x, interpreter: bsh}\n");
-    let said = stage.piton(["validate", "w.yml"]).run().expect_code(1);
-    assert!(said.stdout.contains("did you mean `bash`?"), "{said}");
-    assert!(said.stdout.contains("\"line\":2"), "{said}");
-}
-
 const SET_UP: &str = "worktree: {copy: [.env, config/own], link: node_modules}
 steps:
 - shell: 'cat .env >> LOG; cat config/own/a >> LOG; cat node_modules/pkg >> LOG'
@@ -60,37 +38,6 @@ fn files_that_git_ignores_are_in_a_new_worktree_before_the_first_step() {
     stage.resume(&id).expect_code(9);
     assert_eq!(crate::support::read(&worktree.join(".env")), "KEY=2\n", "it is done once");
     assert_eq!(crate::support::read(&stage.sandbox.root().join(".env")), "KEY=1\n");
-}
-
-#[test]
-fn a_path_that_is_missing_tracked_shown_or_elsewhere_is_refused_before_the_first_step() {
-    for (change, expected) in [
-        ("rm .env", ".env does not exist in"),
-        ("git add -f .env", ".env is in git, so a worktree has it already"),
-        ("echo > .gitignore", "or git does not ignore it"),
-        ("rm .env; ln -s /etc/hostname .env", "outside the folder"),
-    ] {
-        let stage = project();
-        run_tool(
-            "/bin/sh".as_ref(),
-            &["-c", &format!("cd {} && PATH=/usr/bin:/bin && {change}", stage.sandbox.root())],
-            &[],
-        );
-        let output = stage.piton(["run", "w.yml"]).run().expect_code(1);
-        assert!(output.stderr.contains("the worktree cannot be set up"), "{change}: {output}");
-        assert!(output.stderr.contains(expected), "{change}: {output}");
-        assert_eq!(stage.executions(), [""; 0], "{change}");
-    }
-    for (paths, expected) in [
-        ("copy: ../x", "the path cannot be used"),
-        ("copy: [a, a/b]", "`a/b` is in `a`"),
-        ("copy: '*.env'", "is a pattern"),
-        ("copy: .git/config", "is in a state folder"),
-    ] {
-        let stage = Stage::in_place(&format!("worktree: {{{paths}}}\nsteps: [{{shell: x}}]\n"));
-        let said = stage.piton(["validate", "w.yml"]).run().expect_code(1);
-        assert!(said.to_string().contains(expected), "{paths}: {said}");
-    }
 }
 
 fn grouped(on_conflict: &str) -> Stage {
@@ -132,14 +79,6 @@ fn another_run_of_the_group_is_refused_by_name_and_one_of_another_group_is_not()
     std::fs::write(format!("{}.go", stage.log()), "").unwrap();
     assert!(first.wait().unwrap().success() && other.wait().unwrap().success());
     stage.piton(["run", "w.yml"]).run().expect_code(0);
-}
-
-#[test]
-fn a_group_without_a_name_is_refused() {
-    let stage = Stage::in_place("concurrency: {on_conflict: maybe}\nsteps: [{shell: x}]\n");
-    let said = stage.piton(["validate", "w.yml"]).run().expect_code(1);
-    assert!(said.to_string().contains("`concurrency` needs a `group`"), "{said}");
-    assert!(said.to_string().contains("`on_conflict` is wait or refuse, not `maybe`"), "{said}");
 }
 
 /// A run of agents has its group from its start until it is over or paused: no process lives that could hold it.
@@ -260,56 +199,6 @@ fn nothing_is_kept_in_a_repository_that_does_not_name_the_folder() {
     assert!(!other.join("piton").exists(), "the run is not there");
     assert!(project.join(".piton/runs/v/run.json").is_file(), "it is in the project");
     sandbox.piton(["begin", "a"]).folder(&project).run().expect_code(0);
-}
-
-#[test]
-fn uncommitted_changes_are_named_and_taken_along_where_that_is_asked_for() {
-    let stage = Stage::new(
-        "steps: [{id: a, shell: 'read line < seed.txt; echo $line >> LOG; echo * >> LOG; git status --short >> LOG'}]",
-    );
-    stage.sandbox.file("seed.txt", "old\n").file("gone.txt", "x").commit("seed");
-    stage.sandbox.file("seed.txt", "new\n").file("added.txt", "x").file("untracked.txt", "x");
-    std::fs::remove_file(stage.sandbox.root().join("gone.txt")).expect("it was made");
-    stage.sandbox.git(["add", "added.txt"]);
-    let before = stage.sandbox.git(["status", "--short"]);
-    let plain = stage.run(&[]).0.expect_code(0);
-    assert!(
-        plain.stderr.contains("3 uncommitted changes and 1 new file are not in the worktree: the steps see commit "),
-        "{plain}"
-    );
-    assert!(plain.stderr.contains("`--carry-changes` takes them along"), "{plain}");
-    assert_eq!(stage.executions()[0], "old");
-    std::fs::write(stage.log(), "").expect("the sandbox is ours");
-    let (carried, id) = stage.run(&["--carry-changes"]);
-    let carried = carried.expect_code(0);
-    assert!(
-        !carried.stderr.contains("not in the worktree") && carried.stderr.contains("changes of the project: 4 files"),
-        "{carried}"
-    );
-    let log = stage.executions();
-    assert_eq!(
-        log,
-        [
-            "new",
-            "added.txt seed.txt untracked.txt w.yml",
-            " D gone.txt",
-            " M seed.txt",
-            "?? added.txt",
-            "?? untracked.txt"
-        ]
-    );
-    assert_eq!(stage.sandbox.git(["status", "--short"]), before, "the project is as it was");
-    stage.piton(["run", &id, "--carry-changes"]).run().expect_code(2);
-    stage.piton(["run", "w.yml", "--carry-changes", "--no-worktree"]).run().expect_code(2);
-    // New files alone; one that leads out of the project is refused before anything is made.
-    stage.sandbox.commit("all");
-    stage.sandbox.file("new/file.txt", "x");
-    let alone = stage.run(&["--carry-changes"]).0.expect_code(0);
-    assert!(alone.stderr.contains("changes of the project: 1 file"), "{alone}");
-    let link = stage.sandbox.root().join("out");
-    std::os::unix::fs::symlink(stage.sandbox.top().join("tmp"), link).expect("the sandbox is ours");
-    let refused = stage.piton(["run", "w.yml", "--carry-changes"]).run().expect_code(1);
-    assert!(refused.to_string().contains("outside the folder"), "{refused}");
 }
 
 /// R-27.
