@@ -85,8 +85,7 @@ mod watch;
 mod workflow_file;
 mod workflows;
 
-pub(crate) use crate::engine::Rebegin;
-pub(crate) use crate::store::surroundings;
+pub(crate) use crate::{engine::Rebegin, store::surroundings};
 pub(crate) use adopt::{AdoptReport, adopt};
 pub(crate) use archive::{ArchiveReport, archive};
 pub(crate) use begin::{BriefForm, BriefRequest, begin};

@@ -95,7 +95,7 @@ impl ProjectContext {
         let clock = store::now(given_time)
             .map_err(|error| OpError::Usage { message: format!("--now: {error}"), hints: Vec::new() })?;
         let start = match &request.project {
-            Some(dir) => Utf8PathBuf::from(dir),
+            Some(dir) => store::surroundings::folder().join(dir),
             None => store::current_dir()?,
         };
         let run_path = request.run.as_deref().and_then(|run| store::existing_path(&start, run));

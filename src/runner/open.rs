@@ -83,7 +83,7 @@ impl ResumeRequest {
 /// Locates the workflow file of a new run.
 fn located(start: &StartRequest) -> Result<(RunEnvironment, Source), RunError> {
     let folder = match &start.project {
-        Some(folder) => Utf8PathBuf::from(folder),
+        Some(folder) => store::surroundings::folder().join(folder),
         None => store::current_dir()?,
     };
     let run_environment = RunEnvironment::open(&folder, start.now.as_deref())?;

@@ -9,8 +9,10 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::error::StoreError;
-use super::surroundings::program;
+use super::{
+    error::StoreError,
+    surroundings::{self, program},
+};
 
 /// What a page begins with.
 const BEGINNING: &[u8] = b"<!DOCTYPE html>";
@@ -25,7 +27,8 @@ const VIEWER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" }
 pub(crate) fn write_page(path: &str, text: &str) -> Result<Utf8PathBuf, StoreError> {
     let given = Utf8Path::new(path);
     let folder = given.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or_else(|| Utf8Path::new("."));
-    let folder = folder.canonicalize_utf8().map_err(|cause| StoreError::io(folder, cause))?;
+    let folder =
+        surroundings::folder().join(folder).canonicalize_utf8().map_err(|cause| StoreError::io(folder, cause))?;
     let refused = |problem| StoreError::UnsafePath { path: given.to_owned(), problem };
     let path = folder.join(given.file_name().ok_or_else(|| refused("it names no file"))?);
     if !is_free(&path).map_err(|cause| StoreError::io(&path, cause))? {

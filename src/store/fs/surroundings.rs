@@ -1,14 +1,14 @@
 //! What a call of the program is given from outside: environment, current folder and standard streams. They are those of the process, unless
 //! [`within`] gives others: so that many calls can run side by side in one process, each in a project of its own.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::io;
-use std::process::Command;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    ffi::OsStr,
+    io,
+    process::Command,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use camino::Utf8PathBuf;
 
@@ -103,7 +103,7 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
 }
 
 /// Returns the folder that relative paths start from; empty where it is that of the process.
-pub(in crate::store) fn folder() -> Utf8PathBuf {
+pub(crate) fn folder() -> Utf8PathBuf {
     given().map(|given| given.folder.clone()).unwrap_or_default()
 }
 
