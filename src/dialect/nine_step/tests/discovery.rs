@@ -115,18 +115,6 @@ fn other_folders_and_names_can_be_configured() {
 }
 
 #[test]
-fn the_state_in_the_worktree_wins_over_the_one_left_beside_the_plan() {
-    let probed = probe(&[
-        (".plan/quotes.workflow-state.json", Some(OURS)),
-        (".worktree/feat-quotes/.workflow-state.json", Some(OURS)),
-    ]);
-    assert_eq!(found(&probed).len(), 1);
-    assert_eq!(probed.candidates[0].state, path(super::STATE));
-    assert_eq!(probed.findings[0].code, FindingCode::TemporaryLeft);
-    assert_eq!(probed.findings[0].file, Some(path(super::EARLY)));
-}
-
-#[test]
 fn the_worktree_is_where_the_state_lies() {
     let last = "{\"phase\": 1, \"step\": 3, \"status\": \"completed\"}";
     for (recorded, expected) in [

@@ -1,9 +1,9 @@
-//! Every row of the decision table (docs/formats/nine-step.md#decision-table), over what `load` hands to the planner.
+//! The decision table (docs/formats/nine-step.md#decision-table), over what `load` hands to the planner; most of its rows are cases.
 
 use super::{codes, files, finding, load, run, state, step};
 use crate::{
     dialect::{Dialect as _, nine_step::NineStep},
-    model::{Action, FindingCode, ReviewVerdict, Run, RunStatus, Severity, Status, StepKind},
+    model::{FindingCode, ReviewVerdict, Run, RunStatus, Severity, Status, StepKind},
 };
 
 fn at(step: &str, fields: &str) -> Run {
@@ -40,12 +40,6 @@ fn a_failure_stands_on_its_step_and_knows_its_way_back() {
 }
 
 #[test]
-fn failing_tests_go_back_to_the_code() {
-    let run = at("7", "\"status\": \"failed\", \"error_message\": \"2 of 40 tests failed\"");
-    assert_eq!(step(&run, "2:7").returns_to, Some(super::step_id("2:3")));
-}
-
-#[test]
 fn a_failure_at_the_gate_is_a_wish_for_changes_or_a_failed_worktree() {
     for (fields, returns_to) in [
         ("\"status\": \"failed\", \"error_message\": \"please split phase 2\"", Some("2:1")),
@@ -64,49 +58,6 @@ fn a_failure_at_the_gate_is_a_wish_for_changes_or_a_failed_worktree() {
 }
 
 #[test]
-fn a_rejection_is_kept_as_one() {
-    for fields in ["\"status\": \"failed\", \"verdict\": \"REJECTED\"", "\"status\": \"❌ Rejected\""] {
-        for (number, back) in [("2", "2:1"), ("4", "2:3"), ("6", "2:5"), ("8", "2:7")] {
-            let run = at(number, fields);
-            let step = step(&run, &format!("2:{number}"));
-            assert_eq!(step.status, Status::Failed);
-            assert_eq!(step.review.as_ref().unwrap().verdict, ReviewVerdict::Rejected);
-            assert_eq!(step.returns_to.as_ref().unwrap().as_str(), back);
-        }
-    }
-}
-
-#[test]
-fn success_moves_the_front_by_one_place_in_the_list() {
-    for word in ["completed", "approved", "APPROVED"] {
-        for (number, next, status) in [
-            ("1", "2:2", Status::Pending),
-            ("2", "2:2.5", Status::WaitingApproval),
-            ("2.5", "2:3", Status::Pending),
-            ("3", "2:4", Status::Pending),
-            ("4", "2:5", Status::Pending),
-            ("5", "2:6", Status::Pending),
-            ("6", "2:7", Status::Pending),
-            ("7", "2:8", Status::Pending),
-            ("8", "2:9", Status::Pending),
-            ("9", "3:1", Status::Pending),
-        ] {
-            let run = at(number, &format!("\"status\": \"{word}\""));
-            assert_eq!(front(&run), (next.to_owned(), status), "{word} {number}");
-        }
-    }
-}
-
-#[test]
-fn work_in_progress_stays_where_it_is() {
-    for number in ["1", "2", "3", "4", "5", "6", "7", "8", "9"] {
-        let run = at(number, "\"status\": \"in_progress\"");
-        assert_eq!(front(&run), (format!("2:{number}"), Status::InProgress));
-    }
-    assert_eq!(front(&at("2.5", "\"status\": \"in_progress\"")), ("2:2.5".to_owned(), Status::WaitingApproval));
-}
-
-#[test]
 fn approval_is_asked_for_at_the_step_that_waits() {
     for number in ["2", "2.5", "4", "6", "8", "9"] {
         let run = at(number, "\"status\": \"waiting_approval\"");
@@ -122,18 +73,6 @@ fn an_approval_recorded_after_the_review_opens_the_gate() {
             format!("\"approvals\": [{{\"phase\": 1, \"step\": 2.5, \"by\": \"ann\", \"at\": \"{stamp}\"}}]");
         assert_eq!(front(&run(&state(last, &approvals))).0, expected);
     }
-}
-
-#[test]
-fn the_last_phase_is_followed_by_the_merge_gate() {
-    let loaded = load(&state("{\"phase\": 3, \"step\": 9, \"status\": \"completed\"}", "\"total_phases\": 3"));
-    assert!(!codes(&loaded).contains(&FindingCode::TotalMissing));
-    let run = loaded.run.unwrap();
-    assert_eq!(front(&run).0, "none");
-    assert_eq!(run.steps.len(), 30);
-    let after = run.follow_up.unwrap();
-    assert_eq!((after.action, after.agent.as_deref()), (Action::Merge, Some("git-worktree-manager")));
-    assert!(after.reason.contains("pre-merge approval"), "{}", after.reason);
 }
 
 #[test]
@@ -231,33 +170,6 @@ fn conditions_of_a_review_left_behind_hold_nothing_up() {
     let completed = "\"completed_steps\": [{\"phase\": 1, \"step\": 4, \"status\": \"approved_with_conditions\"}]";
     let run = run(&state("{\"phase\": 1, \"step\": 6, \"status\": \"in_progress\"}", completed));
     assert_eq!(step(&run, "1:4").review.as_ref().unwrap().open_conditions, Some(Vec::new()));
-}
-
-#[test]
-fn the_developer_is_the_one_who_ran_step_three_last() {
-    let cases = [
-        ("", None),
-        (
-            "{\"phase\": 1, \"step\": 3, \"agent\": \"frontend-developer\", \"status\": \"completed\"}",
-            Some("frontend-developer"),
-        ),
-        (
-            "{\"phase\": 2, \"step\": 3, \"agent\": \"backend-developer\", \"status\": \"completed\"},
-             {\"phase\": 1, \"step\": 3, \"agent\": \"frontend-developer\", \"status\": \"completed\"}",
-            Some("backend-developer"),
-        ),
-    ];
-    for (completed, agent) in cases {
-        let text = state(
-            "{\"phase\": 2, \"step\": 4, \"agent\": \"code-reviewer\", \"status\": \"failed\"}",
-            &format!("\"completed_steps\": [{completed}]"),
-        );
-        let run = run(&text);
-        let step = step(&run, "2:3");
-        assert_eq!(step.agent.as_deref(), agent);
-        let candidates: &[&str] = if agent.is_none() { &["backend-developer", "frontend-developer"] } else { &[] };
-        assert_eq!(step.agent_candidates, candidates);
-    }
 }
 
 #[test]
