@@ -48,10 +48,10 @@ pub(super) fn all() -> Vec<Start> {
         git_with(&[("walk.yaml", WALK)])
     }));
     all.push(start("ccw with subtasks", &[], ccw_with_subtasks));
-    all.extend(aios::kinds::states().map(|(path, text)| {
-        start(path, &[], move || {
+    all.extend(aios::states().into_iter().map(|(path, text)| {
+        start(&path.clone(), &[], move || {
             let sandbox = Sandbox::in_memory();
-            sandbox.file(path, text);
+            sandbox.file(&path, &text);
             sandbox
         })
     }));

@@ -1,46 +1,46 @@
-//! AIOS, AIOX and nexos through the binary.
+//! AIOS, AIOX and nexos through the binary: what a case cannot hold. The rest is in `tests/cases/aios`, and its projects serve here too.
 
-mod advice;
-mod dev_cycle;
-pub(crate) mod doubts;
-mod ends;
-mod epic;
-mod implied;
-pub(crate) mod kinds;
-mod locks;
-mod matrix;
-mod qa_loop;
+mod live;
 mod real;
-mod rest;
-mod trees;
-mod writes;
-mod writes_kinds;
-mod yaml;
 
-use crate::support::{Output, Sandbox};
+use std::collections::BTreeMap;
 
-/// Runs one command that must succeed.
-fn run(sandbox: &Sandbox, command: &str) -> Output {
-    sandbox.piton(command.split(' ')).run().expect_code(0)
-}
+use serde::Deserialize;
 
-/// Runs one command that is refused, and returns the message.
-fn refused(sandbox: &Sandbox, command: &str) -> String {
-    let before = sandbox.tree();
-    let output = sandbox.piton(command.split(' ')).run();
-    assert_ne!(output.code, 0, "{command}");
-    let mut changes = before.changes(&sandbox.tree());
-    changes.retain(|change| !change.contains(".piton"));
-    assert_eq!(changes, [""; 0], "{command}");
-    output.at("/error/message").as_str().unwrap_or_default().to_owned()
-}
+use crate::support::{self, Sandbox};
 
-/// Returns action and id of the next step, else the verdict.
-fn next(sandbox: &Sandbox) -> String {
-    let plan = sandbox.piton(["plan"]).run();
-    let next = plan.at("/data/next/0");
-    match (next["action"].as_str(), next["step"].as_str()) {
-        (Some(action), Some(step)) => format!("{action} {step}"),
-        _ => plan.at("/data/verdict").as_str().unwrap_or_default().to_owned(),
+/// Returns the files of a case by their paths.
+fn files(case: &str) -> BTreeMap<String, String> {
+    #[derive(Deserialize)]
+    struct Case {
+        files: BTreeMap<String, String>,
     }
+    let path = support::repository().join("tests/cases/aios").join(case).join("case.yaml");
+    let case: Case = serde_saphyr::from_str(&support::read(&path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    case.files
+}
+
+/// Epic 5: of its first wave 5.1 is done and 5.2 is in progress, and the second waits.
+fn epic() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (path, text) in files("an-epic-of-two-waves-resumes-at-the-story-in-progress") {
+        sandbox.file(&path, &text);
+    }
+    sandbox
+}
+
+/// Returns the path and the text of a state of each kind.
+pub(crate) fn states() -> Vec<(String, String)> {
+    let kinds = [
+        "a-guided-workflow",
+        "a-resting-cycle",
+        "a-workflow-engine",
+        "a-master-orchestration",
+        "a-workflow-of-phases",
+        "a-session-of-bob",
+        "a-build",
+        "a-record-of-nexos",
+        "a-state-that-only-counts-waves",
+    ];
+    kinds.iter().flat_map(|kind| files(&format!("{kind}-continues-where-its-state-says"))).collect()
 }
