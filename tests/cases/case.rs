@@ -261,6 +261,10 @@ impl<'a> Scene<'a> {
         if step.same && self.before.as_ref().is_none_or(|before| before.stdout != output.stdout) {
             return Err(format!("stdout is not that of the call before\n{output}"));
         }
+        if let Some(name) = &step.r#as {
+            let id = session_in(&output).ok_or("the call names no session")?;
+            self.names.insert(name.clone(), id);
+        }
         let text = step
             .text
             .as_ref()
@@ -349,6 +353,14 @@ impl<'a> Scene<'a> {
     fn named(&self, text: &str) -> String {
         self.names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), value))
     }
+}
+
+/// Returns the id of the session that a call names first.
+fn session_in(output: &Output) -> Option<String> {
+    let printed = format!("{}{}", output.stdout, output.stderr);
+    let word =
+        printed.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').find(|word| word.starts_with("session-2"));
+    word.map(str::to_owned)
 }
 
 /// Returns a value with each of its strings replaced.

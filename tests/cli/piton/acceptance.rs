@@ -1,62 +1,6 @@
 //! The acceptance criteria of Specification 186 (docs/formats/prodigy.md#acceptance-criteria), each by its number, and its end-to-end scenario.
 
-use serde_json::json;
-
 use super::support::Stage;
-
-const FIVE: &str = "
-- shell: echo 1 >> LOG
-- shell: echo 2 >> LOG
-- claude: /third
-- shell: echo 4 >> LOG
-- shell: echo 5 >> LOG
-";
-
-/// Answers with a service error for each remaining attempt, and then with success.
-const FAILING: &str = r#"echo 3 >> LOG
-if [ -e TMP/repaired ]; then echo '{"type":"result","is_error":false,"result":"fine"}'; exit 0; fi
-echo '{"type":"result","is_error":true,"result":"API Error: 500 Internal Server Error"}'; exit 1"#;
-
-fn quick(workflow: &str) -> String {
-    format!("retry: {{attempts: 3, initial_delay: 10ms}}\ncommands:\n{}", workflow.trim_start())
-}
-
-#[test]
-fn ac1_a_checkpoint_is_written_when_claude_fails() {
-    let stage = Stage::new(&quick(FIVE));
-    stage.program("claude", FAILING);
-    let (output, id) = stage.run(&[]);
-    let output = output.expect_code(7);
-    assert_eq!(stage.executions(), ["1", "2", "3", "3", "3"], "it is retried before it counts as failed\n{output}");
-    let checkpoint = stage.checkpoint(&id);
-    assert_eq!(checkpoint["state"]["Failed"]["step"], "3");
-    assert_eq!(checkpoint["state"]["Failed"]["retryable"], true);
-}
-
-#[test]
-fn ac2_a_checkpoint_is_written_when_a_shell_command_fails() {
-    let stage = Stage::new("- shell: echo 1 >> LOG\n- shell: exit 3\n");
-    let (output, id) = stage.run(&[]);
-    output.expect_code(7);
-    let checkpoint = stage.checkpoint(&id);
-    assert_eq!(checkpoint["state"]["Failed"], json!({"step": "2", "error": "exit code 3", "retryable": false}));
-}
-
-#[test]
-fn ac3_completed_work_is_kept_in_the_checkpoint() {
-    let stage = Stage::new("- shell: echo 1 >> LOG\n- shell: echo 2 >> LOG\n- shell: exit 1\n- shell: echo 4\n");
-    let (_, id) = stage.run(&[]);
-    let checkpoint = stage.checkpoint(&id);
-    assert_eq!(checkpoint["completed_steps"], json!(["1", "2"]));
-    assert_eq!(checkpoint["total_steps"], 4);
-}
-
-#[test]
-fn ac4_variables_are_kept_in_the_checkpoint() {
-    let stage = Stage::new("- shell: echo captured value\n  capture: output\n- shell: exit 1\n");
-    let (_, id) = stage.run(&[]);
-    assert_eq!(stage.checkpoint(&id)["variables"]["output"], json!({"value": "captured value"}));
-}
 
 #[test]
 fn ac7_a_resume_uses_the_same_worktree() {

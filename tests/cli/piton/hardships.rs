@@ -66,36 +66,6 @@ fn a_lost_journal_is_named_and_the_checkpoint_goes_on() {
     }
 }
 
-/// R-19, without a checkpoint: nothing is proven, so only a restart goes on.
-#[test]
-fn a_journal_that_is_gone_with_no_checkpoint_is_named_and_a_restart_works() {
-    for is_empty in [false, true] {
-        let stage = Stage::in_place(THREE);
-        let (_, id) = stage.run(&[]);
-        let folder = stage.folder(&id);
-        std::fs::remove_file(folder.join("checkpoint.json")).unwrap();
-        match is_empty {
-            true => std::fs::write(folder.join("journal.jsonl"), "").unwrap(),
-            false => std::fs::remove_file(folder.join("journal.jsonl")).unwrap(),
-        }
-        for verb in ["plan", "status", "sessions"] {
-            let findings = stage.piton([verb]).run().findings();
-            assert!(findings.contains(&"journal-missing".to_owned()), "{verb}: {findings:?}");
-            assert!(!findings.contains(&"definition-drift".to_owned()), "{verb}: {findings:?}");
-        }
-        let restart = format!("piton resume {id} --force --yes");
-        for words in [&["resume"][..], &["resume", "--yes"], &["repair"], &["repair", "--yes"]] {
-            let refused = stage.piton(words.iter().copied()).run().expect_code(9);
-            assert!(refused.to_string().contains("no step is proven"), "{words:?}: {refused}");
-            assert!(refused.to_string().contains(&restart), "{words:?}: {refused}");
-        }
-        assert_eq!(stage.executions(), ["1", "2"]);
-        stage.piton(["resume", &id, "--force", "--yes"]).run().expect_code(7);
-        assert_eq!(stage.executions(), ["1", "2", "1", "2"]);
-        assert!(!stage.piton(["plan"]).run().findings().contains(&"journal-missing".to_owned()), "it is mended");
-    }
-}
-
 /// sessions of one repository merge one after the other, and a foreign git that holds a lock for a moment stops none of them.
 #[test]
 fn sessions_merge_one_after_the_other() {

@@ -5,7 +5,6 @@ mod after_agent;
 mod agents;
 mod behaviour;
 mod briefs;
-mod claude;
 mod conformance;
 mod dialect;
 mod drivers;

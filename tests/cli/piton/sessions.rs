@@ -1,7 +1,5 @@
 //! Sessions as runs like any other: found from everywhere, listed, planned, rolled back, and archived.
 
-use std::os::unix::fs::symlink;
-
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Value, json};
 
@@ -181,31 +179,6 @@ fn an_unknown_session_and_a_way_out_are_not_found() {
 
 fn home_of(stage: &Stage, id: &str) -> Utf8PathBuf {
     stage.folder(id).parent().expect("the sandbox is ours").parent().expect("the sandbox is ours").to_owned()
-}
-
-#[test]
-fn a_link_among_the_sessions_is_no_session() {
-    let (stage, id) = failed();
-    let (home, planted) = (home_of(&stage, &id), stage.sandbox.top().join("tmp/planted"));
-    std::fs::rename(stage.folder(&id), &planted).unwrap();
-    symlink(&planted, home.join("runs").join(&id)).unwrap();
-    json(&stage, &["sessions"]).expect_code(3);
-    json(&stage, &["plan", &id]).expect_code(3);
-    stage.resume(&id).expect_code(3);
-    assert_eq!(stage.executions(), ["1", "2"]);
-}
-
-#[test]
-fn a_header_that_is_a_link_out_of_the_home_is_not_read() {
-    let (stage, id) = failed();
-    let header = stage.folder(&id).join("run.json");
-    let planted = stage.outside("planted.json", &std::fs::read_to_string(&header).unwrap());
-    std::fs::remove_file(&header).unwrap();
-    symlink(&planted, &header).unwrap();
-    let row = json(&stage, &["sessions"]).expect_code(0).at("/data/sessions/0");
-    assert_eq!(row["status"], json!("unreadable"), "{row:#}");
-    assert_ne!(stage.resume(&id).code, 0);
-    assert_eq!(stage.executions(), ["1", "2"]);
 }
 
 #[test]

@@ -161,30 +161,6 @@ fn a_copied_run_waits_for_a_word_and_a_moved_one_does_not() {
     sandbox.piton(["finish", "a"]).folder(&moved).run().expect_code(0);
 }
 
-/// The index leads to a run from any folder, also after its repository was moved and a change was recorded there.
-#[test]
-fn a_moved_run_is_found_from_anywhere_after_its_next_change() {
-    for change in [&["approve", "g", "--by", "Ann"][..], &["run"]] {
-        let sandbox = crate::support::Sandbox::with_git();
-        sandbox
-            .file("w.yml", "steps:\n- {id: a, shell: '[ -e ok ] || exit 1'}\n- {id: g, depends_on: [], gate: Ann}\n");
-        let failed = sandbox.piton(["run", "w.yml", "--no-worktree"]).run().expect_code(7);
-        let id = super::support::session_of(&failed.stderr);
-        let moved = sandbox.top().join("moved");
-        std::fs::rename(sandbox.root(), &moved).unwrap();
-        std::fs::create_dir(sandbox.root()).unwrap();
-        std::fs::write(moved.join("ok"), "").unwrap();
-        let words: Vec<&str> = match change {
-            ["run"] => vec!["run", &id],
-            words => [words, &["--run", &id]].concat(),
-        };
-        let done = sandbox.piton(words.iter().copied()).folder(&moved).run();
-        assert!(done.code == 0 || change == ["run"], "{done}");
-        let plan = sandbox.piton(["--format", "json", "plan", &id]).run();
-        assert_eq!(plan.at("/data/run/root"), json!("$TOP/moved"), "{change:?} {plan}");
-    }
-}
-
 /// A `.git` file that came with the project leads nowhere: the repository that it names does not know this folder.
 #[test]
 fn nothing_is_kept_in_a_repository_that_does_not_name_the_folder() {
