@@ -27,17 +27,8 @@ pub(crate) struct Guest {
 
 /// Returns a possible run, without rank and findings, that no other run replaces.
 pub(super) fn candidate(dialect: DialectId, name: String, state: RelPath, reads: Vec<ReadSpec>) -> Candidate {
-    Candidate {
-        dialect,
-        name,
-        state,
-        data_dir: RelPath::parse(&format!(".piton/{dialect}")).expect("the name of a dialect is a path"),
-        reads,
-        rank: None,
-        claim: Claim::Guest,
-        may_be_replaced: false,
-        findings: Vec::new(),
-    }
+    let data_dir = RelPath::parse(&format!(".piton/{dialect}")).expect("the name of a dialect is a path");
+    Candidate { claim: Claim::Guest, ..Candidate::new(dialect, name, state, data_dir, reads) }
 }
 
 /// Tells whether one of these folders holds copies (docs/formats/checklist.md#finding-runs).

@@ -26,16 +26,10 @@ impl Dialect for Toy {
 
     fn probe(&self, listing: &Listing) -> Probed {
         let found = listing.entries.iter().filter(|entry| !entry.is_dir && self.marks(entry.path.as_str()));
-        let candidate = |entry: &ListingEntry| Candidate {
-            dialect: self.id(),
-            name: STATE.to_owned(),
-            state: entry.path.clone(),
-            data_dir: RelPath::parse(".piton").expect("a plain name"),
-            reads: vec![ReadSpec::File(entry.path.clone())],
-            rank: None,
-            claim: Claim::Stated,
-            may_be_replaced: false,
-            findings: Vec::new(),
+        let candidate = |entry: &ListingEntry| {
+            let data_dir = RelPath::parse(".piton").expect("a plain name");
+            let reads = vec![ReadSpec::File(entry.path.clone())];
+            Candidate::new(self.id(), STATE.to_owned(), entry.path.clone(), data_dir, reads)
         };
         Probed { candidates: found.map(candidate).collect(), ..Probed::default() }
     }

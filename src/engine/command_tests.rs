@@ -105,7 +105,10 @@ fn a_report_lists_the_ends_that_a_step_accepts() {
     assert_eq!(report(&step, &RunId::new("R")), work);
     step.kind = StepKind::Review;
     for (verdicts, words) in [
-        (ReviewVerdict::ALL, "APPROVED, APPROVED_WITH_CONDITIONS (and `--condition TEXT`), NEEDS_REVISION or REJECTED"),
+        (
+            ReviewVerdict::ALL.as_slice(),
+            "APPROVED, APPROVED_WITH_CONDITIONS (and `--condition TEXT`), NEEDS_REVISION or REJECTED",
+        ),
         (&[ReviewVerdict::Approved, ReviewVerdict::Rejected], "APPROVED or REJECTED"),
     ] {
         step.ends.verdicts = verdicts;

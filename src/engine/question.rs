@@ -262,10 +262,10 @@ impl QuestionInput<'_> {
                 DecisionKind::Skip => "leave the step out",
                 DecisionKind::Abort => "abort the run",
                 DecisionKind::Approve | DecisionKind::Override | DecisionKind::Pause | DecisionKind::Resume => {
-                    kind.verb()
+                    kind.as_str()
                 }
             };
-            QuestionOption::new(kind.verb(), label, command).by_person()
+            QuestionOption::new(kind.as_str(), label, command).by_person()
         };
         ways.into_iter().flatten().map(option).collect()
     }

@@ -124,7 +124,7 @@ impl ReconciledRun<'_> {
     /// record is left out.
     pub(super) fn ways_out(&self, at: usize) -> Vec<(DecisionKind, String)> {
         let (run, step) = (self.run, &self.run.steps[at]);
-        let decide = |kind: DecisionKind| (kind, command::decide(kind.verb(), &step.id, &run.id));
+        let decide = |kind: DecisionKind| (kind, command::decide(kind.as_str(), &step.id, &run.id));
         let is_no = matches!(step.kind, StepKind::Review | StepKind::Gate);
         let can_skip = self.skip_refusal(at).is_none();
         let skip = || (DecisionKind::Skip, command::on_step("skip", &step.id, &run.id, " --reason TEXT"));

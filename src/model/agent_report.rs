@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ReviewVerdict, mask_secrets, safe_line, safe_text};
+use super::{ReviewVerdict, mask_secrets, safe_line, safe_text, words};
 
 /// Maximum length of a summary, in characters.
 const SUMMARY_CHARS: usize = 2_000;
@@ -18,27 +18,21 @@ pub(crate) const RESULT_LIMIT: usize = 1 << 20;
 /// What stands for the rest of a text that is too long.
 const CUT_OFF: &str = "… (cut off)";
 
-/// How an agent says that its step ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(crate) enum AgentStatus {
-    Done,
-    Blocked,
-    NeedsContext,
+words! {
+    /// How an agent says that its step ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub(crate) enum AgentStatus: serde {
+        Done = "DONE",
+        Blocked = "BLOCKED",
+        NeedsContext = "NEEDS_CONTEXT",
+    }
+    const ALL;
 }
 
 impl AgentStatus {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "DONE",
-            Self::Blocked => "BLOCKED",
-            Self::NeedsContext => "NEEDS_CONTEXT",
-        }
-    }
-
     /// Parses the exact word.
     fn parse(text: &str) -> Option<Self> {
-        [Self::Done, Self::Blocked, Self::NeedsContext].into_iter().find(|status| status.as_str() == text)
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 }
 
@@ -102,7 +96,7 @@ impl AgentReport {
             summary: text_of(Key::Summary).map(|text| short_summary(&text)),
             files: line_of(Key::Files),
             tests: line_of(Key::Tests),
-            verdict: ReviewVerdict::ALL.iter().copied().find(|word| Some(word.as_str()) == verdict.as_deref()),
+            verdict: ReviewVerdict::ALL.into_iter().find(|word| Some(word.as_str()) == verdict.as_deref()),
             findings: text_of(Key::Findings).map(|text| findings(&text)).unwrap_or_default(),
             result: result_of(&mask_secrets(message)),
         })

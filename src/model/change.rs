@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{RelPath, ReviewVerdict, RollBack, Status, StepId, Timestamp, Traces, mask_secrets};
+use super::{RelPath, ReviewVerdict, RollBack, Status, StepId, Timestamp, Traces, mask_secrets, words};
 
 /// A requested transition and its time.
 ///
@@ -93,7 +93,7 @@ pub(crate) enum ChangeKind {
 }
 
 /// The result of a step or part.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Outcome {
     pub(crate) step: StepId,
@@ -221,31 +221,7 @@ impl Outcome {
 
     /// Returns a successful outcome without further data.
     pub(crate) fn completed(step: StepId) -> Self {
-        Self {
-            step,
-            part: None,
-            status: Status::Completed,
-            agent: None,
-            verdict: None,
-            conditions: Vec::new(),
-            findings: Vec::new(),
-            summary: None,
-            error: None,
-            outputs: Vec::new(),
-            commit: None,
-            phases: None,
-            to_step: None,
-            result: None,
-            choice: None,
-            set: BTreeMap::new(),
-            document: None,
-            attempt: 0,
-            failures: 0,
-            from: None,
-            accepts: false,
-            despite: None,
-            amends: false,
-        }
+        Self { step, status: Status::Completed, ..Self::default() }
     }
 }
 
@@ -257,7 +233,7 @@ pub(crate) struct PartRef {
 }
 
 /// The arguments that start a run.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct StartSpec {
     pub(crate) workflow: String,
     pub(crate) feature: String,
@@ -281,17 +257,7 @@ pub(crate) struct StartSpec {
 impl StartSpec {
     /// Returns a specification without optional arguments.
     pub(crate) fn new(workflow: &str, feature: &str) -> Self {
-        Self {
-            workflow: workflow.to_owned(),
-            feature: feature.to_owned(),
-            description: None,
-            phases: None,
-            issues: Vec::new(),
-            branch: None,
-            base_branch: None,
-            plan: None,
-            inputs: Vec::new(),
-        }
+        Self { workflow: workflow.to_owned(), feature: feature.to_owned(), ..Self::default() }
     }
 }
 
@@ -309,24 +275,25 @@ impl Interruption {
     pub(crate) const PAUSED: &'static str = "paused by the user";
 }
 
-/// The kind of an interruption (docs/formats/ccw.md#interruptions-and-strategies has the vocabulary of the first five).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum InterruptionKind {
-    /// The step was started but never finished.
-    AgentInterruption,
-    TaskFailure,
-    DependencyBlock,
-    /// Summaries or the session itself are missing.
-    ContextLost,
-    /// A gate waits for a person.
-    WaitingApproval,
-    /// The run was paused.
-    Paused,
-    /// The run is between two steps.
-    ReadyToExecute,
-    /// Nothing is left.
-    WorkflowComplete,
+words! {
+    /// The kind of an interruption (docs/formats/ccw.md#interruptions-and-strategies has the vocabulary of the first five).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub(crate) enum InterruptionKind: serde {
+        /// The step was started but never finished.
+        AgentInterruption = "agent_interruption",
+        TaskFailure = "task_failure",
+        DependencyBlock = "dependency_block",
+        /// Summaries or the session itself are missing.
+        ContextLost = "context_lost",
+        /// A gate waits for a person.
+        WaitingApproval = "waiting_approval",
+        /// The run was paused.
+        Paused = "paused",
+        /// The run is between two steps.
+        ReadyToExecute = "ready_to_execute",
+        /// Nothing is left.
+        WorkflowComplete = "workflow_complete",
+    }
 }
 
 impl InterruptionKind {
@@ -341,19 +308,6 @@ impl InterruptionKind {
             | Status::Blocked
             | Status::Skipped
             | Status::Cancelled => None,
-        }
-    }
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::AgentInterruption => "agent_interruption",
-            Self::TaskFailure => "task_failure",
-            Self::DependencyBlock => "dependency_block",
-            Self::ContextLost => "context_lost",
-            Self::WaitingApproval => "waiting_approval",
-            Self::Paused => "paused",
-            Self::ReadyToExecute => "ready_to_execute",
-            Self::WorkflowComplete => "workflow_complete",
         }
     }
 }

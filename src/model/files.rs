@@ -199,6 +199,20 @@ pub(crate) struct Candidate {
     pub(crate) findings: Vec<Finding>,
 }
 
+impl Candidate {
+    /// Returns a candidate with a saved state, without rank and findings, that no other run replaces.
+    pub(crate) fn new(
+        dialect: DialectId,
+        name: String,
+        state: RelPath,
+        data_dir: RelPath,
+        reads: Vec<ReadSpec>,
+    ) -> Self {
+        let (claim, findings) = (Claim::Stated, Vec::new());
+        Self { dialect, name, state, data_dir, reads, rank: None, claim, may_be_replaced: false, findings }
+    }
+}
+
 /// What a candidate is based on, for choosing a run that the caller did not name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Claim {

@@ -5,24 +5,15 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::RelPath;
+use super::{RelPath, words};
 
-/// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Severity {
-    Blocking,
-    Warning,
-    Info,
-}
-
-impl Severity {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Blocking => "blocking",
-            Self::Warning => "warning",
-            Self::Info => "info",
-        }
+words! {
+    /// The severity of a finding.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+    pub(crate) enum Severity: serde {
+        Blocking = "blocking",
+        Warning = "warning",
+        Info = "info",
     }
 }
 

@@ -5,44 +5,24 @@ use std::{cmp::Ordering, fmt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A format that Piton reads. Those up to `Piton` are also written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum DialectId {
-    NineStep,
-    Ccw,
-    Dotagent,
-    Aios,
-    Piton,
-    Claude,
-    Checklist,
-    Bmad,
-    Gsd,
-    Taskmaster,
-}
+use super::words;
 
-impl DialectId {
-    /// Returns the name used in JSON and on the command line.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::NineStep => "nine-step",
-            Self::Ccw => "ccw",
-            Self::Dotagent => "dotagent",
-            Self::Aios => "aios",
-            Self::Piton => "piton",
-            Self::Claude => "claude",
-            Self::Checklist => "checklist",
-            Self::Bmad => "bmad",
-            Self::Gsd => "gsd",
-            Self::Taskmaster => "taskmaster",
-        }
+words! {
+    /// A format that Piton reads. Those up to `Piton` are also written.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub(crate) enum DialectId: serde {
+        NineStep = "nine-step",
+        Ccw = "ccw",
+        Dotagent = "dotagent",
+        Aios = "aios",
+        Piton = "piton",
+        Claude = "claude",
+        Checklist = "checklist",
+        Bmad = "bmad",
+        Gsd = "gsd",
+        Taskmaster = "taskmaster",
     }
-}
-
-impl fmt::Display for DialectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+    impl Display;
 }
 
 /// The name of a run, as its own system names it (`WFS-user-auth`, `real-time-quotes`).
@@ -72,7 +52,7 @@ impl fmt::Display for RunId {
 ///
 /// The order is the natural one: runs of digits compare as numbers, so `IMPL-2 < IMPL-10`,
 /// `IMPL-1 < IMPL-1.1` and `1:2 < 1:2.5 < 1:3`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(transparent)]
 pub(crate) struct StepId(String);
 

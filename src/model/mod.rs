@@ -10,7 +10,7 @@
 //! - Rights: `rights` (the verbs that a client may run without asking a person).
 //! - Files: `files` (paths, listings, contents, edits), `diff`, `digest`, `config` (`piton.toml`).
 //! - Output: `document` (the envelope), `finding` (every problem that has a code).
-//! - Text: `text` (cleaning and quoting), `secrets` (masking), `nearest` (suggestions for misspelled names).
+//! - Text: `text` (cleaning and quoting), `secrets` (masking), `nearest` (suggestions for misspelled names), `words` (enums of words).
 //!
 //! A dialect builds a run from defaults and sets what its format has:
 //!
@@ -58,6 +58,7 @@ mod status;
 pub(crate) mod testing;
 mod text;
 mod time;
+mod words;
 
 pub(crate) use agent_report::{AgentReport, AgentStatus, RESULT_LIMIT, result_of, short_summary};
 pub(crate) use change::{Change, ChangeKind, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
@@ -105,3 +106,4 @@ pub(crate) use shown::{AttemptEnd, ShownAttempt, ShownStep, ShownWitness, StepMa
 pub(crate) use status::{ReportedStatus, ReviewVerdict, Status, letters_and_digits};
 pub(crate) use text::{are, clean, clean_line, first_names, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_duration, human_lead, until_in_words};
+pub(crate) use words::words;

@@ -3,30 +3,23 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AgeBands, PartRef, StepId, Timestamp};
+use super::{AgeBands, PartRef, StepId, Timestamp, words};
 
-/// How often a person is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Mode {
-    /// Continues without asking if the plan is clean and fresh, else asks.
-    Autopilot,
-    /// Asks before it continues.
-    #[default]
-    Interactive,
-    /// Shows every check and asks for the word "proceed".
-    Preflight,
+words! {
+    /// How often a person is asked.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub(crate) enum Mode: serde {
+        /// Continues without asking if the plan is clean and fresh, else asks.
+        Autopilot = "autopilot",
+        /// Asks before it continues.
+        #[default]
+        Interactive = "interactive",
+        /// Shows every check and asks for the word "proceed".
+        Preflight = "preflight",
+    }
 }
 
 impl Mode {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Autopilot => "autopilot",
-            Self::Interactive => "interactive",
-            Self::Preflight => "preflight",
-        }
-    }
-
     /// Parses the mode that a state records; AIOS calls autopilot `yolo`
     /// (docs/formats/aios.md#modes).
     pub(crate) fn parse(word: &str) -> Option<Self> {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RelPath, StepId};
+use super::{RelPath, StepId, words};
 
 /// Edits that a dialect suggests but may not make.
 #[derive(Debug, Default)]
@@ -28,27 +28,20 @@ pub(crate) struct Answer {
     pub(crate) suggestion: Suggestion,
 }
 
-/// What a person says about a step that witnesses disagree about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum AnswerWord {
-    /// It is done.
-    Done,
-    /// It is open.
-    Open,
-    /// It will not be done.
-    Dropped,
+words! {
+    /// What a person says about a step that witnesses disagree about.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    pub(crate) enum AnswerWord: serde {
+        /// It is done.
+        Done = "done",
+        /// It is open.
+        Open = "open",
+        /// It will not be done.
+        Dropped = "dropped",
+    }
 }
 
 impl AnswerWord {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Open => "open",
-            Self::Dropped => "dropped",
-        }
-    }
-
     /// Returns the answer as a sentence about the step.
     pub(crate) const fn in_words(self) -> &'static str {
         match self {

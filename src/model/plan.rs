@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Cause, Decision, DialectId, InterruptionKind, Mode, Patch, RelPath, RunId, StepId, StepReport, Timestamp};
+use super::{
+    Cause, Decision, DialectId, InterruptionKind, Mode, Patch, RelPath, Run, RunId, StepId, StepReport, Timestamp,
+    words,
+};
 
 /// The resume plan: which step is next, why, and what blocks it.
 #[derive(Clone, Debug)]
@@ -90,31 +93,40 @@ pub(crate) struct RunHeader {
     pub(crate) revision: String,
 }
 
-/// Whether the run can continue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Verdict {
-    /// Continue with `next`.
-    Resume,
-    /// Possible, but a person should check the findings first.
-    Confirm,
-    /// Not possible until something is resolved.
-    Blocked,
-    /// Every step is done; `next` says what follows.
-    Complete,
-    /// There is no run.
-    Nothing,
+impl RunHeader {
+    /// Returns the header of a run with this root and revision.
+    pub(crate) fn of(run: &Run, root: String, revision: String) -> Self {
+        Self {
+            id: run.id.clone(),
+            dialect: run.dialect,
+            title: run.title.clone(),
+            workflow: run.workflow.clone(),
+            root,
+            state_files: run.state_files.clone(),
+            branch: run.workspace.branch.clone(),
+            base_branch: run.workspace.base_branch.clone(),
+            worktree: run.workspace.place().map(str::to_owned),
+            plan_reference: run.workspace.plan_reference.clone(),
+            resumes: run.resumes,
+            revision,
+        }
+    }
 }
 
-impl Verdict {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Resume => "resume",
-            Self::Confirm => "confirm",
-            Self::Blocked => "blocked",
-            Self::Complete => "complete",
-            Self::Nothing => "nothing",
-        }
+words! {
+    /// Whether the run can continue.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    pub(crate) enum Verdict: serde {
+        /// Continue with `next`.
+        Resume = "resume",
+        /// Possible, but a person should check the findings first.
+        Confirm = "confirm",
+        /// Not possible until something is resolved.
+        Blocked = "blocked",
+        /// Every step is done; `next` says what follows.
+        Complete = "complete",
+        /// There is no run.
+        Nothing = "nothing",
     }
 }
 
@@ -162,61 +174,37 @@ impl Next {
     }
 }
 
-/// What to do with a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Action {
-    /// Check the evidence and record the result; run nothing.
-    Verify,
-    /// Ask a person and record the answer.
-    Approve,
-    /// Redo this step with the findings of a review.
-    Return,
-    /// Run it again.
-    Retry,
-    /// Run it for the first time.
-    Run,
-    /// Have Piton run its command, for the first time or again.
-    Exec,
-    /// Everything is done: merge, after a person agrees.
-    Merge,
-    /// Everything is done: archive the state.
-    Archive,
-}
-
-impl Action {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Verify => "verify",
-            Self::Approve => "approve",
-            Self::Return => "return",
-            Self::Retry => "retry",
-            Self::Run => "run",
-            Self::Exec => "exec",
-            Self::Merge => "merge",
-            Self::Archive => "archive",
-        }
+words! {
+    /// What to do with a step.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub(crate) enum Action: serde {
+        /// Check the evidence and record the result; run nothing.
+        Verify = "verify",
+        /// Ask a person and record the answer.
+        Approve = "approve",
+        /// Redo this step with the findings of a review.
+        Return = "return",
+        /// Run it again.
+        Retry = "retry",
+        /// Run it for the first time.
+        Run = "run",
+        /// Have Piton run its command, for the first time or again.
+        Exec = "exec",
+        /// Everything is done: merge, after a person agrees.
+        Merge = "merge",
+        /// Everything is done: archive the state.
+        Archive = "archive",
     }
 }
 
-/// A recovery strategy, by kind of interruption (docs/formats/ccw.md#interruptions-and-strategies).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Strategy {
-    RetryWithEnhancedContext,
-    AnalyzeAndRetry,
-    ResolveDependencies,
-    RebuildFullContext,
-}
-
-impl Strategy {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::RetryWithEnhancedContext => "retry_with_enhanced_context",
-            Self::AnalyzeAndRetry => "analyze_and_retry",
-            Self::ResolveDependencies => "resolve_dependencies",
-            Self::RebuildFullContext => "rebuild_full_context",
-        }
+words! {
+    /// A recovery strategy, by kind of interruption (docs/formats/ccw.md#interruptions-and-strategies).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    pub(crate) enum Strategy: serde {
+        RetryWithEnhancedContext = "retry_with_enhanced_context",
+        AnalyzeAndRetry = "analyze_and_retry",
+        ResolveDependencies = "resolve_dependencies",
+        RebuildFullContext = "rebuild_full_context",
     }
 }
 
@@ -298,24 +286,14 @@ pub(crate) struct Age {
     pub(crate) source: String,
 }
 
-/// The age in words: under an hour, under a day, up to seven days, more. `piton.toml` can change the bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum AgeBand {
-    Fresh,
-    Recent,
-    Moderate,
-    Stale,
-}
-
-impl AgeBand {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fresh => "fresh",
-            Self::Recent => "recent",
-            Self::Moderate => "moderate",
-            Self::Stale => "stale",
-        }
+words! {
+    /// The age in words: under an hour, under a day, up to seven days, more. `piton.toml` can change the bounds.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    pub(crate) enum AgeBand: serde {
+        Fresh = "fresh",
+        Recent = "recent",
+        Moderate = "moderate",
+        Stale = "stale",
     }
 }
 

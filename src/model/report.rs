@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Action, DialectId, RelPath, ReviewVerdict, Status, StepId, Timestamp};
+use super::{Action, DialectId, RelPath, ReviewVerdict, Status, StepId, Timestamp, words};
 
 /// A line of the report log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +102,28 @@ pub(crate) struct StepReport {
     pub(crate) commit: Option<String>,
 }
 
+impl StepReport {
+    /// Returns the report of a first attempt that was completed, with nothing else said.
+    pub(crate) const fn completed(step: StepId, at: Timestamp) -> Self {
+        Self {
+            step,
+            part: None,
+            at,
+            attempt: 1,
+            agent: None,
+            status: Status::Completed,
+            amends: false,
+            verdict: None,
+            summary: None,
+            error: None,
+            conditions: Vec::new(),
+            findings: Vec::new(),
+            files: Vec::new(),
+            commit: None,
+        }
+    }
+}
+
 /// What a person decided. Its texts are untrusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Decision {
@@ -123,46 +145,33 @@ pub(crate) struct Decision {
     pub(crate) despite: Option<String>,
 }
 
-/// The kind of a decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum DecisionKind {
-    /// A gate was approved.
-    Approve,
-    /// Work was taken although its review said no.
-    Accept,
-    /// A step is done again, or tried once more after the last failure.
-    Redo,
-    /// A step starts out of order, or counts as done without its outputs.
-    Override,
-    /// A step is left out.
-    Skip,
-    /// The run was given up.
-    Abort,
-    /// The run stands still until it is resumed.
-    Pause,
-    /// A run that was paused or aborted continues.
-    Resume,
+words! {
+    /// The kind of a decision.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub(crate) enum DecisionKind: serde {
+        /// A gate was approved.
+        Approve = "approve",
+        /// Work was taken although its review said no.
+        Accept = "accept",
+        /// A step is done again, or tried once more after the last failure.
+        Redo = "redo",
+        /// A step starts out of order, or counts as done without its outputs.
+        Override = "override",
+        /// A step is left out.
+        Skip = "skip",
+        /// The run was given up.
+        Abort = "abort",
+        /// The run stands still until it is resumed.
+        Pause = "pause",
+        /// A run that was paused or aborted continues.
+        Resume = "resume",
+    }
 }
 
 impl DecisionKind {
     /// Those about the work. A pause and a resume say nothing about it.
     pub(crate) const ABOUT_WORK: [Self; 6] =
         [Self::Approve, Self::Accept, Self::Redo, Self::Override, Self::Skip, Self::Abort];
-
-    /// Returns the verb that records it.
-    pub(crate) const fn verb(self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Accept => "accept",
-            Self::Redo => "redo",
-            Self::Override => "override",
-            Self::Skip => "skip",
-            Self::Abort => "abort",
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-        }
-    }
 
     /// Returns what was done, for a sentence about it.
     pub(crate) const fn as_past(self) -> &'static str {

@@ -163,7 +163,7 @@ pub(crate) struct FollowUp {
 /// `proof.outputs`; without these the plan is wrong. If the system counts or dates its steps, `attempts`, `failures`, `error`,
 /// `started_at` and `finished_at` make retries and limits work. The other fields keep the defaults of [`Step::new`] unless the
 /// format has a counterpart. Times are UTC, paths are relative to the root.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Step {
     pub(crate) id: StepId,
     /// A short name that is accepted while the step's group is current (`4` for `2:4`).
@@ -253,7 +253,7 @@ pub(crate) enum Hold {
 }
 
 /// The ends of a step that its format can record. What it cannot is never offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ends {
     pub(crate) failed: bool,
     /// Of a review.
@@ -261,7 +261,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    pub(crate) const ALL: Self = Self { failed: true, verdicts: ReviewVerdict::ALL };
+    pub(crate) const ALL: Self = Self { failed: true, verdicts: &ReviewVerdict::ALL };
 
     /// Returns the verdicts as a list in a sentence.
     pub(crate) fn verdicts_in_words(self) -> String {
@@ -305,8 +305,9 @@ pub(crate) struct Proof {
 }
 
 /// The kind of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum StepKind {
+    #[default]
     Work,
     /// Reviews the work of another step; a verdict closes it.
     Review,
@@ -392,50 +393,8 @@ impl Step {
 
     /// Returns a pending work step with defaults for everything else.
     pub(crate) fn new(id: StepId, title: impl Into<String>) -> Self {
-        Self {
-            id,
-            short: None,
-            title: title.into(),
-            kind: StepKind::Work,
-            status: Status::Pending,
-            plan_order: None,
-            group: None,
-            agent: None,
-            agent_candidates: Vec::new(),
-            depends_on: Vec::new(),
-            dangling: Vec::new(),
-            hold: None,
-            returns_to: None,
-            options: Vec::new(),
-            answer_within: None,
-            review: None,
-            attempts: 0,
-            failures: 0,
-            error: None,
-            past_errors: Vec::new(),
-            is_tolerated: false,
-            limit_ends: None,
-            proof: Proof::default(),
-            detail: Detail::default(),
-            children: Vec::new(),
-            started_at: None,
-            finished_at: None,
-            commit: None,
-            is_command: false,
-            is_reported: false,
-            idempotent: true,
-            tokens: 0,
-            recorded: true,
-            begins_unrecorded: false,
-            ended_unrecorded: false,
-            may_be_last: false,
-            ends: Ends::ALL,
-            probe: None,
-            file: None,
-            definition: Value::Null,
-            done_definition: None,
-            guest: None,
-        }
+        let title = title.into();
+        Self { id, title, idempotent: true, recorded: true, ends: Ends::ALL, ..Self::default() }
     }
 }
 

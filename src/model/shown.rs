@@ -4,33 +4,34 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RelPath, Status, StepId, Timestamp, is_zero};
+use super::{RelPath, Status, StepId, Timestamp, is_zero, words};
 
-/// What the evidence makes of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum StepMark {
-    /// Done, and something besides its status shows it: outputs, a commit, another file of the state, a person's decision.
-    Proved,
-    /// Done according to its status; nothing else shows it.
-    Claimed,
-    /// A driver that lives has it in progress.
-    Running,
-    /// The state contradicts itself or the evidence, or conditions are open: check it before anything is run.
-    Verify,
-    /// Begun, and cut off before its end was recorded.
-    Interrupted,
-    Failed,
-    /// It was done, but its result is gone or changed, or a person wants it done again.
-    Invalid,
-    /// Whether it took effect, or what its status means, cannot be known from the files.
-    Unknown,
-    /// A person has to approve it.
-    Gate,
-    /// The state itself calls it blocked.
-    Blocked,
-    Open,
-    Skipped,
+words! {
+    /// What the evidence makes of a step.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+    pub(crate) enum StepMark: serde {
+        /// Done, and something besides its status shows it: outputs, a commit, another file of the state, a person's decision.
+        Proved = "proved",
+        /// Done according to its status; nothing else shows it.
+        Claimed = "claimed",
+        /// A driver that lives has it in progress.
+        Running = "running",
+        /// The state contradicts itself or the evidence, or conditions are open: check it before anything is run.
+        Verify = "verify",
+        /// Begun, and cut off before its end was recorded.
+        Interrupted = "interrupted",
+        Failed = "failed",
+        /// It was done, but its result is gone or changed, or a person wants it done again.
+        Invalid = "invalid",
+        /// Whether it took effect, or what its status means, cannot be known from the files.
+        Unknown = "unknown",
+        /// A person has to approve it.
+        Gate = "gate",
+        /// The state itself calls it blocked.
+        Blocked = "blocked",
+        Open = "open",
+        Skipped = "skipped",
+    }
 }
 
 impl StepMark {
@@ -49,23 +50,6 @@ impl StepMark {
         Self::Open,
         Self::Skipped,
     ];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Proved => "proved",
-            Self::Claimed => "claimed",
-            Self::Running => "running",
-            Self::Verify => "verify",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-            Self::Invalid => "invalid",
-            Self::Unknown => "unknown",
-            Self::Gate => "gate",
-            Self::Blocked => "blocked",
-            Self::Open => "open",
-            Self::Skipped => "skipped",
-        }
-    }
 
     /// Returns its meaning, for a legend.
     pub(crate) const fn meaning(self) -> &'static str {
@@ -184,25 +168,15 @@ pub(crate) struct ShownAttempt {
     pub(crate) said: Option<String>,
 }
 
-/// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum AttemptEnd {
-    Completed,
-    Failed,
-    /// Its end was never recorded.
-    Interrupted,
-    Running,
-}
-
-impl AttemptEnd {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-            Self::Running => "running",
-        }
+words! {
+    /// How an attempt ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+    pub(crate) enum AttemptEnd: serde {
+        Completed = "completed",
+        Failed = "failed",
+        /// Its end was never recorded.
+        Interrupted = "interrupted",
+        Running = "running",
     }
 }
 

@@ -1,38 +1,30 @@
 //! The closed vocabulary of step statuses and review verdicts.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The status of a step, independent of the words of its own system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Status {
-    #[default]
-    Pending,
-    InProgress,
-    Completed,
-    Failed,
-    WaitingApproval,
-    Blocked,
-    Skipped,
-    Cancelled,
+use super::words;
+
+words! {
+    /// The status of a step, independent of the words of its own system.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub(crate) enum Status: serde {
+        #[default]
+        Pending = "pending",
+        InProgress = "in_progress",
+        Completed = "completed",
+        Failed = "failed",
+        WaitingApproval = "waiting_approval",
+        Blocked = "blocked",
+        Skipped = "skipped",
+        Cancelled = "cancelled",
+    }
+        #[cfg(test)]
+    const ALL;
+    impl Display;
 }
 
 impl Status {
-    #[cfg(test)]
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Pending,
-        Self::InProgress,
-        Self::Completed,
-        Self::Failed,
-        Self::WaitingApproval,
-        Self::Blocked,
-        Self::Skipped,
-        Self::Cancelled,
-    ];
-
     /// Tells whether dependents may start.
     pub(crate) const fn satisfies(self) -> bool {
         matches!(self, Self::Completed | Self::Skipped)
@@ -41,19 +33,6 @@ impl Status {
     /// Tells whether nothing is left to do for the step.
     pub(crate) const fn is_over(self) -> bool {
         matches!(self, Self::Completed | Self::Skipped | Self::Cancelled)
-    }
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::WaitingApproval => "waiting_approval",
-            Self::Blocked => "blocked",
-            Self::Skipped => "skipped",
-            Self::Cancelled => "cancelled",
-        }
     }
 }
 
@@ -67,31 +46,25 @@ pub(crate) enum ReportedStatus {
     Recorded(Status),
 }
 
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// Returns the letters and digits of a text in lower case: statuses and verdicts are compared by them.
 pub(crate) fn letters_and_digits(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The verdict of a reviewer, one of four (docs/formats/nine-step.md#status-words-and-verdicts).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(crate) enum ReviewVerdict {
-    Approved,
-    ApprovedWithConditions,
-    NeedsRevision,
-    Rejected,
+words! {
+    /// The verdict of a reviewer, one of four (docs/formats/nine-step.md#status-words-and-verdicts).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub(crate) enum ReviewVerdict: serde {
+        Approved = "APPROVED",
+        ApprovedWithConditions = "APPROVED_WITH_CONDITIONS",
+        NeedsRevision = "NEEDS_REVISION",
+        Rejected = "REJECTED",
+    }
+    const ALL;
+    impl Display;
 }
 
 impl ReviewVerdict {
-    pub(crate) const ALL: &'static [Self] =
-        &[Self::Approved, Self::ApprovedWithConditions, Self::NeedsRevision, Self::Rejected];
-
     /// Parses the verdicts of all reviewers, ignoring case, spaces, dashes and emoji; `None` for an unknown one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match letters_and_digits(text).as_str() {
@@ -120,21 +93,6 @@ impl ReviewVerdict {
     /// Returns the status of a review with this verdict.
     pub(crate) const fn status(self) -> Status {
         if self.approves() { Status::Completed } else { Status::Failed }
-    }
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approved => "APPROVED",
-            Self::ApprovedWithConditions => "APPROVED_WITH_CONDITIONS",
-            Self::NeedsRevision => "NEEDS_REVISION",
-            Self::Rejected => "REJECTED",
-        }
-    }
-}
-
-impl fmt::Display for ReviewVerdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -312,20 +312,10 @@ fn report(header: &Header, taken: &TakenOver) -> Statement {
     let session = header.adopted_from.as_deref().unwrap_or_default();
     let summary = format!("done in the session {session} of Claude Code and taken over from it");
     let report = StepReport {
-        step: taken.step.id.clone(),
-        part: None,
-        at: header.created_at,
         attempt: taken.step.attempts.max(1),
-        agent: None,
-        status: Status::Completed,
-        amends: false,
-        verdict: None,
         summary: Some(summary),
-        error: None,
-        conditions: Vec::new(),
-        findings: Vec::new(),
         files: taken.files.clone(),
-        commit: None,
+        ..StepReport::completed(taken.step.id.clone(), header.created_at)
     };
     Statement { run: header.session.clone(), dialect: DialectId::Piton, kind: StatementKind::Report(report) }
 }

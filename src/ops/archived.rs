@@ -220,16 +220,9 @@ fn candidate_in(mut listing: Listing, archived: &ArchivedRun) -> Candidate {
         DIALECTS.iter().filter(|dialect| dialect.id() == archived.dialect).map(|dialect| dialect.probe(&listing));
     let of_archive = |candidate: &Candidate| archived.files.iter().any(|(_, original)| *original == candidate.state);
     let mut found = probed.flat_map(|probed| probed.candidates.into_iter().chain(probed.ended));
-    found.find(of_archive).unwrap_or_else(|| Candidate {
-        dialect: archived.dialect,
-        name: archived.name.clone(),
-        state: archived.files[0].1.clone(),
-        data_dir: archived.data_dir.clone(),
-        reads: Vec::new(),
-        rank: None,
-        claim: crate::model::Claim::Stated,
-        may_be_replaced: false,
-        findings: Vec::new(),
+    found.find(of_archive).unwrap_or_else(|| {
+        let (state, data_dir) = (archived.files[0].1.clone(), archived.data_dir.clone());
+        Candidate::new(archived.dialect, archived.name.clone(), state, data_dir, Vec::new())
     })
 }
 

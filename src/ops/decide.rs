@@ -49,7 +49,7 @@ impl LockedRun<'_> {
         let evidence = self.ctx().workspace_evidence(&self.opened);
         let (kind, step) = (decision.decision, decision.step.clone());
         let decided = engine::decide(run, &evidence, &self.opened.loaded.findings, decision, self.limits());
-        let mut written = Written::of(run, kind.verb(), step);
+        let mut written = Written::of(run, kind.as_str(), step);
         match decided.map_err(OpError::Refused)? {
             Decided::Already(message) => {
                 written.message.clone_from(&message);
@@ -65,7 +65,7 @@ impl LockedRun<'_> {
                     |decision| Statement { run: run.to_owned(), dialect, kind: StatementKind::Decision(decision) };
                 let statements: Vec<Statement> = decisions.into_iter().map(statement).collect();
                 store::reports::append(root, &data_dir, &statements)?;
-                self.log(kind.verb(), written.step.as_ref());
+                self.log(kind.as_str(), written.step.as_ref());
             }
         }
         Ok(written)

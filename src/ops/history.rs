@@ -142,7 +142,7 @@ fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [
             checkpoint.at.is_some_and(|then| then.compact() == at.compact())
                 && step.is_none_or(|step| checkpoint.step.as_deref() == Some(step.as_str()))
         };
-        let decided = |decision: &&Decision| checkpoint.replaced_by == decision.decision.verb();
+        let decided = |decision: &&Decision| checkpoint.replaced_by == decision.decision.as_str();
         let decided = |decision: &&Decision| decided(decision) && is_then(decision.at, decision.step.as_ref());
         checkpoint.decision = decisions.iter().find(decided).cloned();
         if checkpoint.replaced_by == "finish" {

@@ -115,20 +115,7 @@ impl OpenedRun {
     }
 
     pub(crate) fn header(&self, run: &Run, revision: String) -> RunHeader {
-        RunHeader {
-            id: run.id.clone(),
-            dialect: run.dialect,
-            title: run.title.clone(),
-            workflow: run.workflow.clone(),
-            root: self.base().as_str().to_owned(),
-            state_files: run.state_files.clone(),
-            branch: run.workspace.branch.clone(),
-            base_branch: run.workspace.base_branch.clone(),
-            worktree: run.workspace.place().map(str::to_owned),
-            plan_reference: run.workspace.plan_reference.clone(),
-            resumes: run.resumes,
-            revision,
-        }
+        RunHeader::of(run, self.base().as_str().to_owned(), revision)
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::exit::Exit;
-use crate::model::{AgeBand, Cause, Context, DialectId, Finding, Progress, RelPath, RunId, StepId, Verdict};
+use crate::model::{AgeBand, Cause, Context, DialectId, Finding, Progress, RelPath, RunId, StepId, Verdict, words};
 
 /// The result of a verb.
 #[derive(Debug)]
@@ -132,29 +132,20 @@ pub(crate) struct Lifecycle {
     pub(crate) reason: Option<String>,
 }
 
-/// The stages of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Stage {
-    Open,
-    Paused,
-    Aborted,
-    /// Nothing is left to do but what its system does at the end.
-    Finished,
-    Archived,
+words! {
+    /// The stages of a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    pub(crate) enum Stage: serde {
+        Open = "open",
+        Paused = "paused",
+        Aborted = "aborted",
+        /// Nothing is left to do but what its system does at the end.
+        Finished = "finished",
+        Archived = "archived",
+    }
 }
 
 impl Stage {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Paused => "paused",
-            Self::Aborted => "aborted",
-            Self::Finished => "finished",
-            Self::Archived => "archived",
-        }
-    }
-
     /// Tells whether the run continues only on explicit request, or not at all.
     pub(crate) const fn is_over(self) -> bool {
         match self {

@@ -7,7 +7,7 @@ use super::{exec::Stop, preview::Preview};
 use crate::{
     dialect::piton::state::State,
     engine::option,
-    model::{ClaudeWork, Progress, ReportedStatus, Run, Status, StepId, quoted, safe_line},
+    model::{ClaudeWork, Progress, ReportedStatus, Run, Status, StepId, quoted, safe_line, words},
 };
 
 /// The result of a run, or of the part of it between two resumes.
@@ -138,30 +138,19 @@ pub(crate) struct NotMerged {
     pub(crate) command: String,
 }
 
-/// What happened to the worktree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum WorktreeOutcome {
-    /// The run had no worktree.
-    InPlace,
-    /// The worktree and its branch were kept.
-    Kept,
-    /// Its branch is merged; it was kept because of uncommitted files.
-    Merged,
-    Removed,
-    /// Its work is a branch of its own name, and nothing was merged.
-    Branched,
-}
-
-impl WorktreeOutcome {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::InPlace => "in_place",
-            Self::Kept => "kept",
-            Self::Merged => "merged",
-            Self::Removed => "removed",
-            Self::Branched => "branched",
-        }
+words! {
+    /// What happened to the worktree.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    pub(crate) enum WorktreeOutcome: serde {
+        /// The run had no worktree.
+        InPlace = "in_place",
+        /// The worktree and its branch were kept.
+        Kept = "kept",
+        /// Its branch is merged; it was kept because of uncommitted files.
+        Merged = "merged",
+        Removed = "removed",
+        /// Its work is a branch of its own name, and nothing was merged.
+        Branched = "branched",
     }
 }
 

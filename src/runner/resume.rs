@@ -205,18 +205,9 @@ impl StepSelection<'_> {
         let run = self.ledger.run();
         let stamp = run.stamp.or(run.started_at).unwrap_or(self.header.created_at);
         let header = RunHeader {
-            id: run.id.clone(),
-            dialect: run.dialect,
-            title: run.title.clone(),
-            workflow: run.workflow.clone(),
-            root: self.header.root.as_str().to_owned(),
-            state_files: run.state_files.clone(),
-            branch: run.workspace.branch.clone(),
-            base_branch: run.workspace.base_branch.clone(),
             worktree: self.header.worktree.as_ref().map(ToString::to_string),
             plan_reference: None,
-            resumes: run.resumes,
-            revision: String::new(),
+            ..RunHeader::of(run, self.header.root.as_str().to_owned(), String::new())
         };
         let options = Options::at(self.ledger.now().max(stamp));
         engine::plan(run, header, self.ledger.evidence(), findings, &options)

@@ -14,27 +14,30 @@ use std::collections::BTreeMap;
 use jsonschema::ErrorIterator;
 use serde_json::Value;
 
-use crate::model::{Finding, FindingCode};
+use crate::model::{Finding, FindingCode, words};
 
 pub(crate) use declared::{invalid_schemas, schema_error, violation};
 
-/// A document with an embedded schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subject {
-    /// The state file of a nine-step run.
-    NineStepState,
-    /// `workflow-session.json`.
-    CcwSession,
-    /// A file of `.task/`.
-    CcwTask,
-    /// `memory/state/phase.json`.
-    DotagentPhase,
-    /// `memory/state/execution.json`.
-    DotagentExecution,
-    /// `memory/tasks/{id}/output.json`.
-    DotagentTaskOutput,
-    /// A change, as passed to `--json -`.
-    Change,
+words! {
+    /// A document with an embedded schema.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Subject {
+        /// The state file of a nine-step run.
+        NineStepState = "nine-step-state",
+        /// `workflow-session.json`.
+        CcwSession = "ccw-session",
+        /// A file of `.task/`.
+        CcwTask = "ccw-task",
+        /// `memory/state/phase.json`.
+        DotagentPhase = "dotagent-phase",
+        /// `memory/state/execution.json`.
+        DotagentExecution = "dotagent-execution",
+        /// `memory/tasks/{id}/output.json`.
+        DotagentTaskOutput = "dotagent-task-output",
+        /// A change, as passed to `--json -`.
+        Change = "change",
+    }
+    const ALL;
 }
 
 /// Maximum number of violations reported for one value; an unrelated file would have hundreds.
@@ -62,32 +65,9 @@ struct DotagentTaskOutput;
 struct Change;
 
 impl Subject {
-    pub(crate) const ALL: [Self; 7] = [
-        Self::NineStepState,
-        Self::CcwSession,
-        Self::CcwTask,
-        Self::DotagentPhase,
-        Self::DotagentExecution,
-        Self::DotagentTaskOutput,
-        Self::Change,
-    ];
-
     /// Returns the subject whose schema has this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|subject| subject.name() == name)
-    }
-
-    /// Returns the name of its published schema.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::NineStepState => "nine-step-state",
-            Self::CcwSession => "ccw-session",
-            Self::CcwTask => "ccw-task",
-            Self::DotagentPhase => "dotagent-phase",
-            Self::DotagentExecution => "dotagent-execution",
-            Self::DotagentTaskOutput => "dotagent-task-output",
-            Self::Change => "change",
-        }
+        Self::ALL.into_iter().find(|subject| subject.as_str() == name)
     }
 }
 
@@ -124,7 +104,7 @@ pub(crate) fn validate(subject: Subject, value: &Value) -> Vec<Finding> {
         .map(|error| {
             Finding::new(FindingCode::SchemaViolation, message::describe(&error))
                 .pointer(error.instance_path().as_str())
-                .fix(format!("piton schema {}", subject.name()))
+                .fix(format!("piton schema {}", subject.as_str()))
         })
         .collect()
 }

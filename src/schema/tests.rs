@@ -55,7 +55,7 @@ fn judged_as_a_whole(schema: &Value, pointer: &str, is_denied: bool, found: &mut
 #[expect(clippy::disallowed_methods, reason = "reads a schema file of the repository")]
 fn text_of(subject: Subject) -> String {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
-    std::fs::read_to_string(folder.join(format!("{}.schema.json", subject.name()))).unwrap()
+    std::fs::read_to_string(folder.join(format!("{}.schema.json", subject.as_str()))).unwrap()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn the_lists_of_state_files_are_judged_entry_by_entry() {
         let schema = serde_json::from_str(&text_of(subject)).unwrap();
         let mut found = Vec::new();
         judged_as_a_whole(&schema, "", false, &mut found);
-        assert_eq!(found, [""; 0], "{}: what is left out of `dialect::news` would count", subject.name());
+        assert_eq!(found, [""; 0], "{}: what is left out of `dialect::news` would count", subject.as_str());
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     commit::{checkpoint::CheckpointMeta, lock::RunLock},
     project::open::Project,
 };
-use crate::model::{Candidate, Claim, Clock, Config, DialectId, Edit, EditKind, ReadSpec, RelPath, StepId, Timestamp};
+use crate::model::{Candidate, Clock, Config, DialectId, Edit, EditKind, ReadSpec, RelPath, StepId, Timestamp};
 
 pub(super) struct Scratch {
     _dir: TempDir,
@@ -119,15 +119,5 @@ pub(super) fn append(path: &str, before_len: usize, bytes: &str) -> Edit {
 }
 
 pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
-    Candidate {
-        dialect: DialectId::Ccw,
-        name: "run".to_owned(),
-        state: rel("run/state.json"),
-        data_dir: data_dir(),
-        reads,
-        rank: None,
-        claim: Claim::Stated,
-        may_be_replaced: false,
-        findings: Vec::new(),
-    }
+    Candidate::new(DialectId::Ccw, "run".to_owned(), rel("run/state.json"), data_dir(), reads)
 }

@@ -3,33 +3,24 @@
 use super::{Command, Step, Workflow};
 use crate::{
     document::definition::{Problems, Text},
-    model::{clean_line, nearest},
+    model::{clean_line, nearest, words},
 };
 
-/// A shell that runs the commands of a step. All quote like `sh`, so a value never becomes part of a command in any of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Interpreter {
-    #[default]
-    Sh,
-    Bash,
-    Dash,
-    Ksh,
-    Zsh,
+words! {
+    /// A shell that runs the commands of a step. All quote like `sh`, so a value never becomes part of a command in any of them.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub(crate) enum Interpreter {
+        #[default]
+        Sh = "sh",
+        Bash = "bash",
+        Dash = "dash",
+        Ksh = "ksh",
+        Zsh = "zsh",
+    }
+    const ALL;
 }
 
 impl Interpreter {
-    const ALL: [Self; 5] = [Self::Sh, Self::Bash, Self::Dash, Self::Ksh, Self::Zsh];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sh => "sh",
-            Self::Bash => "bash",
-            Self::Dash => "dash",
-            Self::Ksh => "ksh",
-            Self::Zsh => "zsh",
-        }
-    }
-
     /// Returns the words that run a command.
     pub(crate) fn words(self, command: String) -> Vec<String> {
         // Every system has this one, also with an empty PATH.

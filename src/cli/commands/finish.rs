@@ -95,7 +95,6 @@ impl Finish {
         };
         let outputs = self.output.iter().map(|path| RelPath::parse(path)).collect::<Result<Vec<_>, _>>();
         Ok(Outcome {
-            step: step_id(self.step.as_ref()),
             part: self.part.clone(),
             status,
             agent: self.agent.clone(),
@@ -109,15 +108,8 @@ impl Finish {
             phases: self.phases,
             to_step: self.to_step.as_ref().map(StepId::new),
             result: self.result.as_deref().map(result).transpose()?,
-            choice: None,
             set: variables(&self.set)?,
-            attempt: 0,
-            failures: 0,
-            from: None,
-            accepts: false,
-            despite: None,
-            amends: false,
-            document: None,
+            ..Outcome::completed(step_id(self.step.as_ref()))
         })
     }
 }

@@ -107,21 +107,16 @@ impl Resume {
             return screen.refuse(&CommandError::usage(message));
         }
         let asked = ResumeOptions {
-            is_new: false,
             from: plan.from.into_iter().next(),
             skip: plan.skip,
-            failed: false,
             jobs: self.jobs.map_or(1, usize::from),
-            until: None,
-            only: None,
-            gives_up: false,
-            always_run: false,
             force: plan.force,
             accept_edits: self.allowed.accept_edits,
             over_limits: self.allowed.over_limits,
             trust: self.allowed.trust,
             yes: self.yes,
             dry_run: self.dry_run,
+            ..ResumeOptions::default()
         };
         let is_plain = asked.from.is_none() && asked.skip.is_empty() && !(asked.force || asked.dry_run);
         let merges = asked.yes && is_plain && runner::waits_for_merge(home, session);

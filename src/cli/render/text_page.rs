@@ -114,7 +114,7 @@ fn in_words(value: &Value) -> String {
 /// Shows a command that comes next, and says whose it is if only a person may decide.
 pub(super) fn next_command(command: &str) -> String {
     let verb = command.split_whitespace().nth(1).unwrap_or_default();
-    let is_decision = DecisionKind::ABOUT_WORK.iter().any(|decision| decision.verb() == verb);
+    let is_decision = DecisionKind::ABOUT_WORK.iter().any(|decision| decision.as_str() == verb);
     let person = if is_decision && !command.contains('#') { "   # a person decides" } else { "" };
     format!("→ {command}{person}")
 }

@@ -211,17 +211,12 @@ fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath,
     let candidate = |(path, story, priority): &(&RelPath, &Story<'_>, u8)| {
         let data_dir = path.parent()?.join(&format!(".piton/{}", path.name())).ok()?;
         let about = gates.get(&story.id.to_lowercase()).into_iter().flatten();
-        let reads = std::iter::once(*path).chain(about.copied()).cloned().map(ReadSpec::File);
+        let reads = std::iter::once(*path).chain(about.copied()).cloned().map(ReadSpec::File).collect();
+        let name = story_cycle::STORY_CYCLE.run_id(&story.id);
         Some(Candidate {
-            dialect: DialectId::Aios,
-            name: story_cycle::STORY_CYCLE.run_id(&story.id),
-            state: (*path).clone(),
-            data_dir,
-            reads: reads.collect(),
-            rank: None,
             claim: Claim::Implied { priority: *priority },
             may_be_replaced: true,
-            findings: Vec::new(),
+            ..Candidate::new(DialectId::Aios, name, (*path).clone(), data_dir, reads)
         })
     };
     active.iter().filter_map(candidate).collect()
@@ -248,16 +243,12 @@ fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
     if pipeline.is_over(&is_there, &look) {
         return None;
     }
+    let data_dir = pipeline.folder.join(".piton").ok()?;
+    let reads = pipeline.artifacts().filter(|path| is_there(path)).map(ReadSpec::File).collect();
     Some(Candidate {
-        dialect: DialectId::Aios,
-        name: SPEC.run_id(&pipeline.id),
-        data_dir: pipeline.folder.join(".piton").ok()?,
-        state: pipeline.folder.clone(),
-        reads: pipeline.artifacts().filter(|path| is_there(path)).map(ReadSpec::File).collect(),
-        rank: None,
         claim: Claim::Implied { priority: SPEC.priority },
         may_be_replaced: true,
-        findings: Vec::new(),
+        ..Candidate::new(DialectId::Aios, SPEC.run_id(&pipeline.id), pipeline.folder.clone(), data_dir, reads)
     })
 }
 

@@ -398,15 +398,9 @@ fn compare(documents: &DocumentIndex<'_>, base: &str, state: &State) -> Document
 fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) -> Candidate {
     let own = state.parent().and_then(|folder| folder.join(&format!(".piton/{}", state.name())).ok());
     Candidate {
-        dialect: DialectId::Aios,
-        data_dir: own.unwrap_or_else(|| state.clone()),
-        reads,
         claim: Claim::StatedAmong { priority: kind.descriptor().priority },
-        rank: None,
         // Another state of the same epic may be newer.
         may_be_replaced: true,
-        findings: Vec::new(),
-        name,
-        state: state.clone(),
+        ..Candidate::new(DialectId::Aios, name, state.clone(), own.unwrap_or_else(|| state.clone()), reads)
     }
 }

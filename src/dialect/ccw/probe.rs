@@ -9,9 +9,7 @@ use super::{
 use crate::{
     dialect::Probed,
     document::parse_json,
-    model::{
-        Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, Rank, ReadSpec, RelPath, name_of,
-    },
+    model::{Candidate, DialectId, Finding, FindingCode, Listing, ListingEntry, Rank, ReadSpec, RelPath, name_of},
 };
 
 /// Maximum number of look-alikes reported.
@@ -258,17 +256,8 @@ fn candidate(workflow: &str, area: Area, dir: RelPath, summaries: usize) -> Cand
     reads.extend(marker.map(ReadSpec::File));
     let name = dir.name().to_owned();
     let rank = RelPath::parse(workflow).ok().map(|home| Rank { home, order: area as u8 });
-    Candidate {
-        dialect: DialectId::Ccw,
-        name,
-        data_dir: below(&dir, OWN_DIR),
-        state: dir,
-        reads,
-        rank,
-        claim: Claim::Stated,
-        may_be_replaced: false,
-        findings: Vec::new(),
-    }
+    let data_dir = below(&dir, OWN_DIR);
+    Candidate { rank, ..Candidate::new(DialectId::Ccw, name, dir, data_dir, reads) }
 }
 
 #[cfg(test)]

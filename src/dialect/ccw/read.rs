@@ -15,8 +15,8 @@ use crate::{
     dialect::{Loaded, last_interruption},
     document::Node,
     model::{
-        Action, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, Hold, Proof, Records, RelPath,
-        Run, RunId, RunStatus, Status, Step, StepId, StepKind, Witness, WorkspaceRecord, mask_secrets,
+        Action, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, Hold, Proof, RelPath, Run,
+        RunStatus, Status, Step, StepId, StepKind, Witness, WorkspaceRecord, mask_secrets,
     },
 };
 
@@ -61,33 +61,23 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         interruption.map(|(interruption, _)| interruption).or_else(|| interruptions::session(&session_files, &steps));
     let interruption = interruption.or_else(|| interruptions::context_loss(&session_files, &steps, &mut findings));
     let workspace = workspace(&session_files);
+    let name = || session_files.layout.dir.name().to_owned();
+    let id = session_files.session.id().unwrap_or_else(name);
+    let title = raw::line(&session_files.session.goal().unwrap_or_else(name));
     let run = Run {
-        ended: None,
-        own_choice: None,
-        waits: false,
-        id: RunId::new(session_files.session.id().unwrap_or_else(|| session_files.layout.dir.name().to_owned())),
-        dialect: DialectId::Ccw,
-        title: raw::line(&session_files.session.goal().unwrap_or_else(|| session_files.layout.dir.name().to_owned())),
-        workflow: "ccw".to_owned(),
         status,
-        state_files: state_files(&session_files),
         position: position(&session_files, &steps),
-        done_elsewhere: 0,
         goal: session_files.session.goal(),
         started_at: session_files.session.started_at(files),
         stamp,
         follow_up: if session_files.layout.is_archived() { None } else { follow_up(status) },
-        records: Records::ALL,
-        stops_unrecorded: false,
-        resume_option: "",
         interruption,
-        mode: None,
         interrupted_at: last_interruption(files, session_files.session.value(), "timestamp"),
         resumes: session_files.session.resumes(),
-        writable: true,
         degraded: session_files.is_degraded,
         steps,
         workspace,
+        ..Run::new(id, DialectId::Ccw, title, "ccw", state_files(&session_files))
     };
     let wanted = wanted(&run);
     Loaded { run: Some(run), findings, wanted, ..Loaded::default() }

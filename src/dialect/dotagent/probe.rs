@@ -10,9 +10,7 @@ use super::{
 use crate::{
     dialect::Probed,
     document::{Node, parse_json},
-    model::{
-        Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, clean_line, quoted,
-    },
+    model::{Candidate, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, clean_line, quoted},
 };
 
 const EXECUTION: &str = "execution.json";
@@ -114,17 +112,9 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Node>) -> Candida
         ReadSpec::Tree { dir: layout.tasks(), suffix: ".json" },
     ];
     reads.extend(elsewhere(listing, &layout, phase).into_iter().map(ReadSpec::File));
-    Candidate {
-        dialect: DialectId::Dotagent,
-        name: id.filter(|id| !id.is_empty()).unwrap_or_else(|| "dotagent".to_owned()),
-        rank: None,
-        claim: Claim::Stated,
-        may_be_replaced: false,
-        findings: Vec::new(),
-        data_dir: layout.own(),
-        state: layout.phase,
-        reads,
-    }
+    let name = id.filter(|id| !id.is_empty()).unwrap_or_else(|| "dotagent".to_owned());
+    let data_dir = layout.own();
+    Candidate::new(DialectId::Dotagent, name, layout.phase, data_dir, reads)
 }
 
 /// Returns the outputs that the state names outside the usual folders.

@@ -11,8 +11,8 @@ use crate::{
     dialect::Loaded,
     document::Node,
     model::{
-        Action, DialectId, EvidenceRequest, FileSet, FindingCode, FollowUp, OutputRequest, Records, Run, RunId,
-        RunStatus, Step, WorkspaceRecord,
+        Action, DialectId, EvidenceRequest, FileSet, FindingCode, FollowUp, OutputRequest, Records, Run, RunStatus,
+        Step,
     },
 };
 
@@ -47,23 +47,13 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         state_files.push(workflow_files.layout.execution.clone());
     }
     Run {
-        ended: None,
-        own_choice: None,
-        waits: false,
-        id: RunId::new(state.name()),
-        dialect: DialectId::Dotagent,
-        title: state.name(),
-        workflow: DialectId::Dotagent.as_str().to_owned(),
         status: if is_over { RunStatus::Completed } else { RunStatus::Active },
-        state_files,
         steps,
         position: Some(state.phase.step_id()),
-        done_elsewhere: 0,
         goal: workflow_files.source.node().get("description").and_then(Node::as_str).map(str::to_owned),
         started_at: state.started_at,
         // During IMPLEMENTATION the tasks are usually newer (docs/formats/dotagent.md#two-files-one-checkpoint).
         stamp: state.last_updated.max(workflow_files.execution.stamp),
-        workspace: WorkspaceRecord::default(),
         follow_up: Some(FollowUp {
             action: Action::Archive,
             title: "Archive the state".to_owned(),
@@ -71,14 +61,9 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
             reason: "all five phases are done; the state goes to memory/state/.archive".to_owned(),
             merge: None,
         }),
-        interruption: None,
         records: Records { skip: false, ..Records::ALL },
         stops_unrecorded: !is_over,
-        resume_option: "",
-        mode: None,
-        interrupted_at: None,
-        resumes: 0,
-        writable: true,
         degraded: matches!(workflow_files.execution.presence, Presence::Unreadable) || is_rebuilt(workflow_files),
+        ..Run::new(state.name(), DialectId::Dotagent, state.name(), DialectId::Dotagent.as_str(), state_files)
     }
 }

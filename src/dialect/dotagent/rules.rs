@@ -1,33 +1,23 @@
 //! The closed vocabulary of the workflow (docs/formats/dotagent.md#the-phase-file, docs/formats/dotagent.md#task-vocabulary).
 
-use crate::model::{ReviewVerdict, StepId};
+use crate::model::{ReviewVerdict, StepId, words};
 
-/// The five phases, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
-    Requirements,
-    Architecture,
-    Implementation,
-    Verification,
-    Reflection,
+words! {
+    /// The five phases, in order.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) enum Phase {
+        Requirements = "REQUIREMENTS",
+        Architecture = "ARCHITECTURE",
+        Implementation = "IMPLEMENTATION",
+        Verification = "VERIFICATION",
+        Reflection = "REFLECTION",
+    }
+    const ALL;
 }
 
 impl Phase {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Requirements, Self::Architecture, Self::Implementation, Self::Verification, Self::Reflection];
-
     pub(super) fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|phase| phase.as_str().eq_ignore_ascii_case(text.trim()))
-    }
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Requirements => "REQUIREMENTS",
-            Self::Architecture => "ARCHITECTURE",
-            Self::Implementation => "IMPLEMENTATION",
-            Self::Verification => "VERIFICATION",
-            Self::Reflection => "REFLECTION",
-        }
     }
 
     pub(super) fn next(self) -> Option<Self> {
@@ -71,13 +61,15 @@ impl Phase {
     }
 }
 
-/// The values of `phase_status`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PhaseStatus {
-    Pending,
-    InProgress,
-    Complete,
-    Failed,
+words! {
+    /// The values of `phase_status`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum PhaseStatus {
+        Pending = "pending",
+        InProgress = "in_progress",
+        Complete = "complete",
+        Failed = "failed",
+    }
 }
 
 impl PhaseStatus {
@@ -90,27 +82,20 @@ impl PhaseStatus {
             _ => None,
         }
     }
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Complete => "complete",
-            Self::Failed => "failed",
-        }
-    }
 }
 
-/// The status of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TaskStatus {
-    Pending,
-    Running,
-    PreComplete,
-    Verifying,
-    Verified,
-    Blocked,
-    Failed,
+words! {
+    /// The status of a task.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum TaskStatus {
+        Pending = "pending",
+        Running = "running",
+        PreComplete = "pre_complete",
+        Verifying = "verifying",
+        Verified = "verified",
+        Blocked = "blocked",
+        Failed = "failed",
+    }
 }
 
 impl TaskStatus {
@@ -125,18 +110,6 @@ impl TaskStatus {
             "blocked" => Some(Self::Blocked),
             "failed" => Some(Self::Failed),
             _ => None,
-        }
-    }
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::PreComplete => "pre_complete",
-            Self::Verifying => "verifying",
-            Self::Verified => "verified",
-            Self::Blocked => "blocked",
-            Self::Failed => "failed",
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     dialect::{PreviousLocation, Probed},
     document::{Node, parse_json},
     model::{
-        Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, NineStepConfig, ReadSpec, RelPath,
+        Candidate, DialectId, Finding, FindingCode, Listing, ListingEntry, NineStepConfig, ReadSpec, RelPath,
         STATE_COPY, clean_line,
     },
 };
@@ -164,16 +164,10 @@ impl Prober<'_> {
         let plan = RelPath::parse(&plan_by_convention(&name, self.config)).ok().filter(|_| is_torn);
         let copy = self.plans.as_ref().filter(|_| kind == StateKind::Worktree && !name.contains('/'));
         let copy = copy.and_then(|plans| plans.join(&format!(".piton/{name}/{STATE_COPY}")).ok());
+        let reads = std::iter::once(state.clone()).chain(backup).chain(plan).chain(copy).map(ReadSpec::File).collect();
         Candidate {
-            dialect: DialectId::NineStep,
-            name,
-            reads: std::iter::once(state.clone()).chain(backup).chain(plan).chain(copy).map(ReadSpec::File).collect(),
-            state,
-            data_dir,
-            rank: None,
-            claim: Claim::Stated,
             may_be_replaced: kind == StateKind::Early,
-            findings: Vec::new(),
+            ..Candidate::new(DialectId::NineStep, name, state, data_dir, reads)
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::{
     document::{OpenError, Reader, Syntax},
     model::{
         Action, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, Interruption, InterruptionKind,
-        MergeRequest, NineStepConfig, ReadProblem, Records, RelPath, Run, RunId, RunStatus, Status, Step, StepKind,
-        Timestamp, WorkspaceRecord, clean_line, quoted,
+        MergeRequest, NineStepConfig, ReadProblem, Records, RelPath, Run, RunStatus, Status, Step, StepKind, Timestamp,
+        WorkspaceRecord, clean_line, quoted,
     },
 };
 
@@ -142,15 +142,7 @@ fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: 
         step.proof.documents = workspace.plan.clone().into_iter().collect();
     }
     let run = Run {
-        ended: None,
-        own_choice: None,
-        waits: false,
-        id: RunId::new(name.clone()),
-        dialect: DialectId::NineStep,
-        title: name,
-        workflow: "nine-step".to_owned(),
         status,
-        state_files: vec![files.state.clone()],
         steps: layout.steps,
         position: Some(last_step.at.id()),
         done_elsewhere: layout.done_elsewhere,
@@ -160,14 +152,12 @@ fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: 
         follow_up: state.total_phases.map(|_| merge(config)),
         workspace: WorkspaceRecord { clean_up: clean_up(&workspace.record), ..workspace.record },
         records: Records { details: true, ..Records::ALL },
-        stops_unrecorded: false,
-        resume_option: "",
         interruption: paused(&state, status),
-        mode: None,
         interrupted_at: state.interrupted_at,
         resumes: state.resumes,
         writable: state.newer.is_none(),
         degraded,
+        ..Run::new(name.clone(), DialectId::NineStep, name, "nine-step", vec![files.state.clone()])
     };
     Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }

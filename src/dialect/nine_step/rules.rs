@@ -7,54 +7,33 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::document::{Kind, Node};
+use crate::{
+    document::{Kind, Node},
+    model::words,
+};
 
 use crate::model::{NineStepConfig, ReviewVerdict, StepId, StepKind, letters_and_digits};
 
-/// The number of a step within its phase, in execution order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum StepNumber {
-    Plan,
-    PlanReview,
-    Approval,
-    Implementation,
-    CodeReview,
-    Documentation,
-    DocumentationReview,
-    Testing,
-    TestReview,
-    Commit,
+words! {
+    /// The number of a step within its phase, in execution order.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) enum StepNumber {
+        Plan = "1",
+        PlanReview = "2",
+        Approval = "2.5",
+        Implementation = "3",
+        CodeReview = "4",
+        Documentation = "5",
+        DocumentationReview = "6",
+        Testing = "7",
+        TestReview = "8",
+        Commit = "9",
+    }
+    const ALL;
+    impl Display;
 }
 
 impl StepNumber {
-    pub(super) const ALL: [Self; 10] = [
-        Self::Plan,
-        Self::PlanReview,
-        Self::Approval,
-        Self::Implementation,
-        Self::CodeReview,
-        Self::Documentation,
-        Self::DocumentationReview,
-        Self::Testing,
-        Self::TestReview,
-        Self::Commit,
-    ];
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Plan => "1",
-            Self::PlanReview => "2",
-            Self::Approval => "2.5",
-            Self::Implementation => "3",
-            Self::CodeReview => "4",
-            Self::Documentation => "5",
-            Self::DocumentationReview => "6",
-            Self::Testing => "7",
-            Self::TestReview => "8",
-            Self::Commit => "9",
-        }
-    }
-
     const fn as_f64(self) -> f64 {
         match self {
             Self::Plan => 1.0,
@@ -157,12 +136,6 @@ impl StepNumber {
                 None
             }
         }
-    }
-}
-
-impl fmt::Display for StepNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The paths of the files of a session, below the folder of the sessions of a repository.
 
 use super::record::{HEADER, Header, JOURNAL, SNAPSHOT};
-use crate::model::{Candidate, Claim, DialectId, ReadSpec, RelPath, sha256_hex};
+use crate::model::{Candidate, DialectId, ReadSpec, RelPath, sha256_hex};
 
 const RUNS: &str = "runs";
 /// The name of the workflow file among the files of its session.
@@ -88,15 +88,6 @@ pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> 
     });
     let state = journal(&data_dir)?;
     let files = [self::header(&data_dir)?, state.clone(), snapshot(&data_dir)?, place()];
-    Some(Candidate {
-        dialect: DialectId::Piton,
-        name: id.to_owned(),
-        reads: files.into_iter().map(ReadSpec::File).chain(workflow).chain(included).collect(),
-        state,
-        data_dir,
-        rank: None,
-        claim: Claim::Stated,
-        may_be_replaced: false,
-        findings: Vec::new(),
-    })
+    let reads = files.into_iter().map(ReadSpec::File).chain(workflow).chain(included).collect();
+    Some(Candidate::new(DialectId::Piton, id.to_owned(), state, data_dir, reads))
 }

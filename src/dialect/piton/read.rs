@@ -20,8 +20,7 @@ use crate::{
     model::{
         Action, Cause, CauseKind, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, GateEffect,
         GateOption, Interruption, InterruptionKind, OutputRequest, Part, PartKind, Proof, Records, RelPath, Review,
-        Run, RunId, RunStatus, Status, Step, StepId, StepKind, WorkspaceRecord, clean_line, mask_secrets, quoted,
-        sha256_hex,
+        Run, RunStatus, Status, Step, StepId, StepKind, WorkspaceRecord, clean_line, mask_secrets, quoted, sha256_hex,
     },
     workflow::{self, Parsed},
 };
@@ -116,17 +115,9 @@ impl Reader<'_> {
         let title = if is_named_after_run { header.session.clone() } else { outline.name.clone() };
         let run = Run {
             ended: self.cut_off_merge(),
-            own_choice: None,
-            waits: false,
-            id: RunId::new(&header.session),
-            dialect: DialectId::Piton,
-            title: clean_line(&title, 200),
-            workflow: clean_line(&outline.name, 200),
             status,
-            state_files: self.state_files(),
             position: self.position(),
             steps,
-            done_elsewhere: 0,
             goal: header.description.clone(),
             started_at: Some(header.created_at),
             stamp: state.run.changed_at.or(Some(header.created_at)),
@@ -139,7 +130,6 @@ impl Reader<'_> {
             },
             follow_up: self.follow_up(),
             records: Records { rejections: true, ..Records::ALL },
-            stops_unrecorded: false,
             resume_option: match (self.limit().is_some(), !header.is_attended && is_edited) {
                 (true, true) => " --over-limits --accept-edits",
                 (true, false) => " --over-limits",
@@ -147,14 +137,19 @@ impl Reader<'_> {
                 (false, false) => "",
             },
             interruption: self.interruption(),
-            mode: None,
-            interrupted_at: None,
             resumes: state.run.resumes,
             writable: header.is_writable() && !matches!(session.remainder, Remainder::Newer { .. }),
             degraded: matches!(
                 session.remainder,
                 Remainder::Broken { .. } | Remainder::Newer { .. } | Remainder::Lost { .. } | Remainder::Absent
             ),
+            ..Run::new(
+                &header.session,
+                DialectId::Piton,
+                clean_line(&title, 200),
+                &clean_line(&outline.name, 200),
+                self.state_files(),
+            )
         };
         let wanted = self.wanted(&run, outputs);
         let native = native::state_fields(state, &run.steps);

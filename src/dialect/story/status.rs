@@ -1,20 +1,23 @@
 //! The status words of stories (docs/formats/aios-stories.md#story-status-words), in the supported languages.
 
-use crate::model::letters_and_digits;
+use crate::model::{letters_and_digits, words};
 
-/// The status of a story, independent of spelling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::dialect) enum StoryStatus {
-    Draft,
-    Ready,
-    InProgress,
-    InReview,
-    Done,
-    /// Closed without being done: absorbed, superseded, deferred.
-    TerminalOther,
-    Blocked,
-    /// Not in the vocabulary; never a reason to resume.
-    Unknown,
+words! {
+    /// The status of a story, independent of spelling.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(in crate::dialect) enum StoryStatus {
+        Draft = "Draft",
+        Ready = "Ready",
+        InProgress = "InProgress",
+        InReview = "InReview",
+        Done = "Done",
+        /// Closed without being done: absorbed, superseded, deferred.
+        TerminalOther = "closed without being done",
+        Blocked = "Blocked",
+        /// Not in the vocabulary; never a reason to resume.
+        Unknown = "unknown",
+    }
+    impl Display;
 }
 
 /// The meaning of a status word.
@@ -56,28 +59,6 @@ const SPANISH: [(StoryStatus, &[&str]); 6] = [
     (StoryStatus::Done, &["completado", "completada", "terminado", "terminada"]),
     (StoryStatus::Blocked, &["rechazado", "rechazada"]),
 ];
-
-impl StoryStatus {
-    /// Returns the canonical word.
-    pub(in crate::dialect) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Draft => "Draft",
-            Self::Ready => "Ready",
-            Self::InProgress => "InProgress",
-            Self::InReview => "InReview",
-            Self::Done => "Done",
-            Self::TerminalOther => "closed without being done",
-            Self::Blocked => "Blocked",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl std::fmt::Display for StoryStatus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// Returns the status within a value, without leading decoration and anything after the first separator.
 pub(super) fn status_text(value: &str) -> &str {

@@ -43,20 +43,10 @@ fn report(
         return None;
     }
     Some(StepReport {
-        step: step.id.clone(),
-        part: None,
-        at: at.flatten().or(of_state)?,
-        attempt: 1,
-        agent: None,
-        status: Status::Completed,
-        amends: false,
-        verdict: None,
         summary: Some(proof.said.clone().unwrap_or_else(|| step.title.clone())),
-        error: None,
-        conditions: Vec::new(),
-        findings: Vec::new(),
         files: proof.results.iter().filter(|_| proof.said.is_some()).map(|file| file.path.clone()).collect(),
         commit: sha,
+        ..StepReport::completed(step.id.clone(), at.flatten().or(of_state)?)
     })
 }
 

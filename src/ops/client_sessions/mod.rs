@@ -117,16 +117,11 @@ pub(crate) fn last_error(ctx: &ProjectContext, session: &str) -> Option<String> 
 }
 
 fn candidate(session: &FoundSession) -> Candidate {
+    let data_dir = RelPath::parse(DATA_DIR).expect("a constant is a path");
+    let reads = session.older.iter().cloned().map(ReadSpec::File).collect();
     Candidate {
-        dialect: DialectId::Claude,
-        name: session.name.clone(),
-        state: session.path.clone(),
-        data_dir: RelPath::parse(DATA_DIR).expect("a constant is a path"),
-        reads: session.older.iter().cloned().map(ReadSpec::File).collect(),
-        rank: None,
         claim: Claim::Implied { priority: PRIORITY },
-        may_be_replaced: false,
-        findings: Vec::new(),
+        ..Candidate::new(DialectId::Claude, session.name.clone(), session.path.clone(), data_dir, reads)
     }
 }
 

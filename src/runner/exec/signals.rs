@@ -23,25 +23,16 @@ use signal_hook::{
     flag, low_level,
 };
 
-use crate::store;
+use crate::{model::words, store};
 
-/// The signal that stopped the runner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// The terminal was closed.
-    HangUp,
-    Interrupt,
-    Terminate,
-}
-
-impl Stop {
-    /// Returns its name in the journal.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::HangUp => "SIGHUP",
-            Self::Interrupt => "SIGINT",
-            Self::Terminate => "SIGTERM",
-        }
+words! {
+    /// The signal that stopped the runner.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Stop {
+        /// The terminal was closed.
+        HangUp = "SIGHUP",
+        Interrupt = "SIGINT",
+        Terminate = "SIGTERM",
     }
 }
 

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 use super::checkpoint::Checkpoint;
 use crate::{
     dialect::Probed,
-    model::{Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, Timestamp},
+    model::{Candidate, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, Timestamp},
 };
 
 pub(super) const SUFFIX: &str = ".checkpoint.json";
@@ -101,17 +101,7 @@ fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Opt
         .chain(session_file(session).map(ReadSpec::File))
         .chain(metadata.cloned().map(ReadSpec::File))
         .chain(workflow);
-    Some(Candidate {
-        dialect: DialectId::Piton,
-        name: session.to_owned(),
-        state: newest.path.clone(),
-        data_dir,
-        reads: reads.collect(),
-        rank: None,
-        claim: Claim::Stated,
-        may_be_replaced: false,
-        findings: Vec::new(),
-    })
+    Some(Candidate::new(DialectId::Piton, session.to_owned(), newest.path.clone(), data_dir, reads.collect()))
 }
 
 fn elsewhere(session: &str, path: &Utf8Path) -> Option<ReadSpec> {

@@ -12,7 +12,7 @@ use crate::{
     dialect::Loaded,
     document::json_value,
     model::{
-        Brief, Content, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, Next, Records, RelPath, Run, RunId,
+        Brief, Content, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, Next, Records, RelPath, Run,
         RunStatus, Status, Step, StepId, WorkspaceRecord, clean_line, sha256_hex,
     },
     workflow::{self, Workflow},
@@ -225,20 +225,9 @@ impl ProdigySession {
         let workflow = self.workflow.as_ref().map(|(workflow, _)| workflow.name.clone());
         let name = workflow.or_else(|| self.checkpoint.name.clone()).unwrap_or_else(|| self.session.clone());
         let run = Run {
-            ended: None,
-            own_choice: None,
-            waits: false,
-            id: RunId::new(&self.session),
-            dialect: DialectId::Piton,
-            title: clean_line(&name, 200),
-            workflow: clean_line(&name, 200),
             status: if all_done { RunStatus::Completed } else { RunStatus::Active },
-            state_files: vec![files.state.clone()],
             steps,
             position,
-            done_elsewhere: 0,
-            goal: None,
-            started_at: None,
             stamp: self.checkpoint.at,
             workspace: WorkspaceRecord {
                 branch: self.worktree.as_ref().map(|_| format!("prodigy-{}", self.session)),
@@ -246,16 +235,15 @@ impl ProdigySession {
                 worktree: self.worktree.clone(),
                 ..WorkspaceRecord::default()
             },
-            follow_up: None,
             records: Records::RESUME,
-            stops_unrecorded: false,
-            resume_option: "",
-            interruption: None,
-            mode: None,
-            interrupted_at: None,
-            resumes: 0,
-            writable: true,
             degraded: self.workflow.is_none(),
+            ..Run::new(
+                &self.session,
+                DialectId::Piton,
+                clean_line(&name, 200),
+                &clean_line(&name, 200),
+                vec![files.state.clone()],
+            )
         };
         let wanted = EvidenceRequest { workspace: self.worktree.clone().map(Some), ..EvidenceRequest::default() };
         Loaded { run: Some(run), findings: self.findings, wanted, ..Loaded::default() }
