@@ -238,7 +238,7 @@ const fn exit_of(end: &RunEnd) -> Exit {
 }
 
 impl runner::Console for Screen {
-    fn output(&self, source: runner::Source<'_>, stream: runner::Stream, bytes: &[u8]) {
+    fn output(&self, source: runner::OutputSource<'_>, stream: runner::Stream, bytes: &[u8]) {
         let labelled = source.label.filter(|_| self.stdout != Stdout::Events).map(|label| labelled(label, bytes));
         let bytes = labelled.as_deref().unwrap_or(bytes);
         let is_result = self.stdout == Stdout::Steps && stream == runner::Stream::Stdout;
@@ -310,7 +310,7 @@ fn print_event(event: &Event<'_>) {
 }
 
 /// Returns the label before a message about one of several steps or items that run side by side.
-fn before(source: runner::Source<'_>) -> String {
+fn before(source: runner::OutputSource<'_>) -> String {
     source.label.map_or_else(String::new, |label| format!("[{label}] "))
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{
     ParseError, Syntax, json, parse,
-    splice::{ALIASED, OTHER_TYPE, Refused, Source, Splice},
+    splice::{ALIASED, OTHER_TYPE, Refused, Splice, SpliceSource},
     tree::{Kind, Member, Node, Span, Style, TextPosition, unescape},
     yaml,
 };
@@ -143,8 +143,8 @@ impl Editor {
         self.text.into_bytes()
     }
 
-    fn source(&self) -> Source<'_> {
-        Source { text: &self.text, root: &self.root }
+    fn source(&self) -> SpliceSource<'_> {
+        SpliceSource { text: &self.text, root: &self.root }
     }
 
     /// Applies splices to the text if the result is the tree with this value set or removed, and nothing else changed.

@@ -6,14 +6,14 @@ use super::tree::{Kind, Member, Node, Style, TextPosition};
 
 /// A text with its tree.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct SpliceSource<'a> {
     pub(super) text: &'a str,
     pub(super) root: &'a Node,
 }
 
 /// A value with its surroundings.
 #[derive(Clone, Copy)]
-pub(super) struct Target<'a> {
+pub(super) struct SpliceTarget<'a> {
     pub(super) node: &'a Node,
     /// Its key; `None` for list elements and the root.
     pub(super) member: Option<&'a Member>,
@@ -38,17 +38,17 @@ pub(super) const fn refused(node: &Node, why: &'static str) -> Refused {
     Refused { place: node.place, why }
 }
 
-impl Target<'_> {
+impl SpliceTarget<'_> {
     /// Refuses a change at the position of the key, else at that of the value.
     pub(super) fn refused(self, why: &'static str) -> Refused {
         Refused { place: self.member.map_or(self.node.place, |member| member.place), why }
     }
 }
 
-impl<'a> Source<'a> {
+impl<'a> SpliceSource<'a> {
     /// Follows a path. Aliased values are refused, because editing them would change other values.
-    pub(super) fn find(self, parts: &[String]) -> Result<Option<Target<'a>>, Refused> {
-        let mut target = Target { node: self.root, member: None, parent: None, in_flow: false };
+    pub(super) fn find(self, parts: &[String]) -> Result<Option<SpliceTarget<'a>>, Refused> {
+        let mut target = SpliceTarget { node: self.root, member: None, parent: None, in_flow: false };
         for part in parts {
             if target.node.style == Style::Alias {
                 return Err(target.refused(ALIASED));
@@ -57,11 +57,11 @@ impl<'a> Source<'a> {
             let parent = Some(target.node);
             target = match &target.node.kind {
                 Kind::Map(_) => match target.node.member(part) {
-                    Some(member) => Target { node: &member.value, member: Some(member), parent, in_flow },
+                    Some(member) => SpliceTarget { node: &member.value, member: Some(member), parent, in_flow },
                     None => return Ok(None),
                 },
                 Kind::List(items) => match part.parse().ok().and_then(|at: usize| items.get(at)) {
-                    Some(node) => Target { node, member: None, parent, in_flow },
+                    Some(node) => SpliceTarget { node, member: None, parent, in_flow },
                     None => return Ok(None),
                 },
                 Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => return Ok(None),

@@ -14,7 +14,7 @@ use crate::model::{
 };
 
 /// What a question is asked about.
-struct Case {
+struct QuestionCase {
     run: Run,
     evidence: Evidence,
     findings: Vec<Finding>,
@@ -22,11 +22,11 @@ struct Case {
     can_be_resumed: bool,
 }
 
-fn case(run: Run, verdict: Verdict) -> Case {
-    Case { run, evidence: Evidence::default(), findings: Vec::new(), verdict, can_be_resumed: true }
+fn case(run: Run, verdict: Verdict) -> QuestionCase {
+    QuestionCase { run, evidence: Evidence::default(), findings: Vec::new(), verdict, can_be_resumed: true }
 }
 
-impl Case {
+impl QuestionCase {
     /// Asks about the next steps of the plan, changed.
     fn asked(&self, options: &Options, change: impl Fn(&mut Next)) -> Option<Question> {
         let graph = Graph::of(&self.run);
@@ -103,7 +103,7 @@ fn a_resume_is_only_offered_where_it_is_recorded() {
         (Verdict::Blocked, true, None),
         (Verdict::Nothing, true, None),
     ] {
-        let asked = Case { can_be_resumed, ..case(open(), verdict) }.question();
+        let asked = QuestionCase { can_be_resumed, ..case(open(), verdict) }.question();
         assert_eq!(asked.and_then(|asked| asked.default).as_deref(), expected, "{verdict:?} {can_be_resumed}");
     }
 }
@@ -113,7 +113,9 @@ fn steps_that_are_left_out_are_recorded_at_the_end() {
     let run = line_of(&[("A", Status::Completed)]);
     let skip = Options { skip: vec![StepId::new("A")], ..options() };
     let asked = |can_be_resumed: bool, options: &Options| {
-        Case { can_be_resumed, ..case(run.clone(), Verdict::Complete) }.asked(options, |_| {}).map(|asked| asked.text)
+        QuestionCase { can_be_resumed, ..case(run.clone(), Verdict::Complete) }
+            .asked(options, |_| {})
+            .map(|asked| asked.text)
     };
     assert_eq!(asked(true, &skip).as_deref(), Some("Nothing else is left. Record that A is skipped?"));
     assert_eq!(asked(false, &skip), None);

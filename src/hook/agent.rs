@@ -6,7 +6,7 @@
 use super::{
     Answer,
     input::Input,
-    session::{LOCK_TIMEOUT, Session, WORD_CHARS},
+    session::{HookSession, LOCK_TIMEOUT, WORD_CHARS},
 };
 use crate::{
     model::{AgentReport, DrivenRun, GivenBrief, SessionEvent, SessionLine, clean_line, safe_line},
@@ -20,7 +20,7 @@ const READERS: [&str; 2] = ["Explore", "Plan"];
 /// A step in progress with its run.
 type Open<'a> = (&'a DrivenRun, &'a OpenSteps, &'a OpenStep);
 
-pub(super) fn starts(session: &Session, input: &Input) -> Option<Answer> {
+pub(super) fn starts(session: &HookSession, input: &Input) -> Option<Answer> {
     let events = session.log.events();
     let agent = clean_line(&input.agent_type, WORD_CHARS);
     let runs = session.open_steps(&events);
@@ -38,7 +38,7 @@ pub(super) fn starts(session: &Session, input: &Input) -> Option<Answer> {
     Some(Answer { event: EVENT, facts, contexts: vec![run.brief_for_agent(step)?], ..Answer::default() })
 }
 
-pub(super) fn stops(session: &Session, input: &Input) -> Option<Answer> {
+pub(super) fn stops(session: &HookSession, input: &Input) -> Option<Answer> {
     let events = session.log.events();
     let id = clean_line(&input.agent_id, WORD_CHARS);
     session.note(SessionEvent::AgentStop { id: id.clone() });

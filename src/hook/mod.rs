@@ -27,7 +27,7 @@ mod statusline;
 
 use crate::{model::Context, ops::Request, store};
 use input::Input;
-use session::Session;
+use session::HookSession;
 
 pub(crate) use permission::{CalledVerb, ReadCall};
 pub(crate) use statusline::line as status_line;
@@ -76,14 +76,14 @@ fn answer(event: &str, text: &str, request: &Request, read: ReadCall) -> Option<
         return child::answer(event, &input, request, &brief);
     }
     match event {
-        "session-start" => start::begins(&Session::open_anywhere(&input, request)?, &input),
-        "prompt" => prompt::submitted(&Session::known(&input, request)?, &input),
-        "subagent-start" => agent::starts(&Session::known(&input, request)?, &input),
-        "subagent-stop" => agent::stops(&Session::known(&input, request)?, &input),
+        "session-start" => start::begins(&HookSession::open_anywhere(&input, request)?, &input),
+        "prompt" => prompt::submitted(&HookSession::known(&input, request)?, &input),
+        "subagent-start" => agent::starts(&HookSession::known(&input, request)?, &input),
+        "subagent-stop" => agent::stops(&HookSession::known(&input, request)?, &input),
         "task-completed" => guard::completes(&input, request),
-        "permission-request" => permission::asked(&Session::known(&input, request)?, &input, read),
-        "stop-failure" => Session::known(&input, request)?.fails(&input),
-        "session-end" => Session::known(&input, request)?.ends(&input),
+        "permission-request" => permission::asked(&HookSession::known(&input, request)?, &input, read),
+        "stop-failure" => HookSession::known(&input, request)?.fails(&input),
+        "session-end" => HookSession::known(&input, request)?.ends(&input),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use super::{Answer, input::Input, session::Session};
+use super::{Answer, input::Input, session::HookSession};
 use crate::{
     model::{RECORDING_VERBS, VERBS_READ_BY_CALL},
     ops::{self, ProjectContext, Request},
@@ -52,7 +52,7 @@ impl CalledVerb {
 /// Reads the words of a call; `None` if they are invalid, ask for another project or time, or take over another session's run.
 pub(crate) type ReadCall = fn(&[String]) -> Option<CalledVerb>;
 
-pub(super) fn asked(session: &Session, input: &Input, read: ReadCall) -> Option<Answer> {
+pub(super) fn asked(session: &HookSession, input: &Input, read: ReadCall) -> Option<Answer> {
     let fields = input.tool_input.as_object()?;
     let is_plain = fields.keys().all(|name| HARMLESS_FIELDS.contains(&name.as_str()));
     let is_main_agent = input.agent_id.is_empty();
@@ -123,7 +123,7 @@ fn is_own_program(program: &str) -> bool {
 }
 
 /// Tells whether the call is about a run that this session drives.
-fn drives(session: &Session, input: &Input, called: &CalledVerb) -> bool {
+fn drives(session: &HookSession, input: &Input, called: &CalledVerb) -> bool {
     let held = session.held(&session.log.events());
     if held.is_empty() || called.is_of_all {
         return !held.is_empty();
@@ -145,7 +145,7 @@ fn drives(session: &Session, input: &Input, called: &CalledVerb) -> bool {
 }
 
 /// Tells whether a rule of the client reserves the command for the person, or cannot be read.
-fn is_reserved(session: &Session, input: &Input, words: &[String]) -> bool {
+fn is_reserved(session: &HookSession, input: &Input, words: &[String]) -> bool {
     let rest = words[1..].iter().map(|word| format!(" {word}")).collect::<String>();
     let commands = [format!("{}{rest}", words[0]), format!("piton{rest}")];
     settings_files(session, input).iter().any(|file| match store::settings::read(file) {
@@ -172,7 +172,7 @@ fn may_match(rule: &str, command: &str) -> bool {
 }
 
 /// Returns the settings files that the client may use: those of the user, of an administrator, and of the folders around the session.
-fn settings_files(session: &Session, input: &Input) -> Vec<Utf8PathBuf> {
+fn settings_files(session: &HookSession, input: &Input) -> Vec<Utf8PathBuf> {
     let mut files: Vec<Utf8PathBuf> = MANAGED.map(Utf8PathBuf::from).to_vec();
     files.extend(session.ctx.environment.client_home.as_ref().map(|home| home.join("settings.json")));
     let root = &session.ctx.project.root;

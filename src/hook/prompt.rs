@@ -5,7 +5,7 @@ use super::{
     Answer,
     agent::{self, StartedAgent},
     input::Input,
-    session::{Session, WORD_CHARS},
+    session::{HookSession, WORD_CHARS},
 };
 use crate::model::{GivenBrief, SessionEvent, SessionLine, clean_line, safe_line};
 
@@ -14,7 +14,7 @@ const NOTIFICATION: &str = "<task-notification>";
 /// How many steps are named.
 const STEPS_SHOWN: usize = 3;
 
-pub(super) fn submitted(session: &Session, input: &Input) -> Option<Answer> {
+pub(super) fn submitted(session: &HookSession, input: &Input) -> Option<Answer> {
     let events = session.log.events();
     let is_notification = input.prompt.as_ref().is_some_and(|prompt| prompt.trim_start().starts_with(NOTIFICATION));
     session.note(if is_notification { SessionEvent::Notification } else { SessionEvent::Prompt });
@@ -24,7 +24,7 @@ pub(super) fn submitted(session: &Session, input: &Input) -> Option<Answer> {
 }
 
 /// Returns what to check after a turn that ended in an error.
-fn after_failure(session: &Session, events: &[SessionLine]) -> Vec<String> {
+fn after_failure(session: &HookSession, events: &[SessionLine]) -> Vec<String> {
     let Some(error) = failed_last(events) else { return Vec::new() };
     let mut facts = vec![format!(
         "The last turn ended in an API error ({error}), so a step recorded as in progress may be unfinished. \
@@ -42,7 +42,7 @@ fn failed_last(events: &[SessionLine]) -> Option<String> {
 }
 
 /// Names the steps in progress whose agents ended since the last prompt, each with the command that records its end.
-fn still_open(session: &Session, events: &[SessionLine]) -> Vec<String> {
+fn still_open(session: &HookSession, events: &[SessionLine]) -> Vec<String> {
     let ended = agent::ended_since_prompt(events);
     if ended.is_empty() {
         return Vec::new();

@@ -17,13 +17,13 @@ pub(super) const WORD_CHARS: usize = 80;
 
 /// A session with its log.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct HookSession {
     pub(super) ctx: ProjectContext,
     pub(super) id: String,
     pub(super) log: SessionLog,
 }
 
-impl Session {
+impl HookSession {
     /// Opens the client's current project; `None` if its folder is not a project.
     pub(super) fn open(input: &Input, request: &Request) -> Option<Self> {
         Self::open_anywhere(input, request).filter(|session| session.ctx.project.is_marked())

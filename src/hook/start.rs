@@ -1,7 +1,7 @@
 //! `SessionStart`: one line for the person about interrupted runs, one about the session of the client that was cut off last, and facts
 //! for the agent; after a compaction, the context of the steps in progress and the brief of the session itself.
 
-use super::{Answer, input::Input, session::Session};
+use super::{Answer, input::Input, session::HookSession};
 use crate::{
     model::{AgeBand, clean_line, human_age, mask_secrets, quoted},
     ops::{self, ListedRun, OpenStep, OpenSteps},
@@ -17,7 +17,7 @@ const BRIEFS_LIMIT: usize = 1;
 /// Bytes of the brief of the session itself after a compaction; with the lines around it that is less than 6,000.
 const SESSION_BRIEF_BYTES: usize = 5_000;
 
-pub(super) fn begins(session: &Session, input: &Input) -> Option<Answer> {
+pub(super) fn begins(session: &HookSession, input: &Input) -> Option<Answer> {
     if input.source == "compact" {
         if session.log.exists() {
             session.begin(&input.source);
@@ -34,7 +34,7 @@ pub(super) fn begins(session: &Session, input: &Input) -> Option<Answer> {
 }
 
 /// Returns what is to be said about the runs of the project.
-fn interrupted_runs(session: &Session, input: &Input) -> Option<Answer> {
+fn interrupted_runs(session: &HookSession, input: &Input) -> Option<Answer> {
     if !session.ctx.project.is_marked() {
         return None;
     }
@@ -56,7 +56,7 @@ fn interrupted_runs(session: &Session, input: &Input) -> Option<Answer> {
 
 /// Adds the session of the client that was cut off last: once per session and cause. Without a memory it is not said, or it would be said
 /// each time.
-fn add_cut_session(session: &Session, answer: &mut Answer) {
+fn add_cut_session(session: &HookSession, answer: &mut Answer) {
     let (Some(notice), Some(memory)) = (ops::session_notice(&session.ctx), HookMemory::of(&session.ctx.environment))
     else {
         return;
@@ -76,7 +76,7 @@ fn add_cut_session(session: &Session, answer: &mut Answer) {
 }
 
 /// Adds what the client does not tell a session that is resumed.
-fn add_what_is_left(session: &Session, answer: &mut Answer) {
+fn add_what_is_left(session: &HookSession, answer: &mut Answer) {
     let left = ops::session_left(&session.ctx, &session.id);
     if left.is_empty() {
         return;
@@ -141,7 +141,7 @@ fn for_the_agent(runs: &[ListedRun], stale: usize) -> Vec<String> {
 }
 
 /// Returns the briefs of the steps in progress as they were when the steps were begun, then the brief of the session itself.
-fn after_compaction(session: &Session) -> Option<Answer> {
+fn after_compaction(session: &HookSession) -> Option<Answer> {
     let mut answer = open_runs(session).unwrap_or_default();
     if let Some(brief) = ops::session_brief(&session.ctx, &session.id, SESSION_BRIEF_BYTES) {
         answer.facts.push(
@@ -154,7 +154,7 @@ fn after_compaction(session: &Session) -> Option<Answer> {
 }
 
 /// Returns the briefs of the steps in progress of the runs that the session drives.
-fn open_runs(session: &Session) -> Option<Answer> {
+fn open_runs(session: &HookSession) -> Option<Answer> {
     let open = session.open_steps(&session.log.events());
     if open.is_empty() {
         return None;

@@ -1,6 +1,6 @@
 //! `statusline`: one short line about the run driven by the session, else about the newest interrupted run.
 
-use super::{input::Input, session::Session};
+use super::{input::Input, session::HookSession};
 use crate::{
     model::{Verdict, clean_line, mask_secrets},
     ops::{self, ListedRun, Request},
@@ -10,11 +10,11 @@ const NAME_CHARS: usize = 32;
 
 /// Returns the line for the JSON from the client; `None` if there is nothing to show.
 pub(crate) fn line(text: &str, request: &Request) -> Option<String> {
-    let session = Session::open(&Input::parse(text)?, request)?;
+    let session = HookSession::open(&Input::parse(text)?, request)?;
     driven(&session).or_else(|| waiting(&session))
 }
 
-fn driven(session: &Session) -> Option<String> {
+fn driven(session: &HookSession) -> Option<String> {
     let held = session.held(&session.log.events());
     let (root, run) = held.last()?;
     let summary = ops::summary(&session.select_run(root, run)?).ok()?;
@@ -29,7 +29,7 @@ fn driven(session: &Session) -> Option<String> {
     })
 }
 
-fn waiting(session: &Session) -> Option<String> {
+fn waiting(session: &HookSession) -> Option<String> {
     let (runs, _) = ops::waiting(&session.ctx).ok()?;
     let newest: &ListedRun = runs.first()?;
     let more = if runs.len() > 1 { format!(" (+{})", runs.len() - 1) } else { String::new() };

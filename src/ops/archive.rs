@@ -141,7 +141,8 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
         Moved::Folder(from) if from == archival.to => Ok(archival.to),
         Moved::Folder(from) => {
             let to = store::archive::free_folder(locked.lock(), &archival.to)?;
-            let entered = archival.register.map(|register| Entry::open(ctx, &locked, &register, &to)).transpose()?;
+            let entered =
+                archival.register.map(|register| RegisterEntry::open(ctx, &locked, &register, &to)).transpose()?;
             // The process may end after any of these; the next `archive` does the rest. A refusal takes back what was written.
             locked.commit_as("archive", None, &archival.edits)?;
             let entry = entered.as_ref();
@@ -170,12 +171,12 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
 
 /// A new entry in a system's register of archives. The register is shared by several runs, so it has its own lock and history:
 /// restoring one run never removes the entries of others.
-struct Entry {
+struct RegisterEntry {
     lock: RunLock,
     edit: Vec<Edit>,
 }
 
-impl Entry {
+impl RegisterEntry {
     /// Locks and reads the register, so that an unusable one is detected before anything is written.
     fn open(ctx: &ProjectContext, locked: &LockedRun<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
         let root = &locked.opened.files.root;

@@ -1,6 +1,6 @@
 //! What a caller chooses from where RUN fits several runs or none.
 
-use super::{OpError, entries::Entry, error::RunChoice, project_context::ProjectContext};
+use super::{OpError, entries::RunEntry, error::RunChoice, project_context::ProjectContext};
 use crate::{
     model::{clean_line, human_age, nearness},
     store,
@@ -11,11 +11,11 @@ const NEAR_SHOWN: usize = 5;
 const REMARK_CHARS: usize = 160;
 
 /// Returns the choices for some of the listed runs.
-pub(super) fn choices(ctx: &ProjectContext, listed: &[Entry], among: &[&Entry]) -> Vec<RunChoice> {
+pub(super) fn choices(ctx: &ProjectContext, listed: &[RunEntry], among: &[&RunEntry]) -> Vec<RunChoice> {
     among.iter().map(|entry| choice(ctx, listed, entry)).collect()
 }
 
-fn choice(ctx: &ProjectContext, listed: &[Entry], entry: &Entry) -> RunChoice {
+fn choice(ctx: &ProjectContext, listed: &[RunEntry], entry: &RunEntry) -> RunChoice {
     let row = &entry.row;
     let age = row.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
     let is_named = is_unique(ctx, listed, entry);
@@ -30,9 +30,9 @@ fn choice(ctx: &ProjectContext, listed: &[Entry], entry: &Entry) -> RunChoice {
 }
 
 /// Tells whether the id of a run selects it and nothing else.
-fn is_unique(ctx: &ProjectContext, listed: &[Entry], entry: &Entry) -> bool {
+fn is_unique(ctx: &ProjectContext, listed: &[RunEntry], entry: &RunEntry) -> bool {
     let id = entry.row.id.as_str();
-    let is_named = |entry: &Entry| entry.location.candidate.name == id;
+    let is_named = |entry: &RunEntry| entry.location.candidate.name == id;
     let is_only = match listed.iter().filter(|other| is_named(other)).count() {
         0 => listed.iter().filter(|other| other.row.id.as_str() == id).count() == 1 && id.parse::<usize>().is_err(),
         1 => is_named(entry),
@@ -44,24 +44,24 @@ fn is_unique(ctx: &ProjectContext, listed: &[Entry], entry: &Entry) -> bool {
 }
 
 /// Returns the runs with a name, folder or branch similar to the typed one, the most similar first.
-pub(super) fn near(ctx: &ProjectContext, listed: &[Entry], wanted: &str) -> Vec<RunChoice> {
-    let distance = |entry: &Entry| {
+pub(super) fn near(ctx: &ProjectContext, listed: &[RunEntry], wanted: &str) -> Vec<RunChoice> {
+    let distance = |entry: &RunEntry| {
         let names = [entry.row.id.as_str(), entry.location.candidate.name.as_str()];
         let names = names.into_iter().chain(entry.aliases.iter().map(String::as_str));
         names.filter_map(|name| nearness(wanted, name)).min()
     };
-    let mut near: Vec<(usize, &Entry)> = listed.iter().filter_map(|entry| Some((distance(entry)?, entry))).collect();
+    let mut near: Vec<(usize, &RunEntry)> = listed.iter().filter_map(|entry| Some((distance(entry)?, entry))).collect();
     near.sort_by_key(|(distance, entry)| (*distance, entry.row.number));
-    let near: Vec<&Entry> = near.into_iter().take(NEAR_SHOWN).map(|(_, entry)| entry).collect();
+    let near: Vec<&RunEntry> = near.into_iter().take(NEAR_SHOWN).map(|(_, entry)| entry).collect();
     choices(ctx, listed, &near)
 }
 
 /// Returns the runs that have a step of this name.
 pub(super) fn with_step<'a>(
     ctx: &ProjectContext,
-    entries: &[&'a Entry],
+    entries: &[&'a RunEntry],
     step: &str,
-) -> Result<Vec<&'a Entry>, OpError> {
+) -> Result<Vec<&'a RunEntry>, OpError> {
     let mut having = Vec::new();
     for entry in entries {
         let opened = ctx.read(&entry.location)?;

@@ -29,7 +29,7 @@ pub(super) const REVIEWS_SHOWN: usize = 5;
 
 /// A row of the list with the location of its run.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct RunEntry {
     pub(crate) location: RunLocation,
     pub(crate) row: ListedRun,
     /// False for a finished, aborted or archived run.
@@ -48,7 +48,7 @@ pub(crate) struct Entry {
     pub(crate) aliases: Vec<String>,
 }
 
-impl Entry {
+impl RunEntry {
     /// Returns the entry of a run of which nothing but its place is known.
     fn unread(location: &RunLocation, row: ListedRun) -> Self {
         Self {
@@ -100,7 +100,7 @@ pub(crate) fn entries(
     ctx: &ProjectContext,
     locations: &mut [RunLocation],
     dating: Dating,
-) -> Result<Vec<Entry>, OpError> {
+) -> Result<Vec<RunEntry>, OpError> {
     let mut entries = Vec::new();
     let mut undated: BTreeMap<&Utf8Path, Vec<usize>> = BTreeMap::new();
     let mut guests: BTreeMap<&Utf8Path, Vec<(usize, OpenedRun)>> = BTreeMap::new();
@@ -115,7 +115,7 @@ pub(crate) fn entries(
         let asks_git = dating == Dating::Commits && ctx.project.git.is_some();
         if location.candidate.claim.is_guest() {
             // Git is asked only where the files alone leave the run open.
-            if asks_git && entries.last().is_some_and(|entry: &Entry| !entry.row.lifecycle.stage.is_over()) {
+            if asks_git && entries.last().is_some_and(|entry: &RunEntry| !entry.row.lifecycle.stage.is_over()) {
                 guests.entry(&location.root).or_default().push((at, opened));
             }
         } else if asks_git && is_undated(ctx, &opened) {
@@ -142,13 +142,13 @@ pub(crate) fn entries(
     }
     hide_covered(&mut entries);
     entries.sort_by(|a, b| {
-        let age = |entry: &Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
+        let age = |entry: &RunEntry| entry.row.age_seconds.unwrap_or(i64::MAX);
         // Of the plans of other systems, the one that its system works on comes first.
-        let rank = |entry: &Entry| {
+        let rank = |entry: &RunEntry| {
             let candidate = &entry.location.candidate;
             candidate.claim.is_guest().then(|| candidate.rank.as_ref().map_or(u8::MAX, |rank| rank.order))
         };
-        let group = |entry: &Entry| (class(entry), !entry.shown, entry.is_in_review);
+        let group = |entry: &RunEntry| (class(entry), !entry.shown, entry.is_in_review);
         let by_age = group(a).cmp(&group(b)).then(rank(a).cmp(&rank(b))).then(age(a).cmp(&age(b)));
         by_age.then_with(|| natural(&a.row.state, &b.row.state)).then_with(|| a.row.state.cmp(&b.row.state))
     });
@@ -160,7 +160,7 @@ pub(crate) fn entries(
 
 /// Returns the place of a kind of run in the list: runs of Piton, whose numbers are the same without the others; sessions of the client that
 /// were cut off; plans of other systems; sessions that only wait.
-fn class(entry: &Entry) -> u8 {
+fn class(entry: &RunEntry) -> u8 {
     match (entry.location.is_of_client(), entry.row.is_guest) {
         (true, _) if entry.row.verdict == Verdict::Complete => 3,
         (true, _) => 1,
@@ -206,7 +206,7 @@ fn unplanned(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -
 }
 
 /// Returns the row of a session of the client, from the ends of its files.
-fn session_entry(ctx: &ProjectContext, location: &RunLocation) -> Entry {
+fn session_entry(ctx: &ProjectContext, location: &RunLocation) -> RunEntry {
     let (opened, is_whole) = ctx.glance_at(location);
     let mut entry = entry(ctx, location, &opened, Committed::Unknown);
     let is_last_known = opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_some());
@@ -227,11 +227,16 @@ fn session_entry(ctx: &ProjectContext, location: &RunLocation) -> Entry {
     entry
 }
 
-pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, committed: Committed) -> Entry {
+pub(super) fn entry(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    opened: &OpenedRun,
+    committed: Committed,
+) -> RunEntry {
     let mut row = unplanned(ctx, location, opened);
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
-        return Entry::unread(location, row);
+        return RunEntry::unread(location, row);
     };
     let (evidence, is_unknown) = gathered(ctx, opened, committed);
     let config = &ctx.project.config;
@@ -289,7 +294,7 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     let is_unarchived = row.is_guest
         && row.verdict == Verdict::Complete
         && planned.findings.iter().any(|finding| finding.code == FindingCode::NotArchived);
-    Entry {
+    RunEntry {
         shown,
         is_in_review,
         is_not_begun,
@@ -297,7 +302,7 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
         plan_reference: run.workspace.plan_reference.clone(),
         step_files: step_files(location, run),
         aliases,
-        ..Entry::unread(location, row)
+        ..RunEntry::unread(location, row)
     }
 }
 
@@ -338,13 +343,13 @@ fn is_begun(steps: &StepGroups, next: &[Next]) -> bool {
 }
 
 /// Leaves plans out of the list that an open run of another kind works from, and stories without a saved state that are steps of a plan.
-fn hide_covered(entries: &mut [Entry]) {
-    let is_run = |entry: &&Entry| !entry.row.is_guest && !entry.row.lifecycle.stage.is_over();
+fn hide_covered(entries: &mut [RunEntry]) {
+    let is_run = |entry: &&RunEntry| !entry.row.is_guest && !entry.row.lifecycle.stage.is_over();
     let covered: Vec<String> = entries.iter().filter(is_run).filter_map(|entry| entry.plan_reference.clone()).collect();
     for entry in entries.iter_mut().filter(|entry| entry.row.is_guest && covered.contains(&entry.row.state)) {
         entry.shown = false;
     }
-    let of_entry = |entry: &Entry| {
+    let of_entry = |entry: &RunEntry| {
         entry.step_files.iter().map(|file| file.under(&entry.location.root)).collect::<Vec<Utf8PathBuf>>()
     };
     let planned: BTreeSet<Utf8PathBuf> = entries.iter().flat_map(of_entry).collect();

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     Exit, OpError, archived,
     client_sessions::SessionFilter,
-    entries::{Committed, Dating, Entry, REVIEWS_SHOWN, entries, entry, searched},
+    entries::{Committed, Dating, REVIEWS_SHOWN, RunEntry, entries, entry, searched},
     project_context::ProjectContext,
     report::{Body, Lifecycle, ListedRun, Report, Stage},
     select,
@@ -48,7 +48,7 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>
     locations.extend(ctx.client_locations(if all { SessionFilter::All } else { SessionFilter::Offered }));
     let entries = entries(ctx, &mut locations, Dating::Commits)?;
     findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
-    let is_left_out = |entry: &&Entry| !entry.shown && !entry.is_not_begun && !entry.location.is_of_client();
+    let is_left_out = |entry: &&RunEntry| !entry.shown && !entry.is_not_begun && !entry.location.is_of_client();
     let hidden = entries.iter().filter(is_left_out).count();
     if !all {
         findings.extend(not_begun(&entries));
@@ -56,7 +56,7 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>
     }
     let in_review = entries.iter().filter(|entry| entry.is_in_review).count();
     let is_folded = !all && in_review > REVIEWS_SHOWN;
-    let is_listed = |entry: &Entry| all || (entry.shown && !(is_folded && entry.is_in_review));
+    let is_listed = |entry: &RunEntry| all || (entry.shown && !(is_folded && entry.is_in_review));
     let mut runs: Vec<ListedRun> = entries.into_iter().filter(is_listed).map(|entry| entry.row).collect();
     let in_review = if is_folded { in_review } else { 0 };
     if all {
@@ -75,7 +75,7 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>
 }
 
 /// Returns how many plans of each other system are not listed because no work was begun on them.
-fn not_begun(entries: &[Entry]) -> impl Iterator<Item = Finding> {
+fn not_begun(entries: &[RunEntry]) -> impl Iterator<Item = Finding> {
     let mut ids: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.is_not_begun) {
         ids.entry(&entry.row.workflow).or_default().push(entry.row.id.as_str());
@@ -88,7 +88,7 @@ fn not_begun(entries: &[Entry]) -> impl Iterator<Item = Finding> {
 }
 
 /// Names the finished plans that their own system is still to archive.
-fn not_archived(entries: &[Entry]) -> Option<Finding> {
+fn not_archived(entries: &[RunEntry]) -> Option<Finding> {
     let ids: Vec<&str> =
         entries.iter().filter(|entry| entry.is_unarchived).map(|entry| entry.row.id.as_str()).collect();
     let first = ids.first()?;
@@ -160,8 +160,8 @@ pub(crate) fn summary(ctx: &ProjectContext) -> Result<RunSummary, OpError> {
 /// Returns the runs that can be resumed, newest first, and the number of all runs, from a quick scan of the project.
 pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), OpError> {
     let (mut locations, _) = ctx.locations_in(Scope::Quick);
-    let is_own = |entry: &Entry| !entry.location.candidate.claim.is_implied() && !entry.row.is_guest;
-    let waits = |entry: &Entry| entry.shown && !entry.row.is_driven && is_own(entry);
+    let is_own = |entry: &RunEntry| !entry.location.candidate.claim.is_implied() && !entry.row.is_guest;
+    let waits = |entry: &RunEntry| entry.shown && !entry.row.is_driven && is_own(entry);
     let entries = entries(ctx, &mut locations, Dating::Files)?;
     Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), locations.len()))
 }

@@ -11,7 +11,7 @@ use crate::{
 
 /// The line in `log.jsonl`.
 #[derive(Serialize)]
-struct Line<'a> {
+struct ResumeLine<'a> {
     at: Timestamp,
     decision: &'static str,
     run: &'a str,
@@ -45,7 +45,7 @@ pub(super) fn note(
     let next = plan.next.first();
     let warnings = planned.findings.iter().filter(|finding| finding.severity == Severity::Warning);
     let warnings: Vec<&str> = warnings.map(|finding| finding.message.as_str()).collect();
-    let line = Line {
+    let line = ResumeLine {
         at,
         decision: "resumed",
         run: run.id.as_str(),

@@ -87,11 +87,11 @@ pub(crate) fn resume(
     let run = opened.run().map_err(|error| failed(&opened, error))?;
     let planned = plan::planned(ctx, &opened, run, &request.plan)?;
     match decide(&planned, request.yes, can_ask) {
-        Decision::Proceed => {}
-        Decision::NothingToDo => {
+        ResumeDecision::Proceed => {}
+        ResumeDecision::NothingToDo => {
             return Ok(ResumeOutcome::Planned(Box::new(plan::report(opened, planned, request.detail))));
         }
-        Decision::Ask(question) => {
+        ResumeDecision::Ask(question) => {
             let mode = planned.plan.mode;
             return Ok(ResumeOutcome::Ask(Box::new(plan::report(opened, planned, request.detail)), question, mode));
         }
@@ -166,7 +166,7 @@ fn failed(opened: &OpenedRun, error: OpError) -> OpError {
     if messages.is_empty() { error } else { OpError::Resume { messages, error: Box::new(error) } }
 }
 
-enum Decision {
+enum ResumeDecision {
     Proceed,
     /// The plan is the answer: nothing is next, or something has to be resolved first.
     NothingToDo,
@@ -175,26 +175,26 @@ enum Decision {
 
 /// Rule 9. In interactive mode the verdict `resume` is only confirmed if a person is present; `confirm` always is. A person
 /// also has to confirm what autopilot may not resume by itself, and answers what blocks the run or follows it.
-fn decide(planned: &Planned, yes: bool, can_ask: bool) -> Decision {
+fn decide(planned: &Planned, yes: bool, can_ask: bool) -> ResumeDecision {
     let plan = &planned.plan;
-    let ask = |otherwise: Decision| plan.question.clone().map_or(otherwise, Decision::Ask);
+    let ask = |otherwise: ResumeDecision| plan.question.clone().map_or(otherwise, ResumeDecision::Ask);
     match plan.verdict {
         // What is left is skipped, and that is recorded.
         Verdict::Complete if plan.question.as_ref().is_some_and(Question::offers_resume) => match can_ask && !yes {
-            true => ask(Decision::NothingToDo),
-            false => Decision::Proceed,
+            true => ask(ResumeDecision::NothingToDo),
+            false => ResumeDecision::Proceed,
         },
-        Verdict::Complete | Verdict::Blocked if can_ask && !yes => ask(Decision::NothingToDo),
-        Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Decision::NothingToDo,
-        Verdict::Resume | Verdict::Confirm if yes => Decision::Proceed,
+        Verdict::Complete | Verdict::Blocked if can_ask && !yes => ask(ResumeDecision::NothingToDo),
+        Verdict::Complete | Verdict::Blocked | Verdict::Nothing => ResumeDecision::NothingToDo,
+        Verdict::Resume | Verdict::Confirm if yes => ResumeDecision::Proceed,
         // If a yes means to start over, no answer does not mean to continue.
         Verdict::Resume | Verdict::Confirm
             if planned.unattended && plan.question.as_ref().is_none_or(Question::offers_resume) =>
         {
-            Decision::Proceed
+            ResumeDecision::Proceed
         }
-        Verdict::Resume if plan.mode == Mode::Interactive && !can_ask => Decision::Proceed,
-        Verdict::Resume | Verdict::Confirm => ask(Decision::Proceed),
+        Verdict::Resume if plan.mode == Mode::Interactive && !can_ask => ResumeDecision::Proceed,
+        Verdict::Resume | Verdict::Confirm => ask(ResumeDecision::Proceed),
     }
 }
 

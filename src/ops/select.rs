@@ -258,11 +258,11 @@ fn named(ctx: &ProjectContext, mut locations: Vec<RunLocation>, wanted: &str) ->
         return Ok(entry.location.clone());
     }
     let contained = wanted.to_lowercase();
-    let is_id = |entry: &entries::Entry| entry.row.id.as_str() == wanted;
-    let is_alias = |entry: &entries::Entry| entry.aliases.iter().any(|alias| alias == wanted);
-    let is_part = |entry: &entries::Entry| entry.row.id.as_str().to_lowercase().contains(&contained);
-    for fits in [&is_id as &dyn Fn(&entries::Entry) -> bool, &is_alias, &is_part] {
-        let mut found: Vec<&entries::Entry> = listed.iter().filter(|entry| fits(entry)).collect();
+    let is_id = |entry: &entries::RunEntry| entry.row.id.as_str() == wanted;
+    let is_alias = |entry: &entries::RunEntry| entry.aliases.iter().any(|alias| alias == wanted);
+    let is_part = |entry: &entries::RunEntry| entry.row.id.as_str().to_lowercase().contains(&contained);
+    for fits in [&is_id as &dyn Fn(&entries::RunEntry) -> bool, &is_alias, &is_part] {
+        let mut found: Vec<&entries::RunEntry> = listed.iter().filter(|entry| fits(entry)).collect();
         // A name that several have means the one that is still open.
         if found.iter().filter(|entry| entry.shown).count() == 1 {
             found.retain(|entry| entry.shown);
@@ -282,9 +282,9 @@ fn named(ctx: &ProjectContext, mut locations: Vec<RunLocation>, wanted: &str) ->
 /// Selects the only run that has the step that was typed, among these, else among all that a person chooses from.
 fn by_step(
     ctx: &ProjectContext,
-    listed: &[entries::Entry],
-    among: &[&entries::Entry],
-    all: &[&entries::Entry],
+    listed: &[entries::RunEntry],
+    among: &[&entries::RunEntry],
+    all: &[&entries::RunEntry],
 ) -> Result<RunLocation, OpError> {
     let Some(step) = &ctx.step else { return Err(ambiguous(ctx, listed, all)) };
     if let [one] = choice::with_step(ctx, among, step)?.as_slice() {
@@ -303,12 +303,13 @@ fn by_step(
 /// Selects among several runs: the only unfinished one with work left, else the only one that its system ranks first.
 fn single_open(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
     let listed = entries::entries(ctx, &mut locations, entries::Dating::Commits)?;
-    let mut open: Vec<&entries::Entry> = listed.iter().filter(|entry| entry.shown).collect();
-    let has_work = |entry: &&entries::Entry| entry.row.verdict != Verdict::Nothing;
+    let mut open: Vec<&entries::RunEntry> = listed.iter().filter(|entry| entry.shown).collect();
+    let has_work = |entry: &&entries::RunEntry| entry.row.verdict != Verdict::Nothing;
     if open.iter().any(has_work) {
         open.retain(has_work);
     }
-    let ranked = |entry: &entries::Entry| Some((entry.location.root.clone(), entry.location.candidate.rank.clone()?));
+    let ranked =
+        |entry: &entries::RunEntry| Some((entry.location.root.clone(), entry.location.candidate.rank.clone()?));
     let ranks: Vec<_> = open.iter().filter_map(|entry| ranked(entry)).collect();
     open.retain(|entry| {
         ranked(entry)
@@ -321,7 +322,7 @@ fn single_open(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<
     let stated: Vec<_> =
         open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.location.root.clone()).collect();
     // A session of the client is chosen by itself only where no other run is.
-    let is_beside = |entry: &entries::Entry| match entry.location.is_of_client() {
+    let is_beside = |entry: &entries::RunEntry| match entry.location.is_of_client() {
         true => all.iter().any(|other| !other.location.is_of_client()),
         false => stated.contains(&entry.location.root),
     };
@@ -348,14 +349,14 @@ fn single_open(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<
 
 /// Tells whether a run without a saved state was worked on after the only saved one: then a person chooses
 /// (docs/formats/aios.md#which-state-counts).
-fn is_overtaken(saved: &entries::Entry, all: &[&entries::Entry]) -> bool {
-    let age = |entry: &entries::Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
-    let same_root = |entry: &&&entries::Entry| entry.location.root == saved.location.root;
+fn is_overtaken(saved: &entries::RunEntry, all: &[&entries::RunEntry]) -> bool {
+    let age = |entry: &entries::RunEntry| entry.row.age_seconds.unwrap_or(i64::MAX);
+    let same_root = |entry: &&&entries::RunEntry| entry.location.root == saved.location.root;
     all.iter().filter(same_root).any(|entry| is_implied(entry) && age(entry) < age(saved))
 }
 
 /// Returns the location of a selected run, with a finding about the others that a person could have chosen.
-fn beside_others(selected: &entries::Entry, all: &[&entries::Entry], severity: Severity) -> RunLocation {
+fn beside_others(selected: &entries::RunEntry, all: &[&entries::RunEntry], severity: Severity) -> RunLocation {
     let mut location = selected.location.clone();
     let others = all.iter().filter(|entry| entry.row.path != selected.row.path);
     let others: Vec<&str> = others.map(|entry| entry.row.id.as_str()).take(OTHERS_SHOWN).collect();
@@ -368,18 +369,18 @@ fn beside_others(selected: &entries::Entry, all: &[&entries::Entry], severity: S
     location
 }
 
-fn is_implied(entry: &entries::Entry) -> bool {
+fn is_implied(entry: &entries::RunEntry) -> bool {
     entry.location.candidate.claim.is_implied()
 }
 
 /// Tells whether a run was a part of one that a person archived.
-fn is_left_over(entry: &entries::Entry) -> bool {
+fn is_left_over(entry: &entries::RunEntry) -> bool {
     let findings = &entry.location.candidate.findings;
     is_implied(entry) && findings.iter().any(|finding| finding.code == FindingCode::StateLeftover)
 }
 
 /// Returns the run that was updated last, if the systems of all runs let autopilot choose.
-fn newest<'a>(open: &[&'a entries::Entry]) -> Option<&'a entries::Entry> {
+fn newest<'a>(open: &[&'a entries::RunEntry]) -> Option<&'a entries::RunEntry> {
     let mut ranked = Vec::new();
     for entry in open {
         let age = entry.row.age_seconds.unwrap_or(i64::MAX);
@@ -388,7 +389,7 @@ fn newest<'a>(open: &[&'a entries::Entry]) -> Option<&'a entries::Entry> {
     ranked.into_iter().min_by_key(|(rank, _)| *rank).map(|(_, entry)| entry)
 }
 
-fn ambiguous(ctx: &ProjectContext, listed: &[entries::Entry], among: &[&entries::Entry]) -> OpError {
+fn ambiguous(ctx: &ProjectContext, listed: &[entries::RunEntry], among: &[&entries::RunEntry]) -> OpError {
     let runs = among.iter().map(|entry| entry.row.clone()).collect();
     OpError::Ambiguous { runs, choices: choice::choices(ctx, listed, among) }
 }

@@ -144,7 +144,7 @@ pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
 
 /// Returns the runs that are over and still in the way of a new one.
 fn over(ctx: &ProjectContext) -> Vec<String> {
-    let is_over = |entry: &entries::Entry| matches!(entry.row.lifecycle.stage, Stage::Finished | Stage::Aborted);
+    let is_over = |entry: &entries::RunEntry| matches!(entry.row.lifecycle.stage, Stage::Finished | Stage::Aborted);
     let listed = entries::entries(ctx, &mut ctx.locations().0, entries::Dating::Files).unwrap_or_default();
     let of_piton = listed.into_iter().filter(|entry| {
         let claim = entry.location.candidate.claim;

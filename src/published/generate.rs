@@ -11,7 +11,7 @@ pub(super) const BASE: &str = "https://raw.githubusercontent.com/piton-dev/piton
 
 /// The source of a published schema.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum SchemaSource {
     /// Written by hand, because it describes a foreign format.
     ByHand,
     /// A type that is read or written without an envelope.
@@ -21,28 +21,28 @@ pub(super) enum Source {
 }
 
 /// Publishes a type that Piton reads.
-pub(super) const fn input<T: JsonSchema>() -> Source {
-    Source::Type(|| SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>())
+pub(super) const fn input<T: JsonSchema>() -> SchemaSource {
+    SchemaSource::Type(|| SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>())
 }
 
 /// Publishes a type that Piton writes.
-pub(super) const fn output<T: JsonSchema>() -> Source {
-    Source::Type(written::<T>)
+pub(super) const fn output<T: JsonSchema>() -> SchemaSource {
+    SchemaSource::Type(written::<T>)
 }
 
 /// Publishes a type as the `data` of an answer.
-pub(super) const fn answer<T: JsonSchema>(major: u32) -> Source {
-    Source::Document { schema: written::<Document<T>>, major, ok: Some(true) }
+pub(super) const fn answer<T: JsonSchema>(major: u32) -> SchemaSource {
+    SchemaSource::Document { schema: written::<Document<T>>, major, ok: Some(true) }
 }
 
 /// Publishes a type as the `data` of an answer that may report failure.
-pub(super) const fn run_result<T: JsonSchema>(major: u32) -> Source {
-    Source::Document { schema: written::<Document<T>>, major, ok: None }
+pub(super) const fn run_result<T: JsonSchema>(major: u32) -> SchemaSource {
+    SchemaSource::Document { schema: written::<Document<T>>, major, ok: None }
 }
 
 /// Publishes the document that replaces an answer on errors.
-pub(super) const fn error<T: JsonSchema>(major: u32) -> Source {
-    Source::Document { schema: written::<T>, major, ok: Some(false) }
+pub(super) const fn error<T: JsonSchema>(major: u32) -> SchemaSource {
+    SchemaSource::Document { schema: written::<T>, major, ok: Some(false) }
 }
 
 fn written<T: JsonSchema>() -> Schema {
@@ -53,9 +53,9 @@ fn written<T: JsonSchema>() -> Schema {
 pub(super) fn text(published: &Published) -> Option<String> {
     let name = published.file.name;
     let generated = match &published.source {
-        Source::ByHand => return None,
-        Source::Type(schema) => schema().to_value(),
-        Source::Document { schema, major, ok } => {
+        SchemaSource::ByHand => return None,
+        SchemaSource::Type(schema) => schema().to_value(),
+        SchemaSource::Document { schema, major, ok } => {
             let mut document = schema().to_value();
             document["properties"]["schema"]["const"] = Value::from(format!("{name}/{major}"));
             if let Some(ok) = ok {

@@ -10,9 +10,9 @@ mod generate;
 use crate::ops::SchemaFile;
 
 #[cfg(test)]
-use generate::Source;
+use generate::SchemaSource;
 #[cfg(test)]
-use generate::Source::ByHand;
+use generate::SchemaSource::ByHand;
 #[cfg(test)]
 use generate::answer;
 #[cfg(test)]
@@ -29,7 +29,7 @@ use generate::run_result;
 struct Published {
     file: SchemaFile,
     #[cfg(test)]
-    source: Source,
+    source: SchemaSource,
 }
 
 macro_rules! published {

@@ -57,7 +57,7 @@ pub(super) enum Shown {
 
 /// Reader of the stream of `claude`, fed as it arrives.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct ClaudeReader {
     work: ClaudeWork,
     /// The ids of the calls of tools, and of those that were denied.
     called: BTreeSet<String>,
@@ -71,7 +71,7 @@ pub(super) struct Reader {
 /// Longer lines are truncated; no message that matters is that long.
 const LONGEST_LINE: usize = 8 << 20;
 
-impl Reader {
+impl ClaudeReader {
     /// Takes more of the stream and returns the part to show.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Shown> {
         let mut shown = Vec::new();

@@ -1,4 +1,4 @@
-use super::{Prompt, Reader, Shown, words};
+use super::{ClaudeReader, Prompt, Shown, words};
 use crate::workflow::ClaudeOptions;
 
 const STREAM: &str = concat!(
@@ -11,7 +11,7 @@ const STREAM: &str = concat!(
 #[test]
 fn a_stream_that_comes_in_pieces_is_read_the_same() {
     for size in [1, 7, 64, STREAM.len()] {
-        let mut reader = Reader::default();
+        let mut reader = ClaudeReader::default();
         let mut shown: Vec<Shown> = STREAM.as_bytes().chunks(size).flat_map(|piece| reader.take(piece)).collect();
         shown.extend(reader.end());
         let tool = Shown::Tool { name: "a tool".to_owned(), subject: String::new() };
@@ -28,7 +28,7 @@ fn errors_of_the_service_are_found() {
         (r#"{"type":"result","is_error":true,"subtype":"error_max_turns"}"#, "error_max_turns"),
         (r#"{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}"#, "rate_limit_error slow down"),
     ] {
-        let mut reader = Reader::default();
+        let mut reader = ClaudeReader::default();
         assert_eq!(reader.take(line.as_bytes()), []);
         assert_eq!(reader.end(), []);
         assert_eq!(reader.error(), Some(error));

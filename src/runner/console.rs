@@ -13,7 +13,7 @@ use crate::model::{ClaudeWork, Context, Timestamp};
 
 /// What an event is about: a step, or a step for an item of a `foreach`.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct Source<'a> {
+pub(crate) struct OutputSource<'a> {
     pub(crate) step: &'a str,
     /// The item; left out outside of a `foreach`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +29,7 @@ pub(crate) struct Source<'a> {
 /// A receiver of events. Steps and items that run side by side report from several threads.
 pub(crate) trait Console: Sync {
     /// A step printed something: whole lines, if they are labelled.
-    fn output(&self, source: Source<'_>, stream: Stream, bytes: &[u8]);
+    fn output(&self, source: OutputSource<'_>, stream: Stream, bytes: &[u8]);
 
     fn tell(&self, event: &Event<'_>);
 
@@ -67,7 +67,7 @@ pub(crate) enum Event<'a> {
     /// An item of a `foreach` begins.
     Item {
         #[serde(flatten)]
-        source: Source<'a>,
+        source: OutputSource<'a>,
         name: &'a str,
         number: usize,
         total: usize,
@@ -75,7 +75,7 @@ pub(crate) enum Event<'a> {
     /// An item of a `foreach` ended; `error` says why it failed.
     ItemEnded {
         #[serde(flatten)]
-        source: Source<'a>,
+        source: OutputSource<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'a str>,
     },
@@ -90,7 +90,7 @@ pub(crate) enum Event<'a> {
     /// A try failed; another one follows after a delay.
     Again {
         #[serde(flatten)]
-        source: Source<'a>,
+        source: OutputSource<'a>,
         error: &'a str,
         attempt: u32,
         attempts: u32,
@@ -101,7 +101,7 @@ pub(crate) enum Event<'a> {
     /// The usage of a plan is at its limit; the step is tried again when it ends.
     Limited {
         #[serde(flatten)]
-        source: Source<'a>,
+        source: OutputSource<'a>,
         error: &'a str,
         next_at: Timestamp,
         /// The seconds that this machine is ahead of UTC then.
@@ -114,20 +114,20 @@ pub(crate) enum Event<'a> {
     /// `claude` calls a tool; `subject` is the file, the command or the address.
     Tool {
         #[serde(flatten)]
-        source: Source<'a>,
+        source: OutputSource<'a>,
         tool: &'a str,
         subject: &'a str,
     },
     /// A call of `claude` ended.
     Claude {
         #[serde(flatten)]
-        source: Source<'a>,
+        source: OutputSource<'a>,
         work: &'a ClaudeWork,
     },
     /// The handler of a failed step runs.
     Handling {
         #[serde(flatten)]
-        source: Source<'a>,
+        source: OutputSource<'a>,
         error: &'a str,
     },
     /// A step failed for good, and the run ends.
@@ -139,7 +139,7 @@ pub(crate) enum Event<'a> {
     /// A step printed something.
     Output {
         #[serde(flatten)]
-        source: Source<'a>,
+        source: OutputSource<'a>,
         stream: Stream,
         text: &'a str,
     },

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    claude::{Reader, Shown},
+    claude::{ClaudeReader, Shown},
     context::RunContext,
     report::FailedLog,
 };
@@ -65,7 +65,7 @@ fn shown(line: &str) -> Vec<String> {
         let is_cut_off = message.is_none() && line.starts_with("{\"type\":");
         return if is_cut_off { Vec::new() } else { vec![line.to_owned()] };
     }
-    let mut reader = Reader::default();
+    let mut reader = ClaudeReader::default();
     let shown = reader.take(format!("{line}\n").as_bytes());
     let said = shown.into_iter().flat_map(|shown| match shown {
         Shown::Text(text) => text.lines().map(str::to_owned).collect(),

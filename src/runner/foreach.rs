@@ -23,7 +23,7 @@ use crate::{
     model::{ChangeKind, ClaudeWork, Outcome, Status, first_names, plural, short_summary},
     store,
     workflow::{
-        Foreach, Items, JsonPath, Limits, Step, condition::Condition, selection, template::Template, variables,
+        Foreach, Items, JsonPath, SpendingLimits, Step, condition::Condition, selection, template::Template, variables,
     },
 };
 
@@ -318,7 +318,8 @@ impl StepExecutor<'_> {
     fn item(&mut self, foreach_loop: &ForeachLoop<'_>, item: &Item<'_>) -> Result<StepOutcome, RunError> {
         if foreach_loop.is_recorded {
             if item.number > 1 {
-                self.context.check_limits(&Limits { attempts: None, ..self.context.workflow.limits.clone() })?;
+                self.context
+                    .check_limits(&SpendingLimits { attempts: None, ..self.context.workflow.limits.clone() })?;
             }
             self.context.ledger().begin_part(&foreach_loop.step.id, item.name, foreach_loop.items)?;
         }

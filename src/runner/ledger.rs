@@ -14,7 +14,7 @@ use crate::{
         facts::{Act, BegunStep, Captured, Facts, ItemProgress, PassedStep, RunnerAct},
         record::{Event, Header, JOURNAL, JournalEnd, MergeRecord, Record, SNAPSHOT},
         snapshot,
-        state::{Phase, State, StepState},
+        state::{RunPhase, State, StepState},
     },
     engine::{self, Admitted, ChangeLimits, EffectiveStatus, LiveRun, StepDue},
     model::{
@@ -208,11 +208,11 @@ impl Ledger {
     /// Copies the recorded state of one step and of those that it reopened into the run, or of all steps.
     fn update_run(&mut self, step: Option<&StepId>, reopened: &[StepId]) {
         self.run.set_status(match self.state.run.status {
-            Phase::Aborted if self.is_given_up => RunStatus::Active,
-            Phase::Active => RunStatus::Active,
-            Phase::Paused => RunStatus::Paused,
-            Phase::Completed => RunStatus::Completed,
-            Phase::Aborted => RunStatus::Aborted,
+            RunPhase::Aborted if self.is_given_up => RunStatus::Active,
+            RunPhase::Active => RunStatus::Active,
+            RunPhase::Paused => RunStatus::Paused,
+            RunPhase::Completed => RunStatus::Completed,
+            RunPhase::Aborted => RunStatus::Aborted,
         });
         if step.is_none_or(|step| !self.positions.contains_key(step.as_str())) {
             return self.run.update_all(|step| copy(&self.state, step));
@@ -361,7 +361,7 @@ impl Ledger {
     /// Records that the run is given up; the steps that run at its end can still be recorded.
     pub(super) fn give_up(&mut self) -> Result<(), RunError> {
         self.is_given_up = true;
-        if self.state.run.status == Phase::Aborted {
+        if self.state.run.status == RunPhase::Aborted {
             self.run.set_status(RunStatus::Active);
             return Ok(());
         }

@@ -17,7 +17,7 @@ use super::{
     step_executor::StepExecutor,
 };
 use crate::{
-    dialect::piton::{Session, facts::Facts, record::Header, state::Phase},
+    dialect::piton::{Session, facts::Facts, record::Header, state::RunPhase},
     engine::quoted,
     model::{ChangeKind, ClaudeWork, Evidence, Options, Run},
     store,
@@ -57,7 +57,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
             None => std::collections::BTreeMap::new(),
         };
         let folder = header.worktree.clone().unwrap_or_else(|| header.root.clone());
-        let is_over = session.state.run.status == Phase::Completed;
+        let is_over = session.state.run.status == RunPhase::Completed;
         check_mergeable(&header, &session, &run, &request.style)?;
         let ledger =
             Ledger::new(paths.clone(), (environment.ticker, environment.caller()), session, (run, Evidence::default()));
@@ -100,13 +100,13 @@ pub(crate) fn waits_for_merge(home: &Utf8Path, session: &str) -> bool {
     };
     // What cannot be read is refused by the resume itself.
     let Ok((header, Ok(run))) = read() else { return false };
-    run.status == Phase::Completed && header.keeps_work(run.worktree.as_deref()) && header.base_branch.is_some()
+    run.status == RunPhase::Completed && header.keeps_work(run.worktree.as_deref()) && header.base_branch.is_some()
 }
 
 fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeStyle) -> Result<(), RunError> {
     let id = &header.session;
     let refuse = |message: String, hint: String| Err(RunError::new(ProblemKind::No, message, [hint]));
-    if session.state.run.status == Phase::Aborted {
+    if session.state.run.status == RunPhase::Aborted {
         let message = format!("session {id} was aborted, and {}", done_of(run));
         return refuse(message, format!("piton drop {id}"));
     }
@@ -170,7 +170,7 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
         }
         Ok(left) => {
             let mut ledger = context.ledger();
-            let is_over = ledger.state().run.status == Phase::Completed;
+            let is_over = ledger.state().run.status == RunPhase::Completed;
             if is_over {
                 let kind =
                     ChangeKind::Resume { steps: Vec::new(), interruption: None, strategy: None, settled: Vec::new() };

@@ -75,7 +75,7 @@ mod unknown_outcome;
 mod warnings;
 mod worktree_files;
 
-pub(crate) use console::{Console, Event, Source};
+pub(crate) use console::{Console, Event, OutputSource};
 pub(crate) use error::{ProblemKind, RunError};
 pub(crate) use exec::{Signals, Stop, Stream, Woken, pause};
 pub(crate) use finish::MergeStyle;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    console::{Event, Source},
+    console::{Event, OutputSource},
     context::{RunContext, merged_env},
     error::RunError,
     exec::{self, Job, Signals, Stream, Watcher},
@@ -54,7 +54,7 @@ pub(super) fn run(context: &RunContext<'_>, command: &str, end: &Result<RunEnd, 
         Ok(exit) => {
             for printed in [&exit.stdout, &exit.stderr].into_iter().filter(|printed| !printed.is_empty()) {
                 let shown = context.masks.hide(&String::from_utf8_lossy(printed));
-                let source = Source { step: "on_end", ..Source::default() };
+                let source = OutputSource { step: "on_end", ..OutputSource::default() };
                 context.console.output(source, Stream::Stderr, shown.as_bytes());
             }
             match (exit.timed_out, exit.code) {

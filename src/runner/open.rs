@@ -33,7 +33,7 @@ use crate::{
     model::{Candidate, Change, ChangeKind, Content, Evidence, Owner, RelPath, Run, StartSpec, StepId, mistakes},
     ops, schema,
     store::{self, CheckpointMeta, Project, SessionHome, worktree},
-    workflow::{self, Limits, Step, Workflow, inputs},
+    workflow::{self, SpendingLimits, Step, Workflow, inputs},
 };
 
 /// The options of a new run.
@@ -306,7 +306,7 @@ fn drive_claimed(
     }
     // A person asked for these steps.
     if asked.gives_up || asked.only.is_some() {
-        workflow.limits = Limits::default();
+        workflow.limits = SpendingLimits::default();
     }
     let declared = secrets::fetch(&workflow.all_secrets(), &header.root)?;
     let evidence = if asked.is_new {

@@ -5,8 +5,8 @@ use std::{fs::File, io::Write as _};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    claude::{Reader, Shown},
-    console::{Event, Source},
+    claude::{ClaudeReader, Shown},
+    console::{Event, OutputSource},
     context::RunContext,
     exec::{Stream, Watcher},
     files,
@@ -21,10 +21,10 @@ const LOG_LINE: usize = 64 << 10;
 /// The watcher of one child.
 pub(super) struct OutputWatcher<'a> {
     context: &'a RunContext<'a>,
-    source: Source<'a>,
+    source: OutputSource<'a>,
     /// Where the step works.
     folder: &'a Utf8Path,
-    claude: Option<Reader>,
+    claude: Option<ClaudeReader>,
     output: Option<File>,
     log: Log<'a>,
     stderr: Vec<u8>,
@@ -59,7 +59,7 @@ impl<'a> OutputWatcher<'a> {
     /// Returns a watcher of a child that works in `folder`; `log` is the file of its log.
     pub(super) fn new(
         context: &'a RunContext<'a>,
-        (source, folder): (Source<'a>, &'a Utf8Path),
+        (source, folder): (OutputSource<'a>, &'a Utf8Path),
         log: &str,
         is_claude: bool,
         output: Option<File>,
@@ -70,7 +70,7 @@ impl<'a> OutputWatcher<'a> {
             context,
             source,
             folder,
-            claude: is_claude.then(Reader::default),
+            claude: is_claude.then(ClaudeReader::default),
             output,
             log,
             stderr: Vec::new(),
@@ -81,7 +81,7 @@ impl<'a> OutputWatcher<'a> {
     }
 
     pub(super) fn end(mut self) -> ObservedOutput {
-        let shown = self.claude.as_mut().map(Reader::end).unwrap_or_default();
+        let shown = self.claude.as_mut().map(ClaudeReader::end).unwrap_or_default();
         self.show_all(shown);
         self.show(Stream::Stdout, &[], true);
         self.show(Stream::Stderr, &[], true);

@@ -9,7 +9,7 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::{
-    console::{Console, Source},
+    console::{Console, OutputSource},
     context::merged_env,
     exec::{self, ChildExit, Job, Signals, Stop, Stream, Watcher},
     ledger::Ledger,
@@ -129,7 +129,7 @@ struct ProbeOutput<'a> {
 
 impl Watcher for ProbeOutput<'_> {
     fn printed(&mut self, _: Stream, bytes: &[u8]) {
-        let source = Source { step: self.step.id.as_str(), ..Source::default() };
+        let source = OutputSource { step: self.step.id.as_str(), ..OutputSource::default() };
         self.console.output(source, Stream::Stderr, bytes);
     }
 }

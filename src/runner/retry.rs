@@ -56,7 +56,7 @@ pub(crate) struct FailedCommand<'a> {
 
 /// What follows a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum RetryDecision {
     GiveUp,
     TryAgain {
         after: Duration,
@@ -197,22 +197,22 @@ pub(crate) fn decide(
     failure: &Failure,
     now: Timestamp,
     seed: u64,
-) -> Decision {
+) -> RetryDecision {
     if failure.kind == FailureKind::UsageLimit && policy.attempts > 1 && applies_to(policy, failure) {
         let unknown = LIMIT_WAIT.saturating_mul(2_u32.saturating_pow(waits.min(8))).min(LONGEST_LIMIT_WAIT);
         // Up to a minute later, so that not every runner comes at once.
         let later = Duration::from_secs(1 + seed % 60);
         let after = failure.resets_at.map_or(unknown, |at| at.time_left(now).saturating_add(later));
-        return Decision::Wait { after };
+        return RetryDecision::Wait { after };
     }
     if attempt >= policy.attempts || !applies_to(policy, failure) {
-        return Decision::GiveUp;
+        return RetryDecision::GiveUp;
     }
     let delay = jittered(delay(policy, attempt), policy, seed);
     // A rate limit with a known end is waited for, even beyond `max_delay`.
     let limit = failure.resets_at.map_or(0, |at| at.seconds_since(now).saturating_add(1));
     let limit = Duration::from_secs(u64::try_from(limit).unwrap_or(0));
-    Decision::TryAgain { after: delay.max(limit) }
+    RetryDecision::TryAgain { after: delay.max(limit) }
 }
 
 /// Tells whether a policy retries such a failure.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Decision, FailedCommand, Failure, FailureKind, classify, decide};
+use super::{FailedCommand, Failure, FailureKind, RetryDecision, classify, decide};
 use crate::{
     model::Timestamp,
     workflow::{Backoff, Retry, RetryOn},
@@ -93,17 +93,17 @@ fn a_limit_says_when_it_ends() {
     }
     let limit = sorted(claude("usage limit reached|1760003600"));
     let policy = Retry { attempts: 2, ..Retry::usual() };
-    assert_eq!(decide(&policy, (1, 0), &limit, now(), 0), Decision::Wait { after: Duration::from_secs(3601) });
+    assert_eq!(decide(&policy, (1, 0), &limit, now(), 0), RetryDecision::Wait { after: Duration::from_secs(3601) });
     let later = Timestamp::from_unix(NOW + 7200, 0).unwrap();
-    assert_eq!(decide(&policy, (1, 0), &limit, later, 0), Decision::Wait { after: Duration::from_secs(1) });
+    assert_eq!(decide(&policy, (1, 0), &limit, later, 0), RetryDecision::Wait { after: Duration::from_secs(1) });
     // without a known end the waits grow to an hour, and none of them is a try; one that allows no second try fails at once.
     let unknown = sorted(claude("You've hit your limit"));
     let wait = |waits| decide(&policy, (1, waits), &unknown, now(), 0);
     for (waits, minutes) in [(0, 5), (1, 10), (3, 40), (4, 60), (40, 60)] {
-        assert_eq!(wait(waits), Decision::Wait { after: Duration::from_secs(minutes * 60) });
+        assert_eq!(wait(waits), RetryDecision::Wait { after: Duration::from_secs(minutes * 60) });
     }
     let once = Retry { attempts: 1, ..Retry::usual() };
-    assert_eq!(decide(&once, (1, 0), &unknown, now(), 0), Decision::GiveUp);
+    assert_eq!(decide(&once, (1, 0), &unknown, now(), 0), RetryDecision::GiveUp);
 }
 
 #[test]
@@ -126,12 +126,12 @@ fn delays_grow_as_they_are_told_to() {
         for (seconds, attempt) in expected.into_iter().zip(1..) {
             assert_eq!(
                 after(attempt),
-                Decision::TryAgain { after: Duration::from_secs(seconds) },
+                RetryDecision::TryAgain { after: Duration::from_secs(seconds) },
                 "{backoff:?} {attempt}"
             );
         }
-        assert!(matches!(after(99), Decision::TryAgain { after } if after <= policy.max_delay));
-        assert_eq!(after(100), Decision::GiveUp);
+        assert!(matches!(after(99), RetryDecision::TryAgain { after } if after <= policy.max_delay));
+        assert_eq!(after(100), RetryDecision::GiveUp);
     }
 }
 
@@ -140,11 +140,15 @@ fn chance_stays_within_its_part_and_the_same_seed_gives_the_same() {
     let policy = Retry { attempts: 2, initial_delay: Duration::from_secs(10), jitter: 0.25, ..Retry::usual() };
     let mut seen = std::collections::BTreeSet::new();
     for seed in 0..200 {
-        let Decision::TryAgain { after } = decide(&policy, (1, 0), &failure(FailureKind::Exit), now(), seed) else {
+        let RetryDecision::TryAgain { after } = decide(&policy, (1, 0), &failure(FailureKind::Exit), now(), seed)
+        else {
             panic!("it is tried again")
         };
         assert!((7.5..=12.5).contains(&after.as_secs_f64()), "{after:?}");
-        assert_eq!(decide(&policy, (1, 0), &failure(FailureKind::Exit), now(), seed), Decision::TryAgain { after });
+        assert_eq!(
+            decide(&policy, (1, 0), &failure(FailureKind::Exit), now(), seed),
+            RetryDecision::TryAgain { after }
+        );
         seen.insert(after);
     }
     assert!(seen.len() > 100);
@@ -164,12 +168,12 @@ fn a_policy_answers_to_what_it_names() {
     ] {
         let policy = Retry { retry_on, ..Retry::usual() };
         for kind in [&any[..], &[Authentication, NotFound, Spawn]].concat() {
-            let again = decide(&policy, (1, 0), &failure(kind), now(), 0) != Decision::GiveUp;
+            let again = decide(&policy, (1, 0), &failure(kind), now(), 0) != RetryDecision::GiveUp;
             assert_eq!(again, answered.contains(&kind), "{:?} {kind:?}", policy.retry_on);
         }
     }
     let one = Retry { retry_on: vec![RetryOn::ExitCode(1)], ..Retry::usual() };
-    assert_ne!(decide(&one, (1, 0), &failure(Exit), now(), 0), Decision::GiveUp);
+    assert_ne!(decide(&one, (1, 0), &failure(Exit), now(), 0), RetryDecision::GiveUp);
     let network = Retry { retry_on: vec![RetryOn::Network, RetryOn::ServerError], ..Retry::usual() };
     for (said, is_answered) in [
         ("curl: (7) Failed to connect: Connection refused", true),
@@ -178,7 +182,7 @@ fn a_policy_answers_to_what_it_names() {
         ("HTTP 404", false),
     ] {
         let failed = sorted(FailedCommand { is_claude: false, ..claude(said) });
-        assert_eq!(decide(&network, (1, 0), &failed, now(), 0) != Decision::GiveUp, is_answered, "{said}");
+        assert_eq!(decide(&network, (1, 0), &failed, now(), 0) != RetryDecision::GiveUp, is_answered, "{said}");
         assert!(!failed.is_transient(), "{said}");
     }
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     dialect::piton::{self, facts::Facts},
     model::{ChangeKind, human_duration, plural},
-    workflow::Limits,
+    workflow::SpendingLimits,
 };
 
 /// What the steps of a run have spent.
@@ -21,7 +21,7 @@ struct Spending {
 
 impl Spending {
     /// Returns the limit that is reached, as the file says it.
-    fn over(&self, limits: &Limits) -> Option<String> {
+    fn over(&self, limits: &SpendingLimits) -> Option<String> {
         let time = limits.time.filter(|limit| self.time >= *limit);
         let cost = limits.cost_usd.filter(|limit| self.cost_usd >= *limit);
         let attempts = limits.attempts.filter(|limit| self.attempts >= *limit);
@@ -33,7 +33,7 @@ impl Spending {
 
 impl RunContext<'_> {
     /// Stops the run when it has reached one of these limits.
-    pub(super) fn check_limits(&self, limits: &Limits) -> Result<(), RunError> {
+    pub(super) fn check_limits(&self, limits: &SpendingLimits) -> Result<(), RunError> {
         let mut ledger = self.ledger();
         let spent = &ledger.state().run.spent;
         let spending = Spending { time: spent.time(ledger.now()), cost_usd: spent.cost_usd, attempts: spent.attempts };

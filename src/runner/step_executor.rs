@@ -10,13 +10,13 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::{
-    console::{Event, Source},
+    console::{Event, OutputSource},
     context::{RunContext, merged_env, named_secrets},
     error::RunError,
     exec::{self, ChildExit, Job, Signals, Stop},
     files, orphan,
     output_watcher::OutputWatcher,
-    retry::{Decision, FailedCommand, Failure, FailureKind, classify, decide},
+    retry::{FailedCommand, Failure, FailureKind, RetryDecision, classify, decide},
     scoped_variables::ScopedVariables,
 };
 use crate::{
@@ -173,10 +173,10 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Returns what events of a step are about.
-    pub(super) fn source<'s>(&'s self, step: &'s Step) -> Source<'s> {
+    pub(super) fn source<'s>(&'s self, step: &'s Step) -> OutputSource<'s> {
         let (step, item) = (step.id.as_str(), self.item.as_ref());
         let (index, label) = (item.map(|item| item.index), self.label.as_deref());
-        Source { step, item: item.map(|item| item.name.as_str()), index, label }
+        OutputSource { step, item: item.map(|item| item.name.as_str()), index, label }
     }
 
     pub(super) fn variables(&self) -> ScopedVariables<'_> {
@@ -262,14 +262,14 @@ impl<'a> StepExecutor<'a> {
         let now = self.context.ticker.now().now;
         let seed = store::sessions::random();
         match decide(policy, tries, failure, now, seed) {
-            Decision::GiveUp => None,
-            Decision::TryAgain { after } => {
+            RetryDecision::GiveUp => None,
+            RetryDecision::TryAgain { after } => {
                 let (source, error) = (self.source(step), failure.message.as_str());
                 let (attempt, attempts) = (tries.0, policy.attempts);
                 self.context.console.tell(&Event::Again { source, error, attempt, attempts, after });
                 Some((after, true))
             }
-            Decision::Wait { after } => {
+            RetryDecision::Wait { after } => {
                 let next_at = now.plus(after);
                 let (source, error) = (self.source(step), failure.message.as_str());
                 let local = i64::from(store::utc_offset(None, next_at.unix_seconds()).unwrap_or(0));

@@ -25,7 +25,7 @@ pub(crate) struct Workflow {
     /// Files with `NAME=value` lines, relative to the working folder.
     pub(crate) env_files: Vec<Template>,
     pub(crate) merge: Option<Merge>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: SpendingLimits,
     pub(crate) worktree: WorktreeFiles,
     pub(crate) concurrency: Option<Concurrency>,
     /// Steps that the runner runs when it stops before the end; they can be repeated.
@@ -55,7 +55,7 @@ pub(crate) struct WorktreeFiles {
 
 /// What a run may spend before a person decides whether it goes on.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Limits {
+pub(crate) struct SpendingLimits {
     /// The time that its steps run.
     pub(crate) time: Option<Duration>,
     /// What calls of `claude` cost.

@@ -58,9 +58,9 @@ pub(crate) use artifacts::output_file;
 pub(crate) use built_in::BUILT_IN;
 pub(crate) use definition::{
     AgentWork, Backoff, Capture, CaptureFormat, Claude, ClaudeOptions, Command, Concurrency, Conversation, FileFormat,
-    Foreach, Gate, Group, Input, InputKind, Instructions, Items, Limits, Merge, OnFailure, OnIncomplete, Output,
-    PartDefinition, Pool, Retry, RetryOn, Secret, Step, StepReference, Streams, Validate, When, Workflow,
-    WorktreeFiles, WriteFile,
+    Foreach, Gate, Group, Input, InputKind, Instructions, Items, Merge, OnFailure, OnIncomplete, Output,
+    PartDefinition, Pool, Retry, RetryOn, Secret, SpendingLimits, Step, StepReference, Streams, Validate, When,
+    Workflow, WorktreeFiles, WriteFile,
 };
 pub(crate) use include::ReadFile;
 pub(crate) use interpreter::Interpreter;

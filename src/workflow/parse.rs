@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    Concurrency, Input, InputKind, Interpreter, Limits, Merge, Workflow, WorktreeFiles, artifacts, check,
+    Concurrency, Input, InputKind, Interpreter, Merge, SpendingLimits, Workflow, WorktreeFiles, artifacts, check,
     include::Includes,
     keys::WORKFLOW_KEYS,
     order,
@@ -250,10 +250,10 @@ fn concurrency(node: &Node, problems: &mut Problems<'_>) -> Option<Concurrency> 
     Some(Concurrency { group: group?, is_refused })
 }
 
-fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
-    let Some(mut map) = Fields::of(node, "`limits`", &LIMIT_KEYS, problems) else { return Limits::default() };
+fn limits(node: &Node, problems: &mut Problems<'_>) -> SpendingLimits {
+    let Some(mut map) = Fields::of(node, "`limits`", &LIMIT_KEYS, problems) else { return SpendingLimits::default() };
     let (time, cost, attempts) = (map.take("time"), map.take("cost_usd"), map.take("attempts"));
-    Limits {
+    SpendingLimits {
         time: time.and_then(|node| policy::duration(node, "`time`", problems)),
         cost_usd: cost.and_then(|node| policy::number(node, "`cost_usd`", 1_000_000.0, problems)),
         attempts: attempts.and_then(|node| policy::count(node, "`attempts`", (1, 1_000_000), problems)),

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{handoff, kind::Kind, kinds::epic, layout, resume_point};
 use crate::{
-    dialect::story::{self, Story, Task},
+    dialect::story::{self, Story, StoryTask},
     model::{Action, Brief, FileSet, Mode, Next, Run, StepKind, quoted},
 };
 
@@ -65,7 +65,7 @@ fn lists_tasks(run: &Run, next: &Next) -> bool {
 
 /// Returns the open tasks of a story, and who ticks them.
 fn open_tasks(story: &Story<'_>) -> String {
-    let open: Vec<&Task> = story.tasks.iter().filter(|task| !task.done).collect();
+    let open: Vec<&StoryTask> = story.tasks.iter().filter(|task| !task.done).collect();
     if open.is_empty() {
         return String::new();
     }

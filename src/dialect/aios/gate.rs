@@ -2,7 +2,7 @@
 //! itself. Both are evidence only.
 
 use super::kind;
-pub(super) use crate::dialect::story::Decision;
+pub(super) use crate::dialect::story::GateDecision;
 use crate::{
     dialect::story::{Story, same_id},
     document::{Kind, Node},
@@ -15,7 +15,7 @@ pub(super) struct Gate {
     pub(super) file: RelPath,
     /// As named in the file, else the start of the file name.
     pub(super) story: String,
-    pub(super) decision: Decision,
+    pub(super) decision: GateDecision,
     /// The word as written.
     pub(super) word: String,
     /// From 1.
@@ -108,7 +108,7 @@ fn read(files: &FileSet, path: &RelPath, bytes: &[u8]) -> Result<Option<Gate>, B
     Ok(Some(Gate {
         file: path.clone(),
         story: about(&node).map_or_else(|| named(path), str::to_owned),
-        decision: Decision::of_word(decision),
+        decision: GateDecision::of_word(decision),
         word: decision.to_owned(),
         line: decided.place.line,
         at: word(&["updated", "reviewDate", "reviewed_at", "reviewedAt", "date"]).and_then(|text| files.time(text)),

@@ -1,4 +1,4 @@
-use super::{Decision, Gate, newest};
+use super::{Gate, GateDecision, newest};
 use crate::{dialect::aios::testing::files, model::FindingCode};
 
 const STORY: (&str, &str) = ("docs/stories/1.2.story.md", "# Story 1.2\n");
@@ -14,15 +14,15 @@ fn only(name: &str, text: &str) -> Option<Gate> {
 fn each_of_the_three_shapes_is_read() {
     let name = "docs/qa/gates/1.2-login.yml";
     for (shape, text, decision, word, line) in [
-        ("BMAD", "schema: 1\nstory: '1.2'\ngate: PASS\nwaiver: {active: false}\n", Decision::Pass, "PASS", 3),
-        ("BMAD, concerns", "schema: 1\nstory: '1.2'\ngate: CONCERNS\n", Decision::Pass, "CONCERNS", 3),
-        ("BMAD, waived", "story: '1.2'\ngate: WAIVED\n", Decision::Pass, "WAIVED", 2),
-        ("BMAD with a mark", "\u{feff}schema: 1\r\nstory: '1.2'\r\ngate: FAIL\r\n", Decision::Fail, "FAIL", 3),
-        ("verdict", "storyId: 1.2\nreviewDate: 2026-02-01\nverdict: APPROVED\n", Decision::Pass, "APPROVED", 3),
-        ("nexos", "storyId: \"1.2\"\nverdict: REJECT\nscore: \"3/7\"\niteration: 2\n", Decision::Fail, "REJECT", 2),
-        ("no story inside", "gate: PASS\n", Decision::Pass, "PASS", 1),
-        ("JSON", "{\"storyId\": \"1.2\",\n \"verdict\": \"NEEDS_WORK\"}\n", Decision::Fail, "NEEDS_WORK", 2),
-        ("unknown word", "story: '1.2'\ngate: LGTM\n", Decision::Unknown, "LGTM", 2),
+        ("BMAD", "schema: 1\nstory: '1.2'\ngate: PASS\nwaiver: {active: false}\n", GateDecision::Pass, "PASS", 3),
+        ("BMAD, concerns", "schema: 1\nstory: '1.2'\ngate: CONCERNS\n", GateDecision::Pass, "CONCERNS", 3),
+        ("BMAD, waived", "story: '1.2'\ngate: WAIVED\n", GateDecision::Pass, "WAIVED", 2),
+        ("BMAD with a mark", "\u{feff}schema: 1\r\nstory: '1.2'\r\ngate: FAIL\r\n", GateDecision::Fail, "FAIL", 3),
+        ("verdict", "storyId: 1.2\nreviewDate: 2026-02-01\nverdict: APPROVED\n", GateDecision::Pass, "APPROVED", 3),
+        ("nexos", "storyId: \"1.2\"\nverdict: REJECT\nscore: \"3/7\"\niteration: 2\n", GateDecision::Fail, "REJECT", 2),
+        ("no story inside", "gate: PASS\n", GateDecision::Pass, "PASS", 1),
+        ("JSON", "{\"storyId\": \"1.2\",\n \"verdict\": \"NEEDS_WORK\"}\n", GateDecision::Fail, "NEEDS_WORK", 2),
+        ("unknown word", "story: '1.2'\ngate: LGTM\n", GateDecision::Unknown, "LGTM", 2),
     ] {
         let gate = only(name, text).unwrap_or_else(|| panic!("{shape}"));
         assert_eq!((gate.decision, gate.word.as_str(), gate.line), (decision, word, line), "{shape}");

@@ -7,7 +7,7 @@ use super::{
     document_index::DocumentIndex,
     execution, handoff, implied,
     kind::{self, Evidence, FileClass, Kind},
-    kinds::epic::{self, State},
+    kinds::epic::{self, EpicState},
     layout::{self, Area, PathParts},
     leftovers, messages, rebuild, settings, subject,
 };
@@ -222,13 +222,13 @@ impl<'a> Prober<'a> {
     }
 
     /// Reads the state of an epic from the listing.
-    fn read_epic_state(&self, path: &RelPath) -> Option<State> {
+    fn read_epic_state(&self, path: &RelPath) -> Option<EpicState> {
         let at = self.listing.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
-        State::read(&kind::parse(self.listing.entries[at].content.as_deref()?).ok()?, path)
+        EpicState::read(&kind::parse(self.listing.entries[at].content.as_deref()?).ok()?, path)
     }
 
     fn add_epic(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
-        let Some(state) = kind::parse(look).ok().and_then(|node| State::read(&node, path)) else { return };
+        let Some(state) = kind::parse(look).ok().and_then(|node| EpicState::read(&node, path)) else { return };
         let documents = self.documents.get_or_insert_with(|| DocumentIndex::of_listing(self.listing));
         let found = compare(documents, base, &state);
         if !found.is_orphaned && state.status.as_deref() != Some("aborted") {
@@ -273,14 +273,14 @@ impl<'a> Prober<'a> {
         }
     }
 
-    fn add_saved(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &State, reads: Vec<ReadSpec>) {
+    fn add_saved(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &EpicState, reads: Vec<ReadSpec>) {
         let stamp = state.updated_at.as_deref().and_then(|stamp| Timestamp::parse(stamp, 0).ok());
         let run = epic::EPIC.run_id(&state.id);
         self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
     }
 
     /// Adds the state of an ended epic, which is only used if named explicitly.
-    fn add_ended(&mut self, path: &RelPath, base: &str, state: &State) {
+    fn add_ended(&mut self, path: &RelPath, base: &str, state: &EpicState) {
         let mut reads = vec![ReadSpec::File(path.clone())];
         reads.extend(layout::backup_of(path).map(ReadSpec::File));
         reads.extend(self.documents(base, state));
@@ -307,7 +307,7 @@ impl<'a> Prober<'a> {
     }
 
     /// Returns the plan and the stories of an epic.
-    fn documents(&self, base: &str, state: &State) -> Vec<ReadSpec> {
+    fn documents(&self, base: &str, state: &EpicState) -> Vec<ReadSpec> {
         let made;
         let documents = match &self.documents {
             Some(documents) => documents,
@@ -380,7 +380,7 @@ struct DocumentComparison {
     drift: Vec<Finding>,
 }
 
-fn compare(documents: &DocumentIndex<'_>, base: &str, state: &State) -> DocumentComparison {
+fn compare(documents: &DocumentIndex<'_>, base: &str, state: &EpicState) -> DocumentComparison {
     let path = epic::plan_path(base, state);
     let plan = path.as_ref().and_then(|path| execution::read(documents.bytes(path)?));
     let mut has_documents = path.as_ref().is_some_and(|path| documents.holds(path));

@@ -3,7 +3,7 @@
 use super::{
     execution::word,
     kind::{self, ParseFailure},
-    kinds::epic::{self, State},
+    kinds::epic::{self, EpicState},
     layout::{self, Area},
 };
 use crate::model::{Finding, FindingCode, Listing, ListingEntry, RelPath, Severity, clean_line};
@@ -50,7 +50,7 @@ pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
         };
         if matches!(parts.area, Area::Runtime | Area::WorkflowState) && Settings::of(entry).is_none() {
             let node = kind::parse(look).ok();
-            let state = node.and_then(|node| State::read(&node, &entry.path));
+            let state = node.and_then(|node| EpicState::read(&node, &entry.path));
             found.extend(state.and_then(|state| epic::plan_path(parts.base, &state)));
         }
     }

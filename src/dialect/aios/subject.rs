@@ -86,7 +86,7 @@ impl Claims {
             let unknown = || format!("{base}{}", story::bare_id(id));
             (id.to_owned(), at.file().map_or_else(unknown, |path| path.as_str().to_owned()))
         };
-        if let Some(state) = epic::State::read(&node, path) {
+        if let Some(state) = epic::EpicState::read(&node, path) {
             let plan = epic::plan_path(base, &state).and_then(|path| execution::read(documents.bytes(&path)?));
             let is_open = |story: &&epic::StoryState| {
                 let status = epic::status_of(story.status.as_deref());

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{
     consistency,
     document_index::{DocumentIndex, StoryLocation},
-    gate::{self, Decision, Gate},
+    gate::{self, Gate, GateDecision},
 };
 use crate::{
     dialect::story::{self, StatusMention, Story, StoryStatus},
@@ -26,7 +26,7 @@ pub(super) fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
         };
         let is_approved = gate_of(run, step).is_some_and(|gate| gate.status == Status::Completed);
         let gate = gate::newest(files, step.id.as_str(), &mut Vec::new());
-        let reviewed = is_approved || gate.is_some_and(|gate| gate.decision == Decision::Pass);
+        let reviewed = is_approved || gate.is_some_and(|gate| gate.decision == GateDecision::Pass);
         let mut edit = StoryEdit::of(path, bytes, &mut suggestions);
         let Some(mention) = edit.story.status().cloned() else { continue };
         if gives_up(run, step, mention.status) {
@@ -106,9 +106,11 @@ fn status_from_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) 
     let is_work_done = status == StoryStatus::InReview || (status == StoryStatus::InProgress && all_ticked);
     match gate {
         Some(gate) => match gate.decision {
-            Decision::Pass => Some((StoryStatus::Done, why(gate))).filter(|_| is_work_done),
-            Decision::Fail => Some((StoryStatus::InProgress, why(gate))).filter(|_| status == StoryStatus::InReview),
-            Decision::Unknown => None,
+            GateDecision::Pass => Some((StoryStatus::Done, why(gate))).filter(|_| is_work_done),
+            GateDecision::Fail => {
+                Some((StoryStatus::InProgress, why(gate))).filter(|_| status == StoryStatus::InReview)
+            }
+            GateDecision::Unknown => None,
         },
         None => {
             let is_over = status == StoryStatus::InProgress && all_ticked;

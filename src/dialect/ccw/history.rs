@@ -24,7 +24,7 @@ pub(super) struct History {
     pub(super) last_attempt: Option<Timestamp>,
 }
 
-struct Entry {
+struct CcwEntry {
     from: Option<Status>,
     to: Option<Status>,
     at: Option<Timestamp>,
@@ -36,10 +36,10 @@ impl History {
         let time = |value: Option<&Node>| raw::text(value).and_then(|text| clock.read(&text));
         let (execution, meta) = (task.get("execution"), task.get("meta"));
         let in_execution = |key: &str| execution.and_then(|execution| execution.get(key));
-        let entries: Vec<Entry> =
+        let entries: Vec<CcwEntry> =
             raw::items(task.get("status_history")).map(|entry| read_entry(entry, clock)).collect();
         // A failure after a failure was one of another attempt.
-        let is_start = |entry: &&Entry| {
+        let is_start = |entry: &&CcwEntry| {
             let again = entry.from == Some(Status::Failed) && entry.to == Some(Status::Failed);
             entry.to == Some(Status::InProgress) || again
         };
@@ -97,13 +97,13 @@ impl History {
     }
 }
 
-fn read_entry(entry: &Node, clock: Clock) -> Entry {
+fn read_entry(entry: &Node, clock: Clock) -> CcwEntry {
     let status = |pointers: &[&str]| {
         let word = raw::first_text(entry, pointers)?;
         rules::status(&word).or_else(|| rules::status_from_alias(&word))
     };
     let at = raw::first_text(entry, &["/changed_at", "/at", "/timestamp"]);
-    Entry {
+    CcwEntry {
         from: status(&["/from"]),
         to: status(&["/to", "/status"]),
         at: at.and_then(|text| clock.read(&text)),
@@ -113,7 +113,7 @@ fn read_entry(entry: &Node, clock: Clock) -> Entry {
 
 /// Counts consecutive failures, if there are any. A history that begins with failed continues a file without one, in which every
 /// attempt was a failure (docs/formats/ccw.md#attempts-and-failures).
-fn failures(entries: &[Entry], attempts: u32, starts: u32) -> Option<u32> {
+fn failures(entries: &[CcwEntry], attempts: u32, starts: u32) -> Option<u32> {
     if entries.iter().all(|entry| entry.to != Some(Status::Failed) && entry.from != Some(Status::Failed)) {
         return None;
     }
@@ -129,14 +129,14 @@ fn failures(entries: &[Entry], attempts: u32, starts: u32) -> Option<u32> {
 }
 
 /// Returns the note of each failure since the last success, oldest first.
-fn past_errors(entries: &[Entry]) -> Vec<String> {
-    let is_over = |entry: &Entry| matches!(entry.to, Some(Status::Completed | Status::Pending));
+fn past_errors(entries: &[CcwEntry]) -> Vec<String> {
+    let is_over = |entry: &CcwEntry| matches!(entry.to, Some(Status::Completed | Status::Pending));
     let since = entries.iter().rposition(is_over).map_or(0, |at| at + 1);
     let failed = entries[since..].iter().filter(|entry| entry.to == Some(Status::Failed));
     failed.map(|entry| entry.note.clone().unwrap_or_default()).collect()
 }
 
-fn error(task: &Node, execution: Option<&Node>, entries: &[Entry]) -> Option<String> {
+fn error(task: &Node, execution: Option<&Node>, entries: &[CcwEntry]) -> Option<String> {
     let (result, error) = (task.get("result"), task.get("error"));
     let errors = [execution.and_then(|value| value.get("error")), result.and_then(|value| value.get("error")), error];
     let stated = |error: &Node| raw::text(Some(error)).or_else(|| raw::text(error.get("message")));

@@ -1,12 +1,12 @@
 //! What interrupted a session, as its files record it or as what is lost shows (docs/formats/ccw.md#interruptions-and-strategies).
 
-use super::{raw, rules, session_files::SessionFiles, task::Task};
+use super::{raw, rules, session_files::SessionFiles, task::CcwTask};
 use crate::model::{
     Finding, FindingCode, Interruption, InterruptionKind, RelPath, Status, Step, StepKind, Timestamp, quoted,
 };
 
 /// Returns the interruption recorded for a running or failed attempt of a task (`execution` of format D).
-pub(super) fn recorded(task: &Task, status: Status) -> Option<(Interruption, Option<Timestamp>)> {
+pub(super) fn recorded(task: &CcwTask, status: Status) -> Option<(Interruption, Option<Timestamp>)> {
     let history = &task.parsed.history;
     let reason = history.interruption_reason.as_ref()?;
     let fallback = InterruptionKind::of(status)?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     layout::{Layout, OWN_DIR, WORKFLOW, below},
-    session::Session,
+    session::CcwSession,
 };
 use crate::{
     dialect::{EditError, Register},
@@ -18,7 +18,7 @@ const FILE: &str = "manifest.json";
 /// Returns the archive entry of a session. Tags and lessons stay empty for the user to fill in. Sessions of the first formats
 /// have no list: an existing one is extended, a missing one is not created.
 pub(super) fn register(files: &FileSet, layout: &Layout, archives: &RelPath, run: &Run, at: Timestamp) -> Register {
-    let session = Session::read(files, layout);
+    let session = CcwSession::read(files, layout);
     let is_done = |step: &&Step| step.kind != StepKind::Container && step.status == Status::Completed;
     let summaries =
         layout.summaries.iter().flat_map(|dir| files.in_dir(dir)).filter(|(path, _)| is_summary(path)).count();

@@ -8,7 +8,7 @@ use super::{
     parts, plan_document, raw,
     rules::{self, StatusWord},
     session_files::{SessionFiles, first_of},
-    task::{Task, TaskLocation},
+    task::{CcwTask, TaskLocation},
     todo::CheckboxMark,
 };
 use crate::{
@@ -162,7 +162,7 @@ impl TaskHierarchy {
 }
 
 /// Tells whether a task may be a group because other ids extend its own: it says so, or is only a checklist line.
-fn is_group(task: &Task) -> bool {
+fn is_group(task: &CcwTask) -> bool {
     task.parsed.word == StatusWord::Container || matches!(task.location, TaskLocation::Checklist { .. })
 }
 
@@ -223,7 +223,7 @@ fn status_and_kind(
 }
 
 /// Derives the status of a container with its subtasks in the same file.
-fn status_of_subtasks(task: &Task) -> Status {
+fn status_of_subtasks(task: &CcwTask) -> Status {
     let statuses = || task.parsed.parts.iter().map(|part| part.part.status);
     if statuses().all(Status::is_over) {
         Status::Completed

@@ -15,7 +15,7 @@ use crate::{
 
 /// The content of the session file; without one, everything is empty.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct CcwSession {
     /// An object, or null without a readable file.
     value: Node,
     pub(super) is_unreadable: bool,
@@ -52,7 +52,7 @@ const LATER: [&str; 8] = [
     "/meta/updated",
 ];
 
-impl Session {
+impl CcwSession {
     pub(super) fn read(files: &FileSet, layout: &Layout) -> Self {
         let path = &layout.session;
         let Some(bytes) = files.bytes(path) else {

@@ -9,9 +9,9 @@ use super::{
     parts::PartLine,
     raw,
     rules::StatusWord,
-    session::Session,
+    session::CcwSession,
     summary,
-    task::{self, Task, TaskLocation},
+    task::{self, CcwTask, TaskLocation},
     todo::{CheckboxMark, ChecklistLine, ChecklistStatus, Subject, Todo, UnknownHeading},
 };
 use crate::{
@@ -23,9 +23,9 @@ use crate::{
 pub(super) struct SessionFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
-    pub(super) session: Session,
+    pub(super) session: CcwSession,
     /// In natural order of their ids.
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<CcwTask>,
     pub(super) index: Index,
     /// The status word for a running task.
     pub(super) running: &'static str,
@@ -53,7 +53,7 @@ impl<'a> SessionFiles<'a> {
 
     fn read_tasks(files: &'a FileSet, with_detail: bool) -> Self {
         let layout = Layout::of(&files.state);
-        let session = Session::read(files, &layout);
+        let session = CcwSession::read(files, &layout);
         let read = task::read(files, &layout, &session, with_detail);
         let mut findings = session.findings.clone();
         findings.extend(read.findings);
@@ -182,8 +182,8 @@ impl<'a> SessionFiles<'a> {
     }
 }
 
-fn index_of<'t>(tasks: &'t [Task]) -> Index {
-    let names = |(at, task): (usize, &'t Task)| task.aliases.iter().map(move |alias| (alias.as_str(), at));
+fn index_of<'t>(tasks: &'t [CcwTask]) -> Index {
+    let names = |(at, task): (usize, &'t CcwTask)| task.aliases.iter().map(move |alias| (alias.as_str(), at));
     Index::of(tasks.iter().map(|task| task.id.as_str()), tasks.iter().enumerate().flat_map(names))
 }
 
@@ -203,7 +203,7 @@ fn read_todo(files: &FileSet, layout: &Layout, findings: &mut Vec<Finding>) -> O
 fn add_checklist_tasks(
     layout: &Layout,
     (todo, subjects): (&Todo, &[Option<Subject>]),
-    tasks: &mut Vec<Task>,
+    tasks: &mut Vec<CcwTask>,
     index: &Index,
     clock: Clock,
     findings: &mut Vec<Finding>,
@@ -229,7 +229,13 @@ fn add_checklist_tasks(
 }
 
 /// Returns the tasks whose ids only a line or a heading of the checklist has.
-fn unknown_tasks(todo: &Todo, subjects: &[Option<Subject>], tasks: &[Task], index: &Index, clock: Clock) -> Vec<Task> {
+fn unknown_tasks(
+    todo: &Todo,
+    subjects: &[Option<Subject>],
+    tasks: &[CcwTask],
+    index: &Index,
+    clock: Clock,
+) -> Vec<CcwTask> {
     let (lines, headings) = (todo.unknown_lines(subjects), todo.unknown_headings(subjects));
     if lines.is_empty() && headings.is_empty() {
         return Vec::new();
@@ -239,11 +245,11 @@ fn unknown_tasks(todo: &Todo, subjects: &[Option<Subject>], tasks: &[Task], inde
     // A group line above tasks with files (`IMPL-1` over `IMPL-1.1`) is not a task itself.
     let is_new = |id: &str| !groups.contains(&ids::loose_key(id)) && ids::is_safe(id);
     let of_lines = lines.into_iter().filter(|(id, _, line)| is_new(id) && owners.of_line(id, line).is_none());
-    let mut added: Vec<Task> =
+    let mut added: Vec<CcwTask> =
         of_lines.map(|(id, title, line)| from_line(line, &id, &title, !tasks.is_empty(), clock)).collect();
     for heading in headings {
         // A heading of another kind (`PHASE-1`) only divides the list.
-        let is_alike = |task: &Task| ids::word_of(task.id.as_str()) == ids::word_of(&heading.id);
+        let is_alike = |task: &CcwTask| ids::word_of(task.id.as_str()) == ids::word_of(&heading.id);
         let is_added = added.iter().any(|task| task.id.matches(&heading.id));
         let is_known = index.find_leading(&heading.id).is_some();
         if !is_known
@@ -260,15 +266,15 @@ fn unknown_tasks(todo: &Todo, subjects: &[Option<Subject>], tasks: &[Task], inde
 
 /// The tasks with files that may list others as their parts.
 struct Owners<'t> {
-    tasks: &'t [Task],
+    tasks: &'t [CcwTask],
     index: &'t Index,
     /// By lowercase id of the subtask.
     listed: BTreeMap<String, usize>,
 }
 
 impl<'t> Owners<'t> {
-    fn of(tasks: &'t [Task], index: &'t Index) -> Self {
-        let subtasks = |(at, task): (usize, &'t Task)| {
+    fn of(tasks: &'t [CcwTask], index: &'t Index) -> Self {
+        let subtasks = |(at, task): (usize, &'t CcwTask)| {
             task.parsed.subtasks.iter().filter_map(move |subtask| Some((subtask.id.as_ref()?.to_lowercase(), at)))
         };
         Self { tasks, index, listed: tasks.iter().enumerate().flat_map(subtasks).collect() }
@@ -291,7 +297,7 @@ impl<'t> Owners<'t> {
     }
 }
 
-fn read_part_lines(todo: &Todo, subjects: &[Option<Subject>], tasks: &[Task], index: &Index) -> Vec<PartLine> {
+fn read_part_lines(todo: &Todo, subjects: &[Option<Subject>], tasks: &[CcwTask], index: &Index) -> Vec<PartLine> {
     let unknown = todo.unknown_lines(subjects);
     if unknown.is_empty() {
         return Vec::new();
@@ -305,7 +311,7 @@ fn read_part_lines(todo: &Todo, subjects: &[Option<Subject>], tasks: &[Task], in
 }
 
 /// Creates a task from a heading; the boxes below it are its status.
-fn from_heading(heading: &UnknownHeading<'_>, clock: Clock) -> Task {
+fn from_heading(heading: &UnknownHeading<'_>, clock: Clock) -> CcwTask {
     let all = |mark: CheckboxMark| heading.boxes.iter().all(|line| line.mark == mark);
     let status = match () {
         () if all(CheckboxMark::Done) => "completed",
@@ -315,7 +321,7 @@ fn from_heading(heading: &UnknownHeading<'_>, clock: Clock) -> Task {
     let value = serde_json::json!({"title": heading.title, "status": status});
     let boxes = heading.boxes.iter().map(|line| line.at).collect();
     let location = TaskLocation::Checklist { number: heading.number, boxes };
-    Task {
+    CcwTask {
         id: StepId::new(&heading.id),
         aliases: Vec::new(),
         location,
@@ -324,7 +330,7 @@ fn from_heading(heading: &UnknownHeading<'_>, clock: Clock) -> Task {
 }
 
 /// Creates a task from a checklist line; its checkbox is its only status. Open work whose file is missing is not known: it is blocked.
-fn from_line(line: &ChecklistLine, id: &str, title: &str, has_files: bool, clock: Clock) -> Task {
+fn from_line(line: &ChecklistLine, id: &str, title: &str, has_files: bool, clock: Clock) -> CcwTask {
     let status = match line.mark {
         CheckboxMark::Open => "pending",
         CheckboxMark::Done => "completed",
@@ -340,7 +346,7 @@ fn from_line(line: &ChecklistLine, id: &str, title: &str, has_files: bool, clock
         false => serde_json::json!({"title": title, "status": status}),
     };
     let location = TaskLocation::Checklist { number: line.number, boxes: vec![line.at] };
-    Task { id: StepId::new(id), aliases: Vec::new(), location, parsed: ParsedTask::of(&Node::of(&value), clock) }
+    CcwTask { id: StepId::new(id), aliases: Vec::new(), location, parsed: ParsedTask::of(&Node::of(&value), clock) }
 }
 
 /// Assigns each summary to the task whose id its name begins with, unless its title is that of another task.
@@ -348,7 +354,7 @@ fn match_summaries(
     files: &FileSet,
     layout: &Layout,
     index: &Index,
-    tasks: &[Task],
+    tasks: &[CcwTask],
     findings: &mut Vec<Finding>,
 ) -> Vec<Vec<RelPath>> {
     let mut summaries: Vec<Vec<RelPath>> = vec![Vec::new(); tasks.len()];

@@ -10,7 +10,7 @@ use super::{
     layout::{Layout, SESSION_FILE},
     parsed_task::{ParsedTask, own_id},
     raw,
-    session::Session,
+    session::CcwSession,
 };
 use crate::{
     document::{Node, parse_json, salvage},
@@ -19,7 +19,7 @@ use crate::{
 
 /// A task as found.
 #[derive(Debug)]
-pub(super) struct Task {
+pub(super) struct CcwTask {
     pub(super) id: StepId,
     /// Other names that dependencies and checklists may use for it.
     pub(super) aliases: Vec<String>,
@@ -41,7 +41,7 @@ pub(super) enum TaskLocation {
 /// All tasks of a session and their problems.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    pub(super) list: Vec<Task>,
+    pub(super) list: Vec<CcwTask>,
     pub(super) findings: Vec<Finding>,
     /// Whether a file could not be read.
     pub(super) is_degraded: bool,
@@ -50,7 +50,7 @@ pub(super) struct Tasks {
 }
 
 /// Reads the task files or, without any, the tasks in the session file, in natural order.
-pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session, with_detail: bool) -> Tasks {
+pub(super) fn read(files: &FileSet, layout: &Layout, session: &CcwSession, with_detail: bool) -> Tasks {
     let mut tasks = Tasks { with_detail, ..Tasks::default() };
     let is_task = |path: &RelPath| path.name().ends_with(".json") && !path.name().starts_with('.');
     let found: Vec<(&RelPath, &FileEntry)> = files.in_dir(&layout.tasks).filter(|(path, _)| is_task(path)).collect();
@@ -157,7 +157,7 @@ impl Tasks {
         let id = StepId::new(id);
         let names = own.into_iter().chain([stem]);
         let aliases = names.filter(|name| *name != id.as_str()).map(str::to_owned).collect();
-        self.list.push(Task { id, aliases, location, parsed });
+        self.list.push(CcwTask { id, aliases, location, parsed });
     }
 
     fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {
@@ -174,7 +174,7 @@ impl Tasks {
         });
         self.is_degraded = true;
         let location = TaskLocation::Unreadable { path: path.clone() };
-        self.list.push(Task { id, aliases: Vec::new(), location, parsed: ParsedTask::default() });
+        self.list.push(CcwTask { id, aliases: Vec::new(), location, parsed: ParsedTask::default() });
     }
 
     /// Of tasks with the same id, keeps the one whose file has that name, else the first.
@@ -225,7 +225,7 @@ impl TaskLocation {
 }
 
 /// Returns the status word for a running task: `active` if the files of this session use it, else `in_progress`.
-pub(super) fn running_word(tasks: &[Task]) -> &'static str {
+pub(super) fn running_word(tasks: &[CcwTask]) -> &'static str {
     let is_active = tasks.iter().any(|task| task.parsed.running.active);
     let is_in_progress = tasks.iter().any(|task| task.parsed.running.in_progress);
     if is_active && !is_in_progress { "active" } else { "in_progress" }

@@ -30,7 +30,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         return Ok(edits_of(files, rebuild::reconstruct(files, traces)?));
     }
     let session_files = SessionFiles::read(files);
-    write(Writer { draft: Draft::new(&session_files), at: change.at }, change)
+    write(CcwWriter { draft: Draft::new(&session_files), at: change.at }, change)
 }
 
 /// Keys of `execution` about attempts that no longer count.
@@ -44,12 +44,12 @@ const OF_ATTEMPTS: [&str; 7] = [
     "completion_time",
 ];
 
-struct Writer<'a> {
+struct CcwWriter<'a> {
     draft: Draft<'a>,
     at: Timestamp,
 }
 
-impl Writer<'_> {
+impl CcwWriter<'_> {
     fn finish_step(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let at = self.at.to_string();
         let word = self.word_of(outcome.status);
@@ -142,7 +142,7 @@ impl Writer<'_> {
     }
 }
 
-impl StateWriter for Writer<'_> {
+impl StateWriter for CcwWriter<'_> {
     const WHAT: &'static str = "a CCW session";
     const HAS_PARTS: bool = true;
 

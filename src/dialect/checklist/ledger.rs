@@ -15,7 +15,7 @@ const BEGUN: [&str; 6] = ["started", "dispatched", "implementer", "implementatio
 
 /// What a ledger says about a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct LedgerEntry {
     /// The number of the task.
     pub(super) number: String,
     pub(super) kind: EntryKind,
@@ -57,8 +57,8 @@ fn names(text: &str, plan: &RelPath) -> bool {
 }
 
 /// Reads the lines of a ledger about tasks, the last one about each.
-pub(super) fn read(text: &str) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+pub(super) fn read(text: &str) -> Vec<LedgerEntry> {
+    let mut entries: Vec<LedgerEntry> = Vec::new();
     for line in text.lines() {
         let Some((number, said)) = grammar::superpowers_number(line) else { continue };
         let lower = said.to_lowercase();
@@ -74,7 +74,7 @@ pub(super) fn read(text: &str) -> Vec<Entry> {
             continue;
         };
         entries.retain(|entry| entry.number != number);
-        entries.push(Entry { number, kind, text: clean_line(line, QUOTED) });
+        entries.push(LedgerEntry { number, kind, text: clean_line(line, QUOTED) });
     }
     entries
 }

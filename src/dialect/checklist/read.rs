@@ -247,7 +247,7 @@ fn superpowers(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
     }
 }
 
-fn ledgers(files: &FileSet) -> Vec<(&RelPath, ledger::Entry)> {
+fn ledgers(files: &FileSet) -> Vec<(&RelPath, ledger::LedgerEntry)> {
     let found = files.files.keys().filter(|path| ledger::is_ledger(path.as_str()));
     let read = |path| files.bytes(path).map(|bytes| ledger::read(&String::from_utf8_lossy(bytes))).unwrap_or_default();
     found.flat_map(|path| read(path).into_iter().map(move |entry| (path, entry))).collect()

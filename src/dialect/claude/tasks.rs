@@ -10,7 +10,7 @@ use super::{
 use crate::model::{Finding, FindingCode, Hold, RelPath, Status, Step, StepId, Timestamp, Witness, natural, safe_line};
 
 /// A task of the list with both of its sources.
-struct Task<'a> {
+struct ClaudeTask<'a> {
     id: &'a str,
     file: Option<&'a TaskFile>,
     record: Option<&'a TaskRecord>,
@@ -18,14 +18,14 @@ struct Task<'a> {
 
 /// Adds the tasks to the steps, in the order of their numbers.
 pub(super) fn add(digest: &Digest, all: &mut Steps) {
-    let mut tasks: BTreeMap<&str, Task<'_>> = BTreeMap::new();
+    let mut tasks: BTreeMap<&str, ClaudeTask<'_>> = BTreeMap::new();
     for file in &digest.task_files {
-        tasks.entry(&file.id).or_insert(Task { id: &file.id, file: None, record: None }).file = Some(file);
+        tasks.entry(&file.id).or_insert(ClaudeTask { id: &file.id, file: None, record: None }).file = Some(file);
     }
     for (id, record) in &digest.main.tasks {
-        tasks.entry(id).or_insert(Task { id, file: None, record: None }).record = Some(record);
+        tasks.entry(id).or_insert(ClaudeTask { id, file: None, record: None }).record = Some(record);
     }
-    let mut tasks: Vec<Task<'_>> = tasks.into_values().collect();
+    let mut tasks: Vec<ClaudeTask<'_>> = tasks.into_values().collect();
     tasks.sort_by(|a, b| natural(a.id, b.id));
     let first = all.steps.len();
     for task in &tasks {
@@ -48,7 +48,7 @@ pub(super) fn step_id(id: &str) -> StepId {
     StepId::new(format!("T{}", safe_line(id, 20)))
 }
 
-impl Task<'_> {
+impl ClaudeTask<'_> {
     fn step(&self, digest: &Digest, all: &mut Steps) -> Option<Step> {
         let id = step_id(self.id);
         let file = self.file.filter(|file| file.problem.is_none());

@@ -6,7 +6,7 @@ use super::{
     layout::{Layout, is_part},
     output::{self, OutputCheck, OutputOwner},
     rules::{self, TaskStatus},
-    state::{self, State},
+    state::{self, DotagentState},
 };
 use crate::{
     document::{Kind, Node, Reader, escape},
@@ -30,13 +30,13 @@ pub(super) enum Presence<'a> {
 #[derive(Debug)]
 pub(super) struct Execution<'a> {
     pub(super) presence: Presence<'a>,
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<DotagentTask>,
     pub(super) stamp: Option<Timestamp>,
 }
 
 /// One task.
 #[derive(Debug)]
-pub(super) struct Task {
+pub(super) struct DotagentTask {
     pub(super) id: String,
     /// Its pointer in the file; empty for a rebuilt task.
     pub(super) pointer: String,
@@ -53,7 +53,12 @@ pub(super) struct Task {
 }
 
 impl<'a> Execution<'a> {
-    pub(super) fn read(files: &'a FileSet, layout: &Layout, state: &State, findings: &mut Vec<Finding>) -> Self {
+    pub(super) fn read(
+        files: &'a FileSet,
+        layout: &Layout,
+        state: &DotagentState,
+        findings: &mut Vec<Finding>,
+    ) -> Self {
         let presence = if files.files.contains_key(&layout.execution) {
             match state::open(files, &layout.execution) {
                 Ok(source) => Presence::Read(Box::new(source)),
@@ -89,7 +94,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Returns the content of a new file with these tasks, for confirmation.
-    pub(super) fn proposal(&self, state: &State) -> Value {
+    pub(super) fn proposal(&self, state: &DotagentState) -> Value {
         let tasks = self.tasks.iter().map(|task| {
             json!({ "id": task.id, "status": task.status.unwrap_or(TaskStatus::Pending).as_str(), "attempts": task.attempts })
         });
@@ -103,9 +108,9 @@ impl<'a> Execution<'a> {
     }
 }
 
-impl Task {
+impl DotagentTask {
     /// Returns the owner that the task's output must name.
-    pub(super) fn owner<'a>(&'a self, state: &'a State) -> OutputOwner<'a> {
+    pub(super) fn owner<'a>(&'a self, state: &'a DotagentState) -> OutputOwner<'a> {
         OutputOwner {
             workflow: state.id.as_deref(),
             task: Some(&self.id),
@@ -151,13 +156,13 @@ fn count(value: Option<&Node>) -> u32 {
 struct TaskReader<'a> {
     files: &'a FileSet,
     layout: &'a Layout,
-    state: &'a State,
+    state: &'a DotagentState,
     source: &'a Reader<'a>,
     findings: &'a mut Vec<Finding>,
 }
 
 impl TaskReader<'_> {
-    fn tasks(&mut self) -> Vec<Task> {
+    fn tasks(&mut self) -> Vec<DotagentTask> {
         let source = self.source;
         let foreign = source.node().get("workflow_id").and_then(Node::as_str).filter(|id| Some(*id) != self.id());
         let foreign = foreign.map(|id| clean_line(id, 60));
@@ -181,7 +186,7 @@ impl TaskReader<'_> {
                 Vec::new()
             }
         };
-        let mut tasks: Vec<Task> = Vec::new();
+        let mut tasks: Vec<DotagentTask> = Vec::new();
         for (pointer, key, value) in found.into_iter().take(TASKS) {
             let id = match value.get("id").or_else(|| value.get("task_id")).map(|id| &id.kind) {
                 Some(Kind::Text(id) | Kind::Number(id)) if !id.is_empty() => Some(id.clone()),
@@ -208,7 +213,7 @@ impl TaskReader<'_> {
         self.state.id.as_deref()
     }
 
-    fn task(&mut self, id: String, pointer: String, value: &Node) -> Task {
+    fn task(&mut self, id: String, pointer: String, value: &Node) -> DotagentTask {
         let text = value.get("status").and_then(Node::as_str);
         let named = OUTPUT_FIELDS.iter().find_map(|field| value.get(field)?.as_str());
         if !is_part(&id) {
@@ -236,7 +241,7 @@ impl TaskReader<'_> {
             );
             self.findings.push(self.source.finding(FindingCode::StateLeftover, &pointer, message));
         }
-        Task {
+        DotagentTask {
             status: match text {
                 None => Some(TaskStatus::Pending),
                 Some(text) => TaskStatus::parse(text),
@@ -265,8 +270,8 @@ fn dependencies(value: &Node) -> Vec<String> {
 }
 
 /// Rebuilds the tasks from their outputs and from the final design (docs/formats/dotagent.md#reconstruction).
-fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
-    let mut tasks: Vec<Task> = Vec::new();
+fn rebuilt(files: &FileSet, layout: &Layout, state: &DotagentState) -> Vec<DotagentTask> {
+    let mut tasks: Vec<DotagentTask> = Vec::new();
     let owner =
         OutputOwner { workflow: state.id.as_deref(), task: None, run_start: state.started_at, attempt_start: None };
     let design = layout.at("memory/reports/final_design.json").map(|path| owner.check(files, &path));
@@ -292,8 +297,8 @@ fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
     tasks
 }
 
-fn missing_task(files: &FileSet, layout: &Layout, id: &str, depends_on: Vec<String>) -> Task {
-    Task {
+fn missing_task(files: &FileSet, layout: &Layout, id: &str, depends_on: Vec<String>) -> DotagentTask {
+    DotagentTask {
         id: id.to_owned(),
         pointer: String::new(),
         value: Node::null(),

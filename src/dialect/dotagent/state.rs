@@ -31,7 +31,7 @@ pub(super) fn open<'a>(files: &'a FileSet, file: &RelPath) -> Result<Reader<'a>,
 
 /// The contents of `phase.json`.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct DotagentState {
     /// As written; it is checked before it is used in a path.
     pub(super) id: Option<String>,
     pub(super) started_at: Option<Timestamp>,
@@ -61,7 +61,7 @@ pub(super) struct Approval {
     pub(super) pointer: String,
 }
 
-impl State {
+impl DotagentState {
     pub(super) fn read(source: &Reader<'_>, files: &FileSet, findings: &mut Vec<Finding>) -> Self {
         let value = source.node();
         let id = value.get("workflow_id").and_then(Node::as_str).map(str::to_owned);

@@ -4,7 +4,7 @@
 use crate::document::Node;
 
 use super::{
-    execution::Task,
+    execution::DotagentTask,
     output::{self, OutputCheck, OutputOwner},
     rules::{Phase, TaskStatus},
     workflow_files::WorkflowFiles,
@@ -49,7 +49,7 @@ pub(super) struct TaskResult {
 }
 
 impl TaskResult {
-    pub(super) fn of(workflow_files: &WorkflowFiles<'_>, task: &Task) -> Self {
+    pub(super) fn of(workflow_files: &WorkflowFiles<'_>, task: &DotagentTask) -> Self {
         let mut result =
             Self { status: task.status, output: Node::null(), fits: false, rejected: None, modified: None };
         if task.is_leftover {
@@ -75,7 +75,7 @@ impl TaskResult {
     }
 
     /// Returns whether the state has the task running while its output says that it ended.
-    pub(super) fn is_ahead(&self, task: &Task) -> bool {
+    pub(super) fn is_ahead(&self, task: &DotagentTask) -> bool {
         task.status == Some(TaskStatus::Running) && self.fits && !task.is_leftover
     }
 
@@ -89,7 +89,12 @@ impl TaskResult {
     }
 }
 
-fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, findings: &mut Vec<Finding>) -> Step {
+fn work(
+    workflow_files: &WorkflowFiles<'_>,
+    task: &DotagentTask,
+    result: &TaskResult,
+    findings: &mut Vec<Finding>,
+) -> Step {
     let limit = workflow_files.files.config.limits.attempts;
     let mut step = Step::new(StepId::new(&task.id), title(task));
     step.short = Some(super::rules::other_spelling(&task.id));
@@ -157,7 +162,7 @@ fn witness(workflow_files: &WorkflowFiles<'_>) -> Witness {
     Witness { source: "phase.json".into(), done: true, file: Some(workflow_files.layout.phase.clone()), line }
 }
 
-fn title(task: &Task) -> String {
+fn title(task: &DotagentTask) -> String {
     task.text(&["title", "name", "description"]).map_or_else(
         || format!("Task {}", crate::model::clean_line(&task.id, 60)),
         |text| crate::model::clean_line(&text, 100),
@@ -165,7 +170,7 @@ fn title(task: &Task) -> String {
 }
 
 /// Adds dependencies: the architecture and the verification of the tasks it depends on.
-fn depend(workflow_files: &WorkflowFiles<'_>, task: &Task, step: &mut Step) {
+fn depend(workflow_files: &WorkflowFiles<'_>, task: &DotagentTask, step: &mut Step) {
     step.depends_on.push(Phase::Architecture.step_id());
     for id in &task.depends_on {
         match workflow_files.execution.position(id) {
@@ -177,7 +182,7 @@ fn depend(workflow_files: &WorkflowFiles<'_>, task: &Task, step: &mut Step) {
 
 fn verification(
     workflow_files: &WorkflowFiles<'_>,
-    task: &Task,
+    task: &DotagentTask,
     result: &TaskResult,
     work: &Step,
     findings: &mut Vec<Finding>,
@@ -230,7 +235,7 @@ fn verification(
 }
 
 /// Returns what the verifier wrote about the current output of a task, not about an earlier one.
-fn judged(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult) -> Option<(RelPath, Node)> {
+fn judged(workflow_files: &WorkflowFiles<'_>, task: &DotagentTask, result: &TaskResult) -> Option<(RelPath, Node)> {
     let path = workflow_files.layout.of_task(workflow_files.files, &task.id, "verification.json")?;
     // Both are files, so their times need no tolerance.
     let owner = task.owner(&workflow_files.state);
@@ -243,7 +248,7 @@ fn judged(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult) 
 }
 
 /// Returns the step in which the contract resolver resolves a blocker; its answer is next to the contracts.
-fn resolution(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, work: &Step) -> Step {
+fn resolution(workflow_files: &WorkflowFiles<'_>, task: &DotagentTask, result: &TaskResult, work: &Step) -> Step {
     let mut step = Step::new(resolve_id(&task.id), format!("Resolution of the blocker of {}", work.id));
     step.group.clone_from(&work.group);
     step.agent = Some("contract-resolver".to_owned());

@@ -1,11 +1,11 @@
 //! Both state files of a run, parsed, with the outputs that they name. Shared by readers and writers.
 
 use super::{
-    execution::{Execution, Presence, Task},
+    execution::{DotagentTask, Execution, Presence},
     layout::Layout,
     output::OutputOwner,
     rules::Phase,
-    state::{self, State},
+    state::{self, DotagentState},
 };
 use crate::{
     document::Reader,
@@ -17,7 +17,7 @@ pub(super) struct WorkflowFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
     pub(super) source: Reader<'a>,
-    pub(super) state: State,
+    pub(super) state: DotagentState,
     pub(super) execution: Execution<'a>,
 }
 
@@ -28,13 +28,19 @@ impl<'a> WorkflowFiles<'a> {
             Finding::new(FindingCode::StateUnreadable, "the state is not a `memory/state/phase.json`").at(&files.state)
         })?;
         let source = state::open(files, &layout.phase)?;
-        let state = State::read(&source, files, findings);
+        let state = DotagentState::read(&source, files, findings);
         let execution = Execution::read(files, &layout, &state, findings);
         Ok(Self { files, layout, source, state, execution })
     }
 
     /// Returns a finding about a task, with its position in the file if it has one.
-    pub(super) fn about(&self, task: &Task, code: FindingCode, field: &str, message: impl Into<String>) -> Finding {
+    pub(super) fn about(
+        &self,
+        task: &DotagentTask,
+        code: FindingCode,
+        field: &str,
+        message: impl Into<String>,
+    ) -> Finding {
         match &self.execution.presence {
             Presence::Read(source) => source.finding(code, &format!("{}{field}", task.pointer), message),
             Presence::Missing | Presence::Unreadable => Finding::new(code, message).at(&self.layout.execution),

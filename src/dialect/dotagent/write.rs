@@ -40,11 +40,11 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     if let ChangeKind::Repair(_) = &change.kind {
         return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
     }
-    write(Writer::open(files, change.at)?, change)
+    write(DotagentWriter::open(files, change.at)?, change)
 }
 
 /// The target of a step id.
-enum Target {
+enum DotagentTarget {
     Phase(Phase),
     Designs,
     Gate(Phase),
@@ -54,7 +54,7 @@ enum Target {
     Resolution(usize),
 }
 
-struct Writer<'a> {
+struct DotagentWriter<'a> {
     workflow_files: WorkflowFiles<'a>,
     phase: FileEditor,
     /// `None` if the file is missing or unreadable.
@@ -68,7 +68,7 @@ struct Writer<'a> {
     completed: Vec<Phase>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> DotagentWriter<'a> {
     fn open(files: &'a FileSet, at: Timestamp) -> Result<Self, EditError> {
         let workflow_files = WorkflowFiles::open(files, &mut Vec::new()).map_err(|finding| {
             let file = files.state.as_str().to_owned();
@@ -94,19 +94,19 @@ impl<'a> Writer<'a> {
         Ok(Self { workflow_files, phase, execution, created: None, at: at.to_string(), task_statuses, completed })
     }
 
-    fn target(&self, step: &StepId) -> Result<Target, EditError> {
+    fn target(&self, step: &StepId) -> Result<DotagentTarget, EditError> {
         let id = step.as_str();
         let task = |id: &str| self.workflow_files.execution.tasks.iter().position(|task| task.id == id);
         let gate = Phase::ALL.into_iter().find(|phase| steps::gate_of(*phase) == Some(id));
         let target = match id {
-            steps::DESIGNS => Some(Target::Designs),
-            steps::FINAL => Some(Target::Phase(Phase::Architecture)),
-            _ if gate.is_some() => gate.map(Target::Gate),
-            _ => Phase::ALL.into_iter().find(|phase| phase.as_str() == id).map(Target::Phase),
+            steps::DESIGNS => Some(DotagentTarget::Designs),
+            steps::FINAL => Some(DotagentTarget::Phase(Phase::Architecture)),
+            _ if gate.is_some() => gate.map(DotagentTarget::Gate),
+            _ => Phase::ALL.into_iter().find(|phase| phase.as_str() == id).map(DotagentTarget::Phase),
         };
-        let target = target.or_else(|| task(id).map(Target::Work));
-        let target = target.or_else(|| task(id.strip_suffix(":verify")?).map(Target::Verification));
-        let target = target.or_else(|| task(id.strip_suffix(":resolve")?).map(Target::Resolution));
+        let target = target.or_else(|| task(id).map(DotagentTarget::Work));
+        let target = target.or_else(|| task(id.strip_suffix(":verify")?).map(DotagentTarget::Verification));
+        let target = target.or_else(|| task(id.strip_suffix(":resolve")?).map(DotagentTarget::Resolution));
         target.ok_or_else(|| EditError::Unsupported(format!("`{id}` is neither a phase nor a task of this run")))
     }
 
@@ -373,16 +373,16 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl StateWriter for Writer<'_> {
+impl StateWriter for DotagentWriter<'_> {
     const WHAT: &'static str = "a dotagent workflow";
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
         let step = begun.step;
         match self.target(step)? {
-            Target::Phase(phase) => self.enter_phase(phase, step.as_str() != steps::FINAL)?,
-            Target::Designs => self.enter_phase(Phase::Architecture, true)?,
-            Target::Gate(_) => return Err(EditError::Unsupported(format!("{step} is approved, not begun"))),
-            Target::Work(at) => {
+            DotagentTarget::Phase(phase) => self.enter_phase(phase, step.as_str() != steps::FINAL)?,
+            DotagentTarget::Designs => self.enter_phase(Phase::Architecture, true)?,
+            DotagentTarget::Gate(_) => return Err(EditError::Unsupported(format!("{step} is approved, not begun"))),
+            DotagentTarget::Work(at) => {
                 self.enter_phase(Phase::Implementation, false)?;
                 self.set_task_status(at, TaskStatus::Running)?;
                 let started = json!(self.at);
@@ -390,11 +390,11 @@ impl StateWriter for Writer<'_> {
                 self.set_task(at, "started_at", &started)?;
                 self.drop_task(at, "completed_at")?;
             }
-            Target::Verification(at) => {
+            DotagentTarget::Verification(at) => {
                 self.enter_phase(Phase::Implementation, false)?;
                 self.set_task_status(at, TaskStatus::Verifying)?;
             }
-            Target::Resolution(at) => {
+            DotagentTarget::Resolution(at) => {
                 self.enter_phase(Phase::Implementation, false)?;
                 let started = json!(self.at);
                 self.set_task(at, "resolver_started_at", &started)?;
@@ -406,23 +406,23 @@ impl StateWriter for Writer<'_> {
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let is_done = self.completes(outcome)?;
         match self.target(&outcome.step)? {
-            Target::Phase(phase) if !is_done => self.fail_phase(phase, &outcome.step)?,
-            Target::Designs if !is_done => self.fail_phase(Phase::Architecture, &outcome.step)?,
-            Target::Phase(phase) => {
+            DotagentTarget::Phase(phase) if !is_done => self.fail_phase(phase, &outcome.step)?,
+            DotagentTarget::Designs if !is_done => self.fail_phase(Phase::Architecture, &outcome.step)?,
+            DotagentTarget::Phase(phase) => {
                 let output = self.output_of(phase, outcome)?;
                 self.complete_phase(phase, output)?;
             }
-            Target::Designs => {
+            DotagentTarget::Designs => {
                 self.check_designs()?;
                 self.phase_status(PhaseStatus::InProgress)?;
             }
-            Target::Gate(_) => {
+            DotagentTarget::Gate(_) => {
                 return Err(EditError::Unsupported(format!("{} is approved, not finished", outcome.step)));
             }
-            Target::Work(at) => self.finish_work(at, outcome)?,
-            Target::Verification(at) if is_done => self.mark_verified(at)?,
-            Target::Verification(at) => self.fail(at, outcome)?,
-            Target::Resolution(at) => {
+            DotagentTarget::Work(at) => self.finish_work(at, outcome)?,
+            DotagentTarget::Verification(at) if is_done => self.mark_verified(at)?,
+            DotagentTarget::Verification(at) => self.fail(at, outcome)?,
+            DotagentTarget::Resolution(at) => {
                 self.drop_task(at, "resolver_started_at")?;
                 if is_done {
                     self.set_task_status(at, TaskStatus::Pending)?;
@@ -434,7 +434,7 @@ impl StateWriter for Writer<'_> {
 
     fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
         match self.target(approval.step)? {
-            Target::Gate(phase) => {
+            DotagentTarget::Gate(phase) => {
                 let mut entry = json!({ "phase": phase.as_str(), "approved_at": self.at });
                 for (key, value) in [("by", approval.by), ("note", approval.note)] {
                     if let Some(value) = value {
@@ -444,8 +444,11 @@ impl StateWriter for Writer<'_> {
                 self.phase.push("/user_checkpoints", &entry)
             }
             // The user overrides the verifier.
-            Target::Verification(at) => self.mark_verified(at),
-            Target::Phase(_) | Target::Designs | Target::Work(_) | Target::Resolution(_) => {
+            DotagentTarget::Verification(at) => self.mark_verified(at),
+            DotagentTarget::Phase(_)
+            | DotagentTarget::Designs
+            | DotagentTarget::Work(_)
+            | DotagentTarget::Resolution(_) => {
                 Err(EditError::Unsupported(format!("{} is neither a gate nor a verification", approval.step)))
             }
         }

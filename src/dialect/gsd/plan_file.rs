@@ -93,7 +93,7 @@ pub(super) fn created(front: Option<&Node>) -> Vec<DeclaredFile> {
 }
 
 /// A task of a plan.
-pub(super) struct Task {
+pub(super) struct GsdTask {
     pub(super) name: String,
     pub(super) files: Vec<RelPath>,
     /// It waits for a person.
@@ -102,7 +102,7 @@ pub(super) struct Task {
     checks: Vec<String>,
 }
 
-impl Task {
+impl GsdTask {
     pub(super) fn into_part(self, at: usize, is_done: bool) -> Part {
         Part {
             name: (at + 1).to_string(),
@@ -116,7 +116,7 @@ impl Task {
 }
 
 /// Returns the tasks of a plan, in order.
-pub(super) fn tasks(bytes: &[u8]) -> Vec<Task> {
+pub(super) fn tasks(bytes: &[u8]) -> Vec<GsdTask> {
     let text = String::from_utf8_lossy(bytes);
     let mut tasks = Vec::new();
     for piece in text.split("<task").skip(1).filter(|piece| piece.starts_with([' ', '>', '\n', '\r'])).take(200) {
@@ -134,7 +134,7 @@ pub(super) fn tasks(bytes: &[u8]) -> Vec<Task> {
             let text = clean_line(&mask_secrets(inner(body, tag)?), SENTENCE);
             (!text.is_empty()).then(|| format!("part {number}, {tag}: {text}"))
         });
-        tasks.push(Task {
+        tasks.push(GsdTask {
             name: if name.is_empty() { format!("task {number}") } else { name },
             files,
             is_gate,
@@ -151,7 +151,7 @@ fn inner<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
 }
 
 /// Returns when a plan is done: its truths, and the checks of its tasks.
-pub(super) fn acceptance(front: Option<&Node>, tasks: &[Task]) -> Vec<String> {
+pub(super) fn acceptance(front: Option<&Node>, tasks: &[GsdTask]) -> Vec<String> {
     let truths = texts_of(front.and_then(|front| front.get("must_haves")), "truths").unwrap_or_default();
     let truths = truths.iter().map(|truth| clean_line(&mask_secrets(truth), SENTENCE));
     truths.chain(tasks.iter().flat_map(|task| task.checks.clone())).take(CHECKS).collect()

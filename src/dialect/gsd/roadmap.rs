@@ -21,7 +21,7 @@ const BACKLOG: u64 = 999;
 /// A parsed roadmap.
 #[derive(Debug, Default)]
 pub(super) struct Roadmap {
-    pub(super) phases: BTreeMap<PhaseKey, Phase>,
+    pub(super) phases: BTreeMap<PhaseKey, GsdPhase>,
     /// The box of each plan that has one.
     pub(super) plans: BTreeMap<String, bool>,
     /// Plans of which a box says that they are still to be written: `03-01: TBD`.
@@ -36,7 +36,7 @@ pub(super) struct Roadmap {
 
 /// What a roadmap says about a phase.
 #[derive(Debug, Default)]
-pub(super) struct Phase {
+pub(super) struct GsdPhase {
     pub(super) name: String,
     /// It belongs to a milestone that is over.
     pub(super) is_history: bool,
@@ -176,7 +176,7 @@ impl Roadmap {
         phase.is_ticked == Some(true) || phase.row.as_deref().is_some_and(is_finished) || self.is_shipped(key)
     }
 
-    fn phase(&mut self, key: &PhaseKey, name: &str, is_history: bool) -> &mut Phase {
+    fn phase(&mut self, key: &PhaseKey, name: &str, is_history: bool) -> &mut GsdPhase {
         let is_new = !self.phases.contains_key(key);
         let phase = self.phases.entry(key.clone()).or_default();
         if is_new {
@@ -192,7 +192,7 @@ impl Roadmap {
 
     /// Returns a phase that a heading or a box names. The number of an earlier phase may begin again: what is said about that one says
     /// nothing about the current one. `None` if it is the earlier one.
-    fn listed(&mut self, key: &PhaseKey, name: &str, is_history: bool) -> Option<&mut Phase> {
+    fn listed(&mut self, key: &PhaseKey, name: &str, is_history: bool) -> Option<&mut GsdPhase> {
         let known = self.phases.get(key).filter(|phase| phase.is_listed);
         match known.map(|phase| phase.is_history) {
             Some(true) if !is_history => {

@@ -7,7 +7,7 @@ const FRONT_MATTER_LINES: usize = 200;
 
 /// A line without its line end.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::dialect) struct Line<'a> {
+pub(in crate::dialect) struct MarkdownLine<'a> {
     /// From 1.
     pub(in crate::dialect) number: u32,
     /// Its byte offset in the text.
@@ -81,9 +81,9 @@ impl<'a> Lines<'a> {
 }
 
 impl<'a> Iterator for Lines<'a> {
-    type Item = Line<'a>;
+    type Item = MarkdownLine<'a>;
 
-    fn next(&mut self) -> Option<Line<'a>> {
+    fn next(&mut self) -> Option<MarkdownLine<'a>> {
         if self.at >= self.text.len() {
             return None;
         }
@@ -91,7 +91,7 @@ impl<'a> Iterator for Lines<'a> {
         let (text, next) = line_at(self.text, start);
         self.at = next;
         self.number = self.number.saturating_add(1);
-        Some(Line { number: self.number, start, text, context: self.context(start, text) })
+        Some(MarkdownLine { number: self.number, start, text, context: self.context(start, text) })
     }
 }
 

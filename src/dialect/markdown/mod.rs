@@ -4,7 +4,7 @@ mod checkbox;
 mod lines;
 
 pub(in crate::dialect) use checkbox::{Checkbox, bracket, checkbox, columns};
-pub(in crate::dialect) use lines::{Line, LineContext, Lines};
+pub(in crate::dialect) use lines::{LineContext, Lines, MarkdownLine};
 
 /// A heading: depth and text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

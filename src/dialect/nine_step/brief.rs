@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     layout,
-    raw::{Entry, State},
+    raw::{NineStepEntry, NineStepState},
     read,
     rules::{StatusWord, StepNumber, StepPosition},
     sent_back::sent_back,
@@ -113,14 +113,15 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
     };
     let backup = || layout::backup_of(&files.state).and_then(|backup| read::open(files, &backup).ok());
     if let Some(source) = read::open(files, &files.state).ok().or_else(backup) {
-        let state = State::read(&source, &mut Vec::new());
+        let state = NineStepState::read(&source, &mut Vec::new());
         let last = state.last.get();
-        let cause =
-            position.filter(|_| last.and_then(Entry::position) == position).and_then(|at| sent_back(&state, at));
+        let cause = position
+            .filter(|_| last.and_then(NineStepEntry::position) == position)
+            .and_then(|at| sent_back(&state, at));
         // The attempt that is going on is no result.
-        let word = |entry: &Entry| entry.status.get().and_then(|status| StatusWord::parse(status));
-        let is_open = |entry: &Entry| matches!(word(entry), Some(StatusWord::Pending | StatusWord::InProgress));
-        let is_before = |entry: &&Entry| {
+        let word = |entry: &NineStepEntry| entry.status.get().and_then(|status| StatusWord::parse(status));
+        let is_open = |entry: &NineStepEntry| matches!(word(entry), Some(StatusWord::Pending | StatusWord::InProgress));
+        let is_before = |entry: &&NineStepEntry| {
             entry.position().is_some()
                 && entry.position() < position
                 && matches!(word(entry), Some(StatusWord::Completed | StatusWord::Verdict(_)))
@@ -134,7 +135,7 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
     facts
 }
 
-fn previous(last: &Entry) -> Previous {
+fn previous(last: &NineStepEntry) -> Previous {
     let status = last.status.get().map_or_else(String::new, |status| clean_line(status, 60));
     let stated = last.verdict.get().and_then(|verdict| ReviewVerdict::parse(verdict));
     let worded = StatusWord::parse(&status).and_then(StatusWord::verdict);
@@ -148,7 +149,7 @@ fn previous(last: &Entry) -> Previous {
 }
 
 /// Returns the description of the phase; `phase_description` applies only to the current phase of the state.
-fn description(state: &State, position: Option<StepPosition>) -> Option<String> {
+fn description(state: &NineStepState, position: Option<StepPosition>) -> Option<String> {
     let phase = position?.phase;
     let current = state.last.get().and_then(|last| last.phase.get()).or_else(|| state.current_phase.get());
     let own = state.phases.get(&phase).cloned();

@@ -1,7 +1,7 @@
 //! Reads the current step and its status from `last_execution`.
 
 use super::{
-    raw::{Entry, Required, State},
+    raw::{NineStepEntry, NineStepState, Required},
     rules::{ACCEPTED, StatusWord, StepNumber, StepPosition, is_test_failure, is_worktree_failure},
 };
 use crate::{
@@ -23,7 +23,7 @@ pub(super) struct LastStep {
 impl LastStep {
     /// Reads `last_execution`. If it is unusable, which was already reported as blocking, `current_phase` and `current_step` give
     /// at least the position.
-    pub(super) fn read(state: &State, source: &Reader<'_>, findings: &mut Vec<Finding>) -> Option<Self> {
+    pub(super) fn read(state: &NineStepState, source: &Reader<'_>, findings: &mut Vec<Finding>) -> Option<Self> {
         let last = state.last.get();
         let phase = last.and_then(|last| last.phase.get()).or_else(|| state.current_phase.get());
         let step = last.and_then(|last| last.step.get()).or_else(|| state.current_step.get());
@@ -40,8 +40,8 @@ impl LastStep {
 
 struct LastStepReader<'a, 's> {
     at: StepPosition,
-    last: &'a Entry,
-    state: &'a State,
+    last: &'a NineStepEntry,
+    state: &'a NineStepState,
     source: &'a Reader<'s>,
     findings: &'a mut Vec<Finding>,
 }
@@ -192,7 +192,7 @@ fn is_person(agent: &str) -> bool {
 
 /// Reports other fields that contradict `last_execution`, which wins.
 fn report_disagreements(
-    state: &State,
+    state: &NineStepState,
     at: StepPosition,
     status: Status,
     source: &Reader<'_>,
@@ -229,15 +229,15 @@ fn report_disagreements(
 
 /// Reports the gate and reviews that the list of a phase omits although the run is past them. A list may begin late, with the
 /// worktree; steps before its first entry are not reported (docs/formats/nine-step.md#state-before-the-worktree).
-fn report_unlisted(state: &State, at: StepPosition, source: &Reader<'_>, findings: &mut Vec<Finding>) {
+fn report_unlisted(state: &NineStepState, at: StepPosition, source: &Reader<'_>, findings: &mut Vec<Finding>) {
     let records = state.completed.iter().chain(&state.history).chain(&state.skipped).chain(&state.approvals);
     let recorded: Vec<StepNumber> = records
-        .filter_map(Entry::position)
+        .filter_map(NineStepEntry::position)
         .filter(|position| position.phase == at.phase)
         .map(|position| position.step)
         .collect();
     let Some(first) =
-        state.completed.iter().filter_map(Entry::position).filter(|position| position.phase == at.phase).min()
+        state.completed.iter().filter_map(NineStepEntry::position).filter(|position| position.phase == at.phase).min()
     else {
         return;
     };

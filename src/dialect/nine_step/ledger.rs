@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    raw::{Entry, State},
+    raw::{NineStepEntry, NineStepState},
     rules::{StatusWord, StepNumber, StepPosition},
 };
 use crate::model::{ReviewVerdict, Timestamp};
@@ -37,7 +37,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn of(state: &State) -> Self {
+    pub(super) fn of(state: &NineStepState) -> Self {
         let mut ledger = Self::default();
         for entry in &state.completed {
             ledger.add_completed(entry);
@@ -63,7 +63,7 @@ impl Ledger {
         self.records.range(from..=to).map(|(position, _)| position.step)
     }
 
-    fn record_run(&mut self, position: StepPosition, entry: &Entry) -> &mut StepRecord {
+    fn record_run(&mut self, position: StepPosition, entry: &NineStepEntry) -> &mut StepRecord {
         if position.step == StepNumber::Implementation && entry.agent.is_some() {
             self.developer.clone_from(&entry.agent);
         }
@@ -78,7 +78,7 @@ impl Ledger {
     }
 
     /// Adds an entry of `completed_steps`; each counts as one attempt.
-    fn add_completed(&mut self, entry: &Entry) {
+    fn add_completed(&mut self, entry: &NineStepEntry) {
         let Some(position) = entry.position() else { return };
         let word = status_word(entry);
         let verdict = word
@@ -91,7 +91,7 @@ impl Ledger {
     }
 
     /// Adds an entry of `history`, or a `last_execution` that is missing there.
-    fn add_history(&mut self, entry: &Entry) {
+    fn add_history(&mut self, entry: &NineStepEntry) {
         let Some(position) = entry.position() else { return };
         let Some(word) = status_word(entry) else { return };
         let verdict = entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)).or(word.verdict());
@@ -149,7 +149,7 @@ impl Ledger {
     }
 
     /// Adds a `last_execution` that is missing in the history. If it is a success, `completed_steps` has it too.
-    fn add_unrecorded(&mut self, last: &Entry) {
+    fn add_unrecorded(&mut self, last: &NineStepEntry) {
         let Some(position) = last.position() else { return };
         let before = self.records.get(&position).cloned().unwrap_or_default();
         self.add_history(last);
@@ -162,7 +162,7 @@ impl Ledger {
     }
 
     /// Adds `skipped_steps` for steps without history.
-    fn add_skipped(&mut self, state: &State) {
+    fn add_skipped(&mut self, state: &NineStepState) {
         for entry in &state.skipped {
             let Some(position) = entry.position() else { continue };
             let record = self.records.entry(position).or_default();
@@ -173,7 +173,7 @@ impl Ledger {
     }
 
     /// Applies the counters stated in the file, where there is no history to count.
-    fn apply_counters(&mut self, state: &State) {
+    fn apply_counters(&mut self, state: &NineStepState) {
         let last = state.last.get().and_then(|last| Some((last.position()?, last)));
         for (position, attempts) in &state.attempts {
             self.raise_attempts(*position, *attempts);
@@ -214,13 +214,13 @@ impl StepRecord {
         }
     }
 
-    fn begin(&mut self, entry: &Entry) {
+    fn begin(&mut self, entry: &NineStepEntry) {
         self.attempts = self.attempts.saturating_add(1).max(entry.attempt.unwrap_or(0));
         self.open = true;
         self.started_at = entry.timestamp.or(self.started_at);
     }
 
-    fn end(&mut self, entry: &Entry) {
+    fn end(&mut self, entry: &NineStepEntry) {
         if !self.open {
             self.attempts = self.attempts.saturating_add(1);
         }
@@ -230,11 +230,11 @@ impl StepRecord {
 }
 
 /// Returns `last_execution` if it is an execution that the history lacks: another tool may write only one of the two.
-pub(super) fn unrecorded(state: &State) -> Option<&Entry> {
+pub(super) fn unrecorded(state: &NineStepState) -> Option<&NineStepEntry> {
     state.last.get().filter(|last| last.position().is_some() && is_execution(last) && !is_recorded(state, last))
 }
 
-fn is_execution(last: &Entry) -> bool {
+fn is_execution(last: &NineStepEntry) -> bool {
     let Some(word) = status_word(last) else { return false };
     match word {
         StatusWord::InProgress
@@ -249,13 +249,13 @@ fn is_execution(last: &Entry) -> bool {
     }
 }
 
-fn is_recorded(state: &State, last: &Entry) -> bool {
+fn is_recorded(state: &NineStepState, last: &NineStepEntry) -> bool {
     let Some(newest) = state.history.last() else { return false };
     match (newest.timestamp, last.timestamp) {
         // An imported execution keeps its timestamp, and later entries may have earlier ones: clocks differ, and a time without a
         // zone means different moments on different machines.
         (Some(newest), Some(last_at)) => {
-            let is_copy = |entry: &Entry| {
+            let is_copy = |entry: &NineStepEntry| {
                 entry.timestamp == last.timestamp
                     && entry.position() == last.position()
                     && status_word(entry) == status_word(last)
@@ -266,6 +266,6 @@ fn is_recorded(state: &State, last: &Entry) -> bool {
     }
 }
 
-fn status_word(entry: &Entry) -> Option<StatusWord> {
+fn status_word(entry: &NineStepEntry) -> Option<StatusWord> {
     entry.status.get().and_then(|status| StatusWord::parse(status))
 }

@@ -40,7 +40,7 @@ impl<T> Required<T> {
 
 /// A record of an execution: `last_execution`, or an element of one of the arrays.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct NineStepEntry {
     /// The key of the record in the file, with its index if that is an array.
     at: (&'static str, Option<usize>),
     pub(super) phase: Required<u32>,
@@ -61,7 +61,7 @@ pub(super) struct Entry {
     pub(super) returns_to: Option<StepNumber>,
 }
 
-impl Entry {
+impl NineStepEntry {
     pub(super) fn position(&self) -> Option<StepPosition> {
         Some(StepPosition::new(*self.phase.get()?, *self.step.get()?))
     }
@@ -104,11 +104,11 @@ impl Entry {
 
 /// The state file.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct NineStepState {
     pub(super) feature: Required<String>,
     pub(super) current_phase: Required<u32>,
     pub(super) current_step: Required<StepNumber>,
-    pub(super) last: Required<Entry>,
+    pub(super) last: Required<NineStepEntry>,
     pub(super) total_phases: Option<u32>,
     pub(super) worktree_path: Option<String>,
     pub(super) branch: Option<String>,
@@ -117,10 +117,10 @@ pub(super) struct State {
     pub(super) phase_description: Option<String>,
     pub(super) description: Option<String>,
     pub(super) issues: Vec<String>,
-    pub(super) completed: Vec<Entry>,
-    pub(super) history: Vec<Entry>,
-    pub(super) skipped: Vec<Entry>,
-    pub(super) approvals: Vec<Entry>,
+    pub(super) completed: Vec<NineStepEntry>,
+    pub(super) history: Vec<NineStepEntry>,
+    pub(super) skipped: Vec<NineStepEntry>,
+    pub(super) approvals: Vec<NineStepEntry>,
     /// The description of each phase.
     pub(super) phases: BTreeMap<u32, String>,
     pub(super) attempts: BTreeMap<StepPosition, u32>,
@@ -137,16 +137,16 @@ pub(super) struct State {
     pub(super) newer: Option<String>,
 }
 
-impl State {
+impl NineStepState {
     /// Reads the file and adds problems to `findings`.
     pub(super) fn read(source: &Reader<'_>, findings: &mut Vec<Finding>) -> Self {
         let value = source.node();
         let text = |key| text(source.get(key));
         let last = Required::read(value.get("last_execution"), |last| {
-            last.is_map().then(|| Entry::read(last, ("last_execution", None), source.files()))
+            last.is_map().then(|| NineStepEntry::read(last, ("last_execution", None), source.files()))
         });
         stamp_of(source, "/last_execution/timestamp");
-        let at = last.get().and_then(Entry::position);
+        let at = last.get().and_then(NineStepEntry::position);
         let state = Self {
             feature: Required::read(value.get("feature_name"), |name| {
                 name.as_str().map(|name| clean_line(name, 200)).filter(|name| !name.is_empty())
@@ -229,12 +229,12 @@ fn issues(issues: &Node) -> Option<Vec<String>> {
     }
 }
 
-fn entries(source: &Reader<'_>, key: &'static str) -> Vec<Entry> {
+fn entries(source: &Reader<'_>, key: &'static str) -> Vec<NineStepEntry> {
     let mut entries = Vec::new();
     let mut unusable = 0;
     for (at, item) in source.get(key).items().into_iter().enumerate() {
         let object = item.node().filter(|item| item.is_map());
-        let entry = object.map(|object| Entry::read(object, (key, Some(at)), source.files()));
+        let entry = object.map(|object| NineStepEntry::read(object, (key, Some(at)), source.files()));
         match entry.filter(|entry| entry.position().is_some()) {
             Some(entry) => entries.push(entry),
             None => {

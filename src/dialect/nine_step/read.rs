@@ -4,7 +4,7 @@ use super::{
     last_step::LastStep,
     layout,
     ledger::Ledger,
-    raw::{Entry, Required, State},
+    raw::{NineStepEntry, NineStepState, Required},
     rules::{Role, StepNumber, StepPosition},
     steps::StepBuilder,
     workspace,
@@ -112,7 +112,7 @@ fn restore_command(files: &FileSet) -> String {
 }
 
 fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
-    let state = State::read(&source, &mut findings);
+    let state = NineStepState::read(&source, &mut findings);
     require(&state, &source, &mut findings);
     let ledger = Ledger::of(&state);
     let last_step = LastStep::read(&state, &source, &mut findings);
@@ -162,12 +162,12 @@ fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: 
     Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
-fn first_stamp(state: &State) -> Option<Timestamp> {
+fn first_stamp(state: &NineStepState) -> Option<Timestamp> {
     state.history.iter().chain(&state.completed).filter_map(|entry| entry.timestamp).min()
 }
 
 /// Reports every required field that is missing or unusable (docs/formats/nine-step.md#fields-of-the-state).
-fn require(state: &State, source: &Reader<'_>, findings: &mut Vec<Finding>) {
+fn require(state: &NineStepState, source: &Reader<'_>, findings: &mut Vec<Finding>) {
     let mut check = |pointer: &str, problem: Option<&str>| {
         let name = pointer.trim_start_matches('/').replace('/', ".");
         let finding = match problem {
@@ -201,7 +201,7 @@ fn problem<T>(field: &Required<T>, wanted: &str, pointer: &str, check: &mut impl
     }
 }
 
-fn run_status(state: &State, source: &Reader<'_>, findings: &mut Vec<Finding>) -> RunStatus {
+fn run_status(state: &NineStepState, source: &Reader<'_>, findings: &mut Vec<Finding>) -> RunStatus {
     let word = state.run_status.as_deref().map(str::to_lowercase);
     match word.as_deref() {
         None | Some("active" | "in_progress" | "running") => RunStatus::Active,
@@ -219,10 +219,10 @@ fn run_status(state: &State, source: &Reader<'_>, findings: &mut Vec<Finding>) -
     }
 }
 
-fn paused(state: &State, status: RunStatus) -> Option<Interruption> {
+fn paused(state: &NineStepState, status: RunStatus) -> Option<Interruption> {
     (status == RunStatus::Paused).then(|| Interruption {
         kind: InterruptionKind::Paused,
-        step: state.last.get().and_then(Entry::position).map(StepPosition::id),
+        step: state.last.get().and_then(NineStepEntry::position).map(StepPosition::id),
         at: state.paused_at,
         reason: state.run_status_reason.clone().unwrap_or_else(|| Interruption::PAUSED.to_owned()),
     })

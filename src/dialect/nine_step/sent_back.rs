@@ -1,13 +1,13 @@
 //! Finds the failure that sent the run back to its current step. Once that step has begun, only the history records it.
 
 use super::{
-    raw::{Entry, State},
+    raw::{NineStepEntry, NineStepState},
     rules::{StatusWord, StepPosition},
 };
 use crate::model::ReviewVerdict;
 
 /// Returns the failure of a later step in the phase that the step at `at` has to address, until that step is completed.
-pub(super) fn sent_back(state: &State, at: StepPosition) -> Option<&Entry> {
+pub(super) fn sent_back(state: &NineStepState, at: StepPosition) -> Option<&NineStepEntry> {
     for entry in state.history.iter().rev() {
         // Failures before a rollback no longer count.
         if status_word(entry) == Some(StatusWord::RolledBack) {
@@ -30,12 +30,12 @@ enum End {
     Failed,
 }
 
-fn status_word(entry: &Entry) -> Option<StatusWord> {
+fn status_word(entry: &NineStepEntry) -> Option<StatusWord> {
     entry.status.get().and_then(|status| StatusWord::parse(status))
 }
 
 /// Returns how an execution ended; `None` for other records.
-fn end(entry: &Entry) -> Option<End> {
+fn end(entry: &NineStepEntry) -> Option<End> {
     let word = status_word(entry)?;
     let stated = entry.verdict.get().and_then(|verdict| ReviewVerdict::parse(verdict));
     let by_verdict = |verdict: ReviewVerdict| if verdict.approves() { End::Passed } else { End::Failed };

@@ -3,7 +3,7 @@
 use super::{
     last_step::LastStep,
     ledger::{Ledger, StepRecord},
-    raw::{Entry, State},
+    raw::{NineStepEntry, NineStepState},
     rules::{Role, StepNumber, StepPosition},
     sent_back::sent_back,
 };
@@ -24,7 +24,7 @@ pub(super) struct StepLayout {
 
 /// Builder of the steps from the state, its records and the last step.
 pub(super) struct StepBuilder<'a> {
-    state: &'a State,
+    state: &'a NineStepState,
     ledger: &'a Ledger,
     last_step: &'a LastStep,
     config: &'a NineStepConfig,
@@ -57,14 +57,14 @@ impl AgentNames {
 
 impl<'a> StepBuilder<'a> {
     pub(super) fn new(
-        state: &'a State,
+        state: &'a NineStepState,
         ledger: &'a Ledger,
         last_step: &'a LastStep,
         (run, status): (&'a str, RunStatus),
         config: &'a NineStepConfig,
     ) -> Self {
         let is_open = !last_step.status.satisfies();
-        let sent_back_by = sent_back(state, last_step.at).filter(|_| is_open).and_then(Entry::position);
+        let sent_back_by = sent_back(state, last_step.at).filter(|_| is_open).and_then(NineStepEntry::position);
         Self { state, ledger, last_step, config, status, run, names: AgentNames::of(config), sent_back_by }
     }
 

@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{layout::EARLY_SUFFIX, raw::State};
+use super::{layout::EARLY_SUFFIX, raw::NineStepState};
 use crate::{
     document::Reader,
     model::{FileSet, Finding, FindingCode, LinkedWorktree, RelPath, Severity, WorkspaceRecord},
@@ -19,7 +19,7 @@ pub(super) struct ResolvedWorkspace {
 
 /// Finds the worktree and the plan of a run. `has_open_work`: the gate is passed, and steps after it are open.
 pub(super) fn find(
-    state: &State,
+    state: &NineStepState,
     has_open_work: bool,
     source: &Reader<'_>,
     findings: &mut Vec<Finding>,
@@ -74,7 +74,7 @@ pub(super) fn is_early(files: &FileSet) -> bool {
 
 /// Finds the linked worktree of a state outside of it: the one on the recorded branch wherever it is, else the recorded one, else the
 /// one named after the feature (docs/formats/nine-step.md#project-layout).
-fn adopted<'a>(state: &State, files: &'a FileSet, is_early: bool) -> Option<&'a LinkedWorktree> {
+fn adopted<'a>(state: &NineStepState, files: &'a FileSet, is_early: bool) -> Option<&'a LinkedWorktree> {
     if files.main_root.is_some() {
         return None;
     }
@@ -88,7 +88,7 @@ fn adopted<'a>(state: &State, files: &'a FileSet, is_early: bool) -> Option<&'a 
 }
 
 /// Returns the folder in which the worktree of a run has to be made: the recorded one, else that of the feature.
-fn to_make(state: &State, files: &FileSet) -> Option<RelPath> {
+fn to_make(state: &NineStepState, files: &FileSet) -> Option<RelPath> {
     state.branch.as_ref()?;
     let recorded = state.worktree_path.as_deref().and_then(|text| recorded_below(text, files));
     recorded.or_else(|| {
@@ -98,7 +98,7 @@ fn to_make(state: &State, files: &FileSet) -> Option<RelPath> {
 }
 
 /// Returns the worktree below `worktree_dir` that an early state moves into.
-pub(super) fn destination(state: &State, files: &FileSet) -> Option<RelPath> {
+pub(super) fn destination(state: &NineStepState, files: &FileSet) -> Option<RelPath> {
     let path = adopted(state, files, true).filter(|_| is_early(files))?.path.clone()?;
     (path.parent() == RelPath::parse(&files.config.nine_step.worktree_dir).ok()).then_some(path)
 }
@@ -164,7 +164,7 @@ fn absolute(files: &FileSet, worktree: Option<&RelPath>) -> Utf8PathBuf {
 
 /// Finds the plan below the main tree, also for a run in a linked worktree elsewhere
 /// (docs/formats/nine-step.md#fields-of-the-state).
-fn plan_path(state: &State, worktree: Option<&RelPath>, files: &FileSet) -> Option<RelPath> {
+fn plan_path(state: &NineStepState, worktree: Option<&RelPath>, files: &FileSet) -> Option<RelPath> {
     let text = state.plan_reference.as_deref()?.trim();
     let main = files.main_root.as_ref().unwrap_or(&files.root);
     let text = text.strip_prefix(main.as_str()).map_or(text, |rest| rest.trim_start_matches('/'));

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{
     layout,
     ledger::{Ledger, unrecorded},
-    raw::{self, Entry, Required, State},
+    raw::{self, NineStepEntry, NineStepState, Required},
     read, rebuild,
     rules::{StatusWord, StepNumber, StepPosition},
     start, workspace,
@@ -71,8 +71,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         return Ok(edits_of(files, rebuild::reconstruct(files, traces, change.at)?));
     }
     let source = open(files)?;
-    let state = State::read(&source, &mut Vec::new());
-    let mut writer = Writer::new(files, source.node(), &state, change)?;
+    let state = NineStepState::read(&source, &mut Vec::new());
+    let mut writer = NineStepWriter::new(files, source.node(), &state, change)?;
     if let ChangeKind::Repair(traces) = &change.kind {
         writer.set("/branch_name", &json!(traces.branch))?;
         return writer.into_edits();
@@ -107,20 +107,20 @@ fn open(files: &FileSet) -> Result<Reader<'_>, EditError> {
     })
 }
 
-struct Writer<'a> {
+struct NineStepWriter<'a> {
     files: &'a FileSet,
     file: FileEditor,
     /// The file before the change.
     value: &'a Node,
-    state: &'a State,
+    state: &'a NineStepState,
     ledger: Ledger,
     now: Timestamp,
     at: Value,
     is_imported: bool,
 }
 
-impl<'a> Writer<'a> {
-    fn new(files: &'a FileSet, value: &'a Node, state: &'a State, change: &Change) -> Result<Self, EditError> {
+impl<'a> NineStepWriter<'a> {
+    fn new(files: &'a FileSet, value: &'a Node, state: &'a NineStepState, change: &Change) -> Result<Self, EditError> {
         if let Some(version) = &state.newer {
             let message = format!("{} has version {version}, newer than this piton; it was not changed", files.state);
             return Err(EditError::Unsupported(message));
@@ -134,7 +134,7 @@ impl<'a> Writer<'a> {
     /// Records how many phases the plan has.
     fn set_phases(&mut self, phases: Option<u32>) -> Result<(), EditError> {
         let Some(phases) = phases else { return Ok(()) };
-        let begun = self.state.last.get().and_then(Entry::position).map_or(1, |position| position.phase);
+        let begun = self.state.last.get().and_then(NineStepEntry::position).map_or(1, |position| position.phase);
         if phases < begun {
             return Err(EditError::Unsupported(format!("phase {begun} was begun, so there are not only {phases}")));
         }
@@ -143,7 +143,7 @@ impl<'a> Writer<'a> {
 
     /// Adds a commit or conditions to the record of a step that is done.
     fn amend(&mut self, position: StepPosition, outcome: &Outcome) -> Result<(), EditError> {
-        let is_last = self.state.last.get().and_then(Entry::position) == Some(position);
+        let is_last = self.state.last.get().and_then(NineStepEntry::position) == Some(position);
         if !outcome.conditions.is_empty() {
             if !is_last {
                 let message = format!("the run has gone on from {}; its verdict is recorded", outcome.step);
@@ -261,7 +261,7 @@ impl<'a> Writer<'a> {
         if std::mem::replace(&mut self.is_imported, true) {
             return Ok(());
         }
-        let Some(position) = unrecorded(self.state).and_then(Entry::position) else { return Ok(()) };
+        let Some(position) = unrecorded(self.state).and_then(NineStepEntry::position) else { return Ok(()) };
         let Some(recorded) = self.value.get("last_execution").filter(|last| last.is_map()) else {
             return Ok(());
         };
@@ -282,7 +282,7 @@ impl<'a> Writer<'a> {
 
     /// Replaces the last execution. Unknown fields are preserved.
     fn replace_last(&mut self, position: StepPosition, entry: &Map<String, Value>) -> Result<(), EditError> {
-        let is_same_step = self.state.last.get().and_then(Entry::position) == Some(position);
+        let is_same_step = self.state.last.get().and_then(NineStepEntry::position) == Some(position);
         match self.state.last {
             Required::Missing => self.set("/last_execution", &Value::Object(entry.clone()))?,
             Required::Wrong => {
@@ -307,9 +307,9 @@ impl<'a> Writer<'a> {
     /// count for this one.
     fn drop_future_approvals(&mut self, position: StepPosition) -> Result<(), EditError> {
         let gate = StepPosition::new(position.phase, StepNumber::Approval);
-        let is_early = |entry: &&Entry| entry.position() == Some(gate) && entry.timestamp > Some(self.now);
+        let is_early = |entry: &&NineStepEntry| entry.position() == Some(gate) && entry.timestamp > Some(self.now);
         let approvals = self.state.approvals.iter().filter(|_| position <= gate);
-        let early: Vec<String> = approvals.filter(is_early).map(Entry::pointer).collect();
+        let early: Vec<String> = approvals.filter(is_early).map(NineStepEntry::pointer).collect();
         early.iter().rev().try_for_each(|pointer| self.remove(pointer))
     }
 
@@ -341,7 +341,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl StateWriter for Writer<'_> {
+impl StateWriter for NineStepWriter<'_> {
     const WHAT: &'static str = "a nine-step run";
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
@@ -415,7 +415,7 @@ impl StateWriter for Writer<'_> {
         let verdict = last.as_ref().and_then(|last| ReviewVerdict::parse(last.verdict.get()?));
         // Here the status counts before the verdict beside it.
         let is_passed = word.is_some_and(|word| word.passes(word.verdict().or(verdict)));
-        let is_past = self.state.last.get().and_then(Entry::position).is_some_and(|last| last > position);
+        let is_past = self.state.last.get().and_then(NineStepEntry::position).is_some_and(|last| last > position);
         if position.step.kind() == StepKind::Gate && is_past {
             // The run stays where it is: the approval of the plan is recorded late, or given again.
             let entry = self.entry(position, Some(by.to_owned()), "completed");
@@ -462,7 +462,7 @@ impl StateWriter for Writer<'_> {
         if let Some(interruption) = resumed.interruption {
             self.record_interruption(interruption, resumed.strategy)?;
         }
-        let at = self.state.last.get().and_then(Entry::position);
+        let at = self.state.last.get().and_then(NineStepEntry::position);
         let is_done = |(step, status): &&(StepId, Status)| {
             *status == Status::Completed
                 && StepPosition::parse(step.as_str()).is_some_and(|position| at == Some(position))

@@ -12,7 +12,7 @@ use super::{
     native, outputs, paths,
     record::{Header, Remainder},
     session::Session,
-    state::{ExecutionState, Phase, StepState},
+    state::{ExecutionState, RunPhase, StepState},
     unmet::unmet,
 };
 use crate::{
@@ -43,7 +43,7 @@ pub(crate) fn load_to_run(files: &FileSet) -> Loaded {
 fn load_as(files: &FileSet, is_run_again: bool) -> Loaded {
     match Session::read(files) {
         Ok(session) => {
-            Reader { files, session, is_run_again, behind_added: BTreeSet::new(), findings: Vec::new() }.load()
+            RunReader { files, session, is_run_again, behind_added: BTreeSet::new(), findings: Vec::new() }.load()
         }
         Err(finding) => {
             let fix = format!("restore the last checkpoint: `piton restore {}`", files.name);
@@ -56,7 +56,7 @@ fn load_as(files: &FileSet, is_run_again: bool) -> Loaded {
 pub(super) fn changed_outline(files: &FileSet, session: &Session) -> Option<Outline> {
     let shown = paths::folder_of(&files.state).and_then(|folder| paths::workflow(&folder))?;
     let bytes = files.bytes(&shown)?;
-    if matches!(session.state.run.status, Phase::Completed | Phase::Aborted) {
+    if matches!(session.state.run.status, RunPhase::Completed | RunPhase::Aborted) {
         return None;
     }
     let parsed = changed(files, &session.header, bytes, &session.state.workflow.sha256)?;
@@ -82,7 +82,7 @@ fn changed(files: &FileSet, header: &Header, bytes: &[u8], recorded: &str) -> Op
     (parsed.sha256 != recorded).then_some(parsed)
 }
 
-struct Reader<'a> {
+struct RunReader<'a> {
     files: &'a FileSet,
     session: Session,
     is_run_again: bool,
@@ -91,7 +91,7 @@ struct Reader<'a> {
     findings: Vec<Finding>,
 }
 
-impl Reader<'_> {
+impl RunReader<'_> {
     fn load(mut self) -> Loaded {
         self.damage();
         let outline = self.outline();
@@ -104,12 +104,12 @@ impl Reader<'_> {
         let steps_with_state = state.steps.iter().filter(|_| !self.is_run_again);
         self.findings.extend(steps_with_state.filter_map(|(id, step)| failed_merge(header, id, step)));
         let status = match state.run.status {
-            Phase::Active => RunStatus::Active,
+            RunPhase::Active => RunStatus::Active,
             // A signal during its merge leaves what a kill leaves.
-            Phase::Paused if state.run.merge.is_some() => RunStatus::Active,
-            Phase::Paused => RunStatus::Paused,
-            Phase::Completed => RunStatus::Completed,
-            Phase::Aborted => RunStatus::Aborted,
+            RunPhase::Paused if state.run.merge.is_some() => RunStatus::Active,
+            RunPhase::Paused => RunStatus::Paused,
+            RunPhase::Completed => RunStatus::Completed,
+            RunPhase::Aborted => RunStatus::Aborted,
         };
         let is_named_after_run = header.is_attended || outline.name.is_empty();
         let title = if is_named_after_run { header.session.clone() } else { outline.name.clone() };
@@ -207,7 +207,7 @@ impl Reader<'_> {
             let fix = format!("restore {path}: a resume needs it");
             Finding::new(FindingCode::DefinitionUnreadable, message).fix(fix)
         };
-        if !self.is_run_again && matches!(self.session.state.run.status, Phase::Completed | Phase::Aborted) {
+        if !self.is_run_again && matches!(self.session.state.run.status, RunPhase::Completed | RunPhase::Aborted) {
             let header = &self.session.header;
             if bytes.is_some_and(|bytes| changed(self.files, header, bytes, &kept.sha256).is_some()) {
                 let message = format!("the workflow file {path} has changed since the run ended");
@@ -317,7 +317,7 @@ impl Reader<'_> {
     /// command left that the runner did not see end proves nothing.
     fn is_proved_by_outputs(&self, status: Status) -> bool {
         let is_seen = self.session.header.is_attended || status == Status::Completed;
-        is_seen && self.session.state.run.status != Phase::Completed
+        is_seen && self.session.state.run.status != RunPhase::Completed
     }
 
     fn variables(&self, steps: &[Step]) -> Map<String, Value> {
@@ -382,14 +382,14 @@ impl Reader<'_> {
     /// Returns the limit that the run stopped at.
     fn limit(&self) -> Option<&str> {
         let run = &self.session.state.run;
-        let is_stopped = run.status == Phase::Paused && !self.session.header.is_attended;
+        let is_stopped = run.status == RunPhase::Paused && !self.session.header.is_attended;
         run.reason.as_deref().and_then(|reason| reason.strip_prefix(AT_LIMIT)).filter(|_| is_stopped)
     }
 
     /// Returns what ended the merge, where it began and did not finish: a signal, a kill or a failure.
     fn cut_off_merge(&self) -> Option<Cause> {
         let run = &self.session.state.run;
-        let is_open = matches!(run.status, Phase::Active | Phase::Paused) && run.merge.is_some();
+        let is_open = matches!(run.status, RunPhase::Active | RunPhase::Paused) && run.merge.is_some();
         let by = run.reason.as_deref().map(|reason| format!(": {}", clean_line(reason, 100))).unwrap_or_default();
         is_open.then(|| Cause {
             kind: CauseKind::SessionEnded,
@@ -400,7 +400,7 @@ impl Reader<'_> {
 
     fn interruption(&self) -> Option<Interruption> {
         let state = &self.session.state;
-        if state.run.status != Phase::Paused {
+        if state.run.status != RunPhase::Paused {
             return None;
         }
         let reason = state.run.reason.clone().unwrap_or_else(|| Interruption::PAUSED.to_owned());

@@ -24,7 +24,7 @@ pub(crate) struct State {
 /// The state of the run as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunState {
-    pub(crate) status: Phase,
+    pub(crate) status: RunPhase,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) started_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ impl Spent {
 /// The status of the run as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Phase {
+pub(crate) enum RunPhase {
     #[default]
     Active,
     Paused,
@@ -240,7 +240,7 @@ impl State {
             }
             ChangeKind::Approve { step, note, choice, .. } => {
                 self.leave(step, [("note", note.clone()), ("choice", choice.clone())]);
-                self.set_phase(Phase::Active, None);
+                self.set_phase(RunPhase::Active, None);
                 let digest = self.workflow.digest_of(step);
                 let state = self.step(step);
                 *state = StepState {
@@ -266,14 +266,14 @@ impl State {
                 self.execution = ExecutionState::Completed { step: step.clone() };
             }
             ChangeKind::Pause { reason } => {
-                self.go_on(Phase::Paused, reason.as_ref());
+                self.go_on(RunPhase::Paused, reason.as_ref());
                 self.run.spent.stop(change.at);
                 self.execution = self.interrupted();
             }
-            ChangeKind::Abort { reason, .. } => self.set_phase(Phase::Aborted, reason.as_ref()),
-            ChangeKind::Complete { note } => self.set_phase(Phase::Completed, note.as_ref()),
+            ChangeKind::Abort { reason, .. } => self.set_phase(RunPhase::Aborted, reason.as_ref()),
+            ChangeKind::Complete { note } => self.set_phase(RunPhase::Completed, note.as_ref()),
             ChangeKind::Resume { settled, .. } => {
-                self.set_phase(Phase::Active, None);
+                self.set_phase(RunPhase::Active, None);
                 // Of a runner that was killed.
                 self.run.spent.since = None;
                 self.run.resumes = self.run.resumes.saturating_add(1);
@@ -365,7 +365,7 @@ impl State {
 
     /// Reopens steps; their variables are kept.
     fn roll_back(&mut self, back: &RollBack) {
-        self.set_phase(Phase::Active, None);
+        self.set_phase(RunPhase::Active, None);
         for id in &back.reopened {
             let step = self.step(id);
             // What was spent stays spent.
@@ -378,14 +378,14 @@ impl State {
         };
     }
 
-    fn set_phase(&mut self, phase: Phase, reason: Option<&String>) {
+    fn set_phase(&mut self, phase: RunPhase, reason: Option<&String>) {
         self.run.status = phase;
         self.run.reason = reason.cloned();
     }
 
     /// Sets the phase, except of a run that was given up: it stays so while its last steps run.
-    fn go_on(&mut self, phase: Phase, reason: Option<&String>) {
-        if self.run.status != Phase::Aborted {
+    fn go_on(&mut self, phase: RunPhase, reason: Option<&String>) {
+        if self.run.status != RunPhase::Aborted {
             self.set_phase(phase, reason);
         }
     }
@@ -413,7 +413,7 @@ impl State {
     }
 
     fn begin(&mut self, id: &StepId, part: Option<&String>, (attempt, at): (u32, Timestamp), facts: &Facts) {
-        self.go_on(Phase::Active, None);
+        self.go_on(RunPhase::Active, None);
         // Its work is to be merged as well.
         self.run.merge = None;
         if part.is_none() {

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{ExecutionState, Phase, State};
+use super::{ExecutionState, RunPhase, State};
 use crate::{
     dialect::piton::{facts::Captured, record::Record},
     model::{Status, StepId},
@@ -53,15 +53,15 @@ fn a_state_is_the_sum_of_its_records() {
         |step: Option<&str>, in_progress| ExecutionState::Interrupted { step: step.map(StepId::new), in_progress };
     let failure = ExecutionState::Failed { step: id("2"), error: "exit 1".to_owned(), retryable: false };
     for (name, lines, phase, last) in [
-        ("started", vec![], Phase::Active, ExecutionState::Created),
-        ("before", vec![begin("1", 1)], Phase::Active, ExecutionState::BeforeStep { step: id("1") }),
-        ("done", vec![begin("1", 1), done("1")], Phase::Active, ExecutionState::Completed { step: id("1") }),
-        ("failed", vec![begin("2", 1), failed("2", 1)], Phase::Active, failure),
-        ("stopped in a step", vec![begin("1", 1), pause()], Phase::Paused, stopped(Some("1"), true)),
-        ("stopped between", vec![begin("1", 1), done("1"), pause()], Phase::Paused, stopped(Some("1"), false)),
-        ("stopped at once", vec![pause()], Phase::Paused, stopped(None, false)),
-        ("over", vec![json!({"change": {"change": "complete"}})], Phase::Completed, ExecutionState::Created),
-        ("given up", vec![json!({"change": {"change": "abort"}})], Phase::Aborted, ExecutionState::Created),
+        ("started", vec![], RunPhase::Active, ExecutionState::Created),
+        ("before", vec![begin("1", 1)], RunPhase::Active, ExecutionState::BeforeStep { step: id("1") }),
+        ("done", vec![begin("1", 1), done("1")], RunPhase::Active, ExecutionState::Completed { step: id("1") }),
+        ("failed", vec![begin("2", 1), failed("2", 1)], RunPhase::Active, failure),
+        ("stopped in a step", vec![begin("1", 1), pause()], RunPhase::Paused, stopped(Some("1"), true)),
+        ("stopped between", vec![begin("1", 1), done("1"), pause()], RunPhase::Paused, stopped(Some("1"), false)),
+        ("stopped at once", vec![pause()], RunPhase::Paused, stopped(None, false)),
+        ("over", vec![json!({"change": {"change": "complete"}})], RunPhase::Completed, ExecutionState::Created),
+        ("given up", vec![json!({"change": {"change": "abort"}})], RunPhase::Aborted, ExecutionState::Created),
     ] {
         let state = play(&[vec![start()], lines].concat());
         assert_eq!((state.run.status, state.execution), (phase, last), "{name}");

@@ -17,7 +17,7 @@ use crate::model::RelPath;
 pub(super) use heading::SectionKind;
 pub(super) use id::{bare as bare_id, name_of, of_path as id_of_path, same as same_id};
 pub(super) use status::StoryStatus;
-pub(super) use verdict::{Decision, Verdict};
+pub(super) use verdict::{GateDecision, Verdict};
 
 /// A parsed story file.
 #[derive(Debug)]
@@ -28,13 +28,13 @@ pub(super) struct Story<'a> {
     pub(super) title: Option<String>,
     /// In the order of the file.
     pub(super) statuses: Vec<StatusMention>,
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<StoryTask>,
     /// The assigned agent, without `@`.
     pub(super) executor: Option<String>,
     /// The files in its file list.
     pub(super) files: Vec<String>,
     /// The boxes of its acceptance criteria.
-    pub(super) criteria: Vec<Task>,
+    pub(super) criteria: Vec<StoryTask>,
     /// The last verdict in its review section.
     pub(super) verdict: Option<Verdict>,
     sections: Vec<Section>,
@@ -71,7 +71,7 @@ pub(super) fn status_of(value: &str) -> StoryStatus {
 
 /// A checkbox of the task list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Task {
+pub(super) struct StoryTask {
     pub(super) text: String,
     pub(super) done: bool,
     /// From 1.
@@ -161,7 +161,7 @@ impl Story<'_> {
     }
 
     /// Returns the first open task, if any.
-    pub(super) fn first_open_task(&self) -> Option<&Task> {
+    pub(super) fn first_open_task(&self) -> Option<&StoryTask> {
         self.tasks.iter().find(|task| !task.done)
     }
 

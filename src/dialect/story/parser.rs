@@ -1,14 +1,14 @@
 //! Parses a story in one pass over its lines.
 
 use super::{
-    Section, StatusMention, Task,
+    Section, StatusMention, StoryTask,
     field::{self, Field, Form},
     heading::{self, SectionKind},
     id,
     status::{self, StoryStatus},
     verdict::{ChangeEntry, ReviewReader, Verdict},
 };
-use crate::dialect::markdown::{self, Heading, Line, LineContext, Lines};
+use crate::dialect::markdown::{self, Heading, LineContext, Lines, MarkdownLine};
 
 /// The result of parsing a story.
 #[derive(Default)]
@@ -16,10 +16,10 @@ pub(super) struct ParsedStory {
     pub(super) id: Option<String>,
     pub(super) title: Option<String>,
     pub(super) statuses: Vec<StatusMention>,
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<StoryTask>,
     pub(super) executor: Option<String>,
     pub(super) files: Vec<String>,
-    pub(super) criteria: Vec<Task>,
+    pub(super) criteria: Vec<StoryTask>,
     pub(super) verdict: Option<Verdict>,
     pub(super) sections: Vec<Section>,
     pub(super) has_user_story: bool,
@@ -82,7 +82,7 @@ pub(super) fn parse(text: &str) -> ParsedStory {
 }
 
 impl StoryParser {
-    fn front_matter(&mut self, line: &Line<'_>) {
+    fn front_matter(&mut self, line: &MarkdownLine<'_>) {
         let Some(field) = field::front_matter_field(line.text).filter(|field| field.is_flush) else { return };
         match status::fold(field.key).as_str() {
             "status" => self.status_field(&field, line, true),
@@ -104,7 +104,7 @@ impl StoryParser {
         });
     }
 
-    fn heading(&mut self, heading: &Heading<'_>, line: &Line<'_>) {
+    fn heading(&mut self, heading: &Heading<'_>, line: &MarkdownLine<'_>) {
         let is_title = !self.has_title
             && match heading.depth {
                 1 => self.is_head(),
@@ -168,7 +168,7 @@ impl StoryParser {
         self.section == SectionKind::Review || self.inner == SectionKind::Review
     }
 
-    fn line(&mut self, line: &Line<'_>) {
+    fn line(&mut self, line: &MarkdownLine<'_>) {
         if self.is_review() {
             self.review.text(line.text, line.number);
         }
@@ -195,7 +195,7 @@ impl StoryParser {
         }
     }
 
-    fn metadata(&mut self, line: &Line<'_>) {
+    fn metadata(&mut self, line: &MarkdownLine<'_>) {
         let Some(field) = field::field(line.text) else { return };
         if !field.is_flush && field.form != Form::Table {
             return;
@@ -219,7 +219,7 @@ impl StoryParser {
         self.parsed.id.is_some() && self.parsed.id != of_title
     }
 
-    fn status_section(&mut self, line: &Line<'_>) {
+    fn status_section(&mut self, line: &MarkdownLine<'_>) {
         if line.text.trim().is_empty() {
             return;
         }
@@ -248,7 +248,7 @@ impl StoryParser {
     }
 
     /// Reads the status of one story of several. Without a status of the whole file, the first that is under way counts.
-    fn status_of_one(&mut self, line: &Line<'_>) {
+    fn status_of_one(&mut self, line: &MarkdownLine<'_>) {
         if !self.parsed.has_stories || !self.parsed.statuses.is_empty() {
             return;
         }
@@ -260,7 +260,7 @@ impl StoryParser {
     }
 
     /// Outside of header and status sections, only records lines that are unmistakably a status of the whole story.
-    fn other_section(&mut self, line: &Line<'_>) {
+    fn other_section(&mut self, line: &MarkdownLine<'_>) {
         if !line.text.starts_with(['*', '_', '>']) {
             return;
         }
@@ -270,7 +270,7 @@ impl StoryParser {
         }
     }
 
-    fn status_field(&mut self, field: &Field<'_>, line: &Line<'_>, counts: bool) {
+    fn status_field(&mut self, field: &Field<'_>, line: &MarkdownLine<'_>, counts: bool) {
         let value = match ticked(field.value) {
             Some((true, value)) => value,
             Some((false, _)) => return,
@@ -279,7 +279,7 @@ impl StoryParser {
         self.parsed.statuses.extend(status_mention(value, line, counts));
     }
 
-    fn fence(&mut self, line: &Line<'_>) {
+    fn fence(&mut self, line: &MarkdownLine<'_>) {
         if self.is_review() {
             self.review.fenced(line.text, line.number);
         }
@@ -301,7 +301,7 @@ impl StoryParser {
     }
 }
 
-fn status_mention(value: &str, line: &Line<'_>, counts: bool) -> Option<StatusMention> {
+fn status_mention(value: &str, line: &MarkdownLine<'_>, counts: bool) -> Option<StatusMention> {
     if status::is_placeholder(value) {
         return None;
     }
@@ -329,9 +329,9 @@ fn checkbox(text: &str) -> Option<(bool, &str)> {
     markdown::checkbox(text).map(|item| (item.mark.is_ticked(), item.text))
 }
 
-fn task(line: &Line<'_>) -> Option<Task> {
+fn task(line: &MarkdownLine<'_>) -> Option<StoryTask> {
     let (done, text) = checkbox(line.text)?;
-    Some(Task { text: text.trim().to_owned(), done, line: line.number })
+    Some(StoryTask { text: text.trim().to_owned(), done, line: line.number })
 }
 
 /// Returns the path in an entry of the file list: in backquotes, or the first word that looks like a path.

@@ -9,7 +9,7 @@ use super::{
 
 /// A reviewer's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::dialect) enum Decision {
+pub(in crate::dialect) enum GateDecision {
     /// `PASS`, `CONCERNS`, `WAIVED`, `APPROVE`: the work may continue.
     Pass,
     /// `FAIL`, `REJECT`: the work is sent back.
@@ -21,7 +21,7 @@ pub(in crate::dialect) enum Decision {
 /// A verdict in a story.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::dialect) struct Verdict {
-    pub(in crate::dialect) decision: Decision,
+    pub(in crate::dialect) decision: GateDecision,
     /// As written, without decoration.
     pub(in crate::dialect) word: String,
     /// From 1.
@@ -79,7 +79,7 @@ const NOT_YET: [&str; 6] = ["PENDING", "TBD", "TODO", "NA", "NONE", "PENDENTE"];
 const DEVELOPERS: [&str; 6] = ["dev", "developer", "dex", "desenvolvedor", "desenvolvedora", "desarrollador"];
 const REVIEWERS: [&str; 4] = ["qa", "quinn", "reviewer", "tester"];
 
-impl Decision {
+impl GateDecision {
     /// Returns the decision that a word stands for, in any spelling.
     pub(in crate::dialect) fn of_word(word: &str) -> Self {
         let letters: String = word.chars().filter(char::is_ascii_alphabetic).collect();
@@ -104,7 +104,7 @@ impl ReviewReader {
         }
         if let Some((label, value)) = labelled(text) {
             // `QA Status: PASS` is a verdict; `QA Status: open` is not.
-            let is_told = || decision_in(value).is_some_and(|(decision, _)| decision != Decision::Unknown);
+            let is_told = || decision_in(value).is_some_and(|(decision, _)| decision != GateDecision::Unknown);
             if is_label(label) || (matches!(spaced(label).as_str(), "qa status" | "qa resultado") && is_told()) {
                 self.value(value, line);
                 return;
@@ -255,8 +255,8 @@ fn spaced(label: &str) -> String {
 }
 
 /// Returns the decision in a value with the word for it; `None` for a template, for no verdict yet, and for prose.
-fn decision_in(value: &str) -> Option<(Decision, String)> {
-    let is_known = |word: &str| Decision::of_word(word) != Decision::Unknown;
+fn decision_in(value: &str) -> Option<(GateDecision, String)> {
+    let is_known = |word: &str| GateDecision::of_word(word) != GateDecision::Unknown;
     let choices = value.split(['|', '/']).filter(|choice| is_known(choice)).count();
     if choices > 1 || value.contains('{') {
         return None;
@@ -265,15 +265,15 @@ fn decision_in(value: &str) -> Option<(Decision, String)> {
     let cuts = [" — ", " – ", " - ", "—", "(", "→", "->", "|", ",", ";", ".", ":", "<!--"];
     let end = cuts.iter().filter_map(|cut| start.find(cut)).min().unwrap_or(start.len());
     let core = bare(&start[..end]);
-    let found = |word: &str| Some((Decision::of_word(word), word.to_owned()));
+    let found = |word: &str| Some((GateDecision::of_word(word), word.to_owned()));
     if is_known(core) {
         return found(core);
     }
     let words: Vec<&str> = core.split_whitespace().collect();
     if let [first, second, ..] = words.as_slice() {
         let is_denied = matches!(first.to_lowercase().as_str(), "not" | "no" | "não" | "nao");
-        if is_denied && Decision::of_word(second) == Decision::Pass {
-            return Some((Decision::Fail, format!("{first} {second}")));
+        if is_denied && GateDecision::of_word(second) == GateDecision::Pass {
+            return Some((GateDecision::Fail, format!("{first} {second}")));
         }
         let both = format!("{first} {second}");
         if is_known(&both) {
@@ -287,11 +287,15 @@ fn decision_in(value: &str) -> Option<(Decision, String)> {
     let tokens = value.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 1);
     let mut loud = tokens.filter(|word| word.chars().all(|c| c.is_uppercase() || c == '_') && is_known(word));
     if let Some(word) = loud.next() {
-        return if loud.all(|other| Decision::of_word(other) == Decision::of_word(word)) { found(word) } else { None };
+        return if loud.all(|other| GateDecision::of_word(other) == GateDecision::of_word(word)) {
+            found(word)
+        } else {
+            None
+        };
     }
     let letters: String = core.chars().filter(|c| c.is_alphanumeric()).collect();
     let is_shouted = letters.len() > 1 && letters.chars().all(char::is_uppercase);
-    (is_shouted && !NOT_YET.contains(&letters.as_str())).then(|| (Decision::Unknown, core.to_owned()))
+    (is_shouted && !NOT_YET.contains(&letters.as_str())).then(|| (GateDecision::Unknown, core.to_owned()))
 }
 
 /// Returns the first day in a text, as `2026-01-31`.

@@ -5,12 +5,12 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use crate::document::{
-    splice::{OTHER_TYPE, Refused, Source, Splice},
+    splice::{OTHER_TYPE, Refused, Splice, SpliceSource},
     tree::{Kind, Member, Node},
 };
 
 /// Returns the splice that sets a value. Missing objects on the way, and those that are null, are created.
-pub(in crate::document) fn set(source: Source<'_>, parts: &[String], value: &Value) -> Result<Splice, Refused> {
+pub(in crate::document) fn set(source: SpliceSource<'_>, parts: &[String], value: &Value) -> Result<Splice, Refused> {
     let formatting = Formatting::of(source.text);
     if let Some(target) = source.find(parts)? {
         let range = target.node.span.range();
@@ -28,7 +28,7 @@ pub(in crate::document) fn set(source: Source<'_>, parts: &[String], value: &Val
 }
 
 /// Returns the splice that appends to a list.
-pub(in crate::document) fn push(source: Source<'_>, list: &Node, value: &Value) -> Splice {
+pub(in crate::document) fn push(source: SpliceSource<'_>, list: &Node, value: &Value) -> Splice {
     Formatting::of(source.text).insert(list, None, value)
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use granit_parser::{ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, StrInput, StructureStyle, Tag};
 
-use super::Limits;
+use super::YamlLimits;
 use crate::{
     document::{
         Fault, ParseError,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Reads the single document of a text that starts `shift` bytes into its file.
-pub(super) fn tree(text: &str, shift: usize, limits: &Limits) -> Result<Node, ParseError> {
+pub(super) fn tree(text: &str, shift: usize, limits: &YamlLimits) -> Result<Node, ParseError> {
     let limit = limits.depth;
     let options = granit_parser::options! { flow_nesting_limit: limit, block_nesting_limit: limit };
     let mut builder = Builder {
@@ -34,7 +34,7 @@ struct Builder<'a> {
     parser: Parser<'a, StrInput<'a>>,
     text: &'a str,
     shift: usize,
-    limits: Limits,
+    limits: YamlLimits,
     /// Number of values, counting aliased values each time.
     nodes: usize,
     /// Anchored nodes with the number of values in them.

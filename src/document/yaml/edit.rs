@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use super::render::{Formatting, ScalarContext, is_bare_time, key_of};
 use crate::document::{
-    splice::{ALIASED, OTHER_TYPE, Refused, Source, Splice, Target, refused},
+    splice::{ALIASED, OTHER_TYPE, Refused, Splice, SpliceSource, SpliceTarget, refused},
     tree::{Kind, Member, Node, Style},
 };
 
 /// Returns the splice that sets a value. A missing key is added at the end of its mapping or after the given neighbour; missing
 /// mappings on the way are created.
 pub(in crate::document) fn set(
-    source: Source<'_>,
+    source: SpliceSource<'_>,
     parts: &[String],
     value: &Value,
     neighbour: Option<&str>,
@@ -44,7 +44,7 @@ pub(in crate::document) fn set(
 }
 
 /// Returns the splice that appends to a list with elements.
-pub(in crate::document) fn push(source: Source<'_>, list: &Node, value: &Value) -> Result<Splice, Refused> {
+pub(in crate::document) fn push(source: SpliceSource<'_>, list: &Node, value: &Value) -> Result<Splice, Refused> {
     match list.style {
         Style::Flow => Ok(source.inside_brackets(list, None, None, value)),
         Style::Block | Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::BlockScalar | Style::Alias => {
@@ -55,10 +55,10 @@ pub(in crate::document) fn push(source: Source<'_>, list: &Node, value: &Value) 
 
 /// Returns the splices that remove a key or an element.
 pub(in crate::document) fn remove(
-    source: Source<'_>,
+    source: SpliceSource<'_>,
     last: &str,
-    target: Target<'_>,
-    parent: Target<'_>,
+    target: SpliceTarget<'_>,
+    parent: SpliceTarget<'_>,
 ) -> Result<Vec<Splice>, Refused> {
     if target.node.style == Style::Alias {
         return Err(target.refused(ALIASED));
@@ -87,13 +87,13 @@ pub(in crate::document) fn remove(
     Ok(splices)
 }
 
-impl Source<'_> {
+impl SpliceSource<'_> {
     fn formatting(&self) -> Formatting {
         Formatting::of(self.text, self.root)
     }
 
     /// Returns the splice that replaces a value.
-    fn replaced(&self, target: Target<'_>, value: &Value) -> Result<Splice, Refused> {
+    fn replaced(&self, target: SpliceTarget<'_>, value: &Value) -> Result<Splice, Refused> {
         let node = target.node;
         let is_open = match &node.kind {
             Kind::Null => true,
@@ -123,7 +123,7 @@ impl Source<'_> {
     }
 
     /// Returns the byte range of a value that may be replaced as a whole.
-    fn value_range(&self, target: Target<'_>) -> Result<Range<usize>, Refused> {
+    fn value_range(&self, target: SpliceTarget<'_>) -> Result<Range<usize>, Refused> {
         let node = target.node;
         if node.style == Style::Alias {
             return Err(target.refused(ALIASED));

@@ -17,17 +17,17 @@ use super::{
 
 /// Limits for parsing.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct YamlLimits {
     bytes: usize,
     depth: usize,
     nodes: usize,
 }
 
 /// Limits for definitions, which are written by hand.
-const DEFINITION: Limits = Limits { bytes: 1 << 20, depth: 64, nodes: 50_000 };
+const DEFINITION: YamlLimits = YamlLimits { bytes: 1 << 20, depth: 64, nodes: 50_000 };
 
 /// Limits for states, which may have thousands of steps.
-const STATE: Limits = Limits { bytes: 4 << 20, depth: 64, nodes: 250_000 };
+const STATE: YamlLimits = YamlLimits { bytes: 4 << 20, depth: 64, nodes: 250_000 };
 
 /// Parses one document that is a definition.
 ///
@@ -48,7 +48,7 @@ pub(super) fn parse_state(bytes: &[u8]) -> Result<Node, ParseError> {
     parse_within(bytes, &STATE)
 }
 
-fn parse_within(bytes: &[u8], limits: &Limits) -> Result<Node, ParseError> {
+fn parse_within(bytes: &[u8], limits: &YamlLimits) -> Result<Node, ParseError> {
     if bytes.len() > limits.bytes {
         let message = format!("the file has {} bytes, more than the {} that are read", bytes.len(), limits.bytes);
         return Err(ParseError { place: TextPosition { line: 1, column: 1 }, message, fault: Fault::TooMuch });

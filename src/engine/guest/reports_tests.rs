@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     statements,
-    tests::{Case, WORK, built},
+    tests::{GuestCase, WORK, built},
 };
 use crate::{
     engine::fixtures::at,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Returns the reports of the step, with commits that were made at these times, newest first.
-fn reports(case: &Case, times: &[Option<Timestamp>], stamp: Option<Timestamp>) -> Vec<StepReport> {
+fn reports(case: &GuestCase, times: &[Option<Timestamp>], stamp: Option<Timestamp>) -> Vec<StepReport> {
     let (mut run, mut evidence) = case.run();
     if let Some(log) = evidence.guest.log.take() {
         let mut commits = log.commits().to_vec();
@@ -31,7 +31,7 @@ fn reports(case: &Case, times: &[Option<Timestamp>], stamp: Option<Timestamp>) -
     told.iter().map(|statement| report(statement.kind.clone())).collect()
 }
 
-fn said(claim: Status) -> Case {
+fn said(claim: Status) -> GuestCase {
     built(claim).with(|proof| proof.said = Some("it went well".to_owned()))
 }
 

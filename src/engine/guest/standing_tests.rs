@@ -1,6 +1,6 @@
 //! What the witnesses of one step prove, and the words for it.
 
-use super::tests::{Case, WORK, built, case, file};
+use super::tests::{GuestCase, WORK, built, case, file};
 use crate::{
     engine::{
         EffectiveStatus,
@@ -15,12 +15,12 @@ use crate::{
 };
 
 /// Returns the reasons of the step.
-fn reasons(case: &Case) -> Vec<String> {
+fn reasons(case: &GuestCase) -> Vec<String> {
     let (run, evidence) = case.run();
     reconcile(&run, &Graph::of(&run), &evidence, &[]).reasons.swap_remove(0)
 }
 
-fn found(case: &Case, code: FindingCode) -> bool {
+fn found(case: &GuestCase, code: FindingCode) -> bool {
     case.findings().iter().any(|finding| finding.starts_with(code.as_str()))
 }
 
@@ -28,7 +28,7 @@ fn lacking() -> DeclaredState {
     DeclaredState::Present { is_empty: false, lacks: vec!["`fn main`".to_owned()] }
 }
 
-fn without_results(case: Case) -> Case {
+fn without_results(case: GuestCase) -> GuestCase {
     case.with(|proof| proof.results.clear())
 }
 
@@ -138,8 +138,8 @@ fn needy(proof: &mut GuestProof) {
 fn what_is_found_of_an_open_step_is_said_in_words() {
     let one = || case(Status::Pending).with(needy);
     let blank = DeclaredState::Present { is_empty: true, lacks: Vec::new() };
-    let begun = |case: Case| case.commit("feat(1-01): x", &["x"]);
-    let many = |count: usize, case: Case| (0..count).fold(case, |case, _| case.commit("feat(1-01): x", &["x"]));
+    let begun = |case: GuestCase| case.commit("feat(1-01): x", &["x"]);
+    let many = |count: usize, case: GuestCase| (0..count).fold(case, |case, _| case.commit("feat(1-01): x", &["x"]));
     let named = "commit 0000000 names it";
     let missing = format!("its declared file is not there (src/a.rs does not exist), {named}");
     for (what, case, expected) in [

@@ -11,14 +11,14 @@ use crate::{
 };
 
 /// The witnesses of step `1`, on which step `2` depends.
-pub(super) struct Case {
+pub(super) struct GuestCase {
     claim: Status,
     proof: GuestProof,
     follower: Status,
     evidence: GuestEvidence,
 }
 
-pub(super) fn case(claim: Status) -> Case {
+pub(super) fn case(claim: Status) -> GuestCase {
     let proof = GuestProof {
         document: Some(path("plans/1.md")),
         names: vec![CommitName::Word("1-01".to_owned())],
@@ -34,7 +34,7 @@ pub(super) fn case(claim: Status) -> Case {
         state_folders: vec![path("plans")],
         was_asked: true,
     };
-    Case { claim, proof, follower: Status::Pending, evidence }
+    GuestCase { claim, proof, follower: Status::Pending, evidence }
 }
 
 pub(super) fn file(name: &str, has_content: bool) -> DeclaredFile {
@@ -62,7 +62,7 @@ fn unseen(subject: &str) -> LoggedCommit {
     LoggedCommit { are_files_known: false, ..commit(subject, &[]) }
 }
 
-impl Case {
+impl GuestCase {
     /// Adds a commit on top.
     pub(super) fn commit(self, subject: &str, files: &[&str]) -> Self {
         self.commits(|commits| commits.insert(0, commit(subject, files)))
@@ -151,7 +151,7 @@ impl Case {
 
 pub(super) const WORK: &[&str] = &["src/a.rs", "src/b.rs"];
 
-pub(super) fn built(claim: Status) -> Case {
+pub(super) fn built(claim: Status) -> GuestCase {
     case(claim).there("src/a.rs").there("src/b.rs")
 }
 
@@ -308,7 +308,8 @@ fn contradictions_are_named_once_for_all_steps() {
 
 #[test]
 fn what_git_cannot_say_is_said_once() {
-    let unseen = |case: Case| case.findings().iter().filter(|finding| finding.starts_with("history-unseen")).count();
+    let unseen =
+        |case: GuestCase| case.findings().iter().filter(|finding| finding.starts_with("history-unseen")).count();
     assert_eq!(unseen(case(Status::Pending)), 0);
     assert_eq!(unseen(case(Status::Pending).without_git()), 1);
     assert_eq!(unseen(case(Status::Pending).shallow()), 1);
@@ -316,7 +317,7 @@ fn what_git_cannot_say_is_said_once() {
 
 #[test]
 fn a_claim_that_nothing_here_can_prove_is_counted() {
-    let unproved = |case: Case| case.findings().iter().any(|finding| finding.starts_with("done-unproved"));
+    let unproved = |case: GuestCase| case.findings().iter().any(|finding| finding.starts_with("done-unproved"));
     let bare = || {
         case(Status::Completed).with(|proof| {
             proof.results.clear();
@@ -358,7 +359,7 @@ fn a_commit_that_names_another_step_is_no_trace() {
 #[test]
 fn files_that_are_only_changed_show_work_by_later_commits_alone() {
     use EffectiveStatus::{Interrupted, Open, Verify};
-    let both = |mut case: Case| {
+    let both = |mut case: GuestCase| {
         case.proof.results = vec![file("src/a.rs", false)];
         case.proof.changed = vec![path("src/m.rs")];
         let there = DeclaredState::Present { is_empty: false, lacks: Vec::new() };
@@ -367,7 +368,7 @@ fn files_that_are_only_changed_show_work_by_later_commits_alone() {
     };
     let made = || both(case(Status::Pending)).there("src/a.rs");
     let only = || made().with(|proof| proof.results.clear());
-    let with_plan = |mut case: Case| {
+    let with_plan = |mut case: GuestCase| {
         let log = CommitLog::new(vec![commit("all", &["plans/1.md", "src/a.rs", "src/m.rs"])], LogReach::Whole);
         case.evidence.log = Some(Arc::new(log));
         case
@@ -404,7 +405,7 @@ fn a_commit_of_a_small_step_touches_its_files() {
         case.evidence.files.insert(DeclaredFile::plain(path("src/k.rs")), state);
         case
     };
-    let named = |case: Case| case.commit("feat: 1-01 k", &["src/k.rs"]);
+    let named = |case: GuestCase| case.commit("feat: 1-01 k", &["src/k.rs"]);
     for (what, case, expected) in [
         ("it does", named(small(true)), Verify),
         ("it touches another", small(true).commit("feat: 1-01 k", &["src/other.rs"]), Open),

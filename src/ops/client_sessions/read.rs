@@ -3,7 +3,7 @@
 use crate::{
     dialect::claude::{self, Agent, Digest, Transcript, TranscriptReader, Workflow},
     model::RelPath,
-    store::{ClientHome, client::Line},
+    store::{ClientHome, client::ClientLine},
 };
 
 /// Bytes of a small file.
@@ -66,8 +66,8 @@ fn whole(home: &ClientHome, path: &RelPath, size: u64, is_agent: bool) -> Option
     let is_read = home.lines(path, from, LINE, &mut |line| match line {
         // The first line may begin before.
         _ if std::mem::take(&mut is_inside) => {}
-        Line::Text(bytes) => reader.line(bytes),
-        Line::Long(bytes) => reader.long_line(bytes),
+        ClientLine::Text(bytes) => reader.line(bytes),
+        ClientLine::Long(bytes) => reader.long_line(bytes),
     });
     is_read.then(|| reader.finish(size, from == 0))
 }
@@ -147,8 +147,8 @@ fn add_workflows(home: &ClientHome, session: &RelPath, agents: &RelPath, digest:
             home.lines(&journal, 0, LINE, &mut |line| {
                 number += 1;
                 match line {
-                    Line::Text(bytes) => workflow.line(number, bytes),
-                    Line::Long(_) => workflow.broken_lines += 1,
+                    ClientLine::Text(bytes) => workflow.line(number, bytes),
+                    ClientLine::Long(_) => workflow.broken_lines += 1,
                 }
             });
         }

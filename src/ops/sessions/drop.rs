@@ -8,7 +8,7 @@ use crate::{
     dialect::piton::{
         Session,
         facts::OutlineStep,
-        state::{Phase, State},
+        state::{RunPhase, State},
     },
     model::{StepId, quoted},
     ops::{OpError, project_context::ProjectContext, report::Report},
@@ -101,6 +101,6 @@ fn open_final(state: &State) -> Vec<StepId> {
         let recorded = state.steps.get(step.id.as_str());
         recorded.is_some_and(|step| step.status.satisfies())
     };
-    let steps = state.workflow.steps.iter().filter(|_| state.run.status != Phase::Completed);
+    let steps = state.workflow.steps.iter().filter(|_| state.run.status != RunPhase::Completed);
     steps.filter(|step| step.is_final() && !is_over(step)).map(|step| step.id.clone()).collect()
 }

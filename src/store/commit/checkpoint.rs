@@ -72,7 +72,7 @@ pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> R
 }
 
 /// An edit that is being written.
-struct Target<'a> {
+struct CheckpointTarget<'a> {
     path: &'a RelPath,
     /// The resolved path.
     real: Utf8PathBuf,
@@ -98,7 +98,7 @@ struct Backup {
 struct CheckpointWriter<'a> {
     lock: &'a RunLock,
     meta: &'a CheckpointMeta,
-    targets: Vec<Target<'a>>,
+    targets: Vec<CheckpointTarget<'a>>,
     backups: Vec<Backup>,
     record: Option<Staged>,
     /// The folders that are made for new files.
@@ -107,7 +107,7 @@ struct CheckpointWriter<'a> {
 }
 
 /// Resolves every path and compares every file with what its edit was computed from.
-fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, StoreError> {
+fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<CheckpointTarget<'a>>, StoreError> {
     let mut reals = BTreeSet::new();
     let mut targets = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -145,7 +145,7 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
             return Err(StoreError::Conflict { path: real, what });
         }
         let is_own = edit.path.starts_with(lock.data_dir());
-        targets.push(Target {
+        targets.push(CheckpointTarget {
             path: &edit.path,
             real,
             before,
@@ -160,7 +160,7 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
 }
 
 /// Resolves the backups of the files that are about to be replaced.
-fn backups(lock: &RunLock, meta: &CheckpointMeta, targets: &[Target<'_>]) -> Result<Vec<Backup>, StoreError> {
+fn backups(lock: &RunLock, meta: &CheckpointMeta, targets: &[CheckpointTarget<'_>]) -> Result<Vec<Backup>, StoreError> {
     let mut backups = Vec::new();
     for (state, backup) in &meta.backup {
         if let Some(of) = targets.iter().position(|target| target.path == state && target.before.is_some()) {

@@ -61,13 +61,13 @@ struct Header {
     change: String,
     step: Option<StepId>,
     folders: Vec<RelPath>,
-    files: Vec<Line>,
+    files: Vec<TxnLine>,
 }
 
 /// The header entry of one file. The contents follow the header without separator.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct TxnLine {
     path: RelPath,
     before: Option<String>,
     after: Option<String>,
@@ -77,10 +77,10 @@ struct Line {
 
 impl Record {
     fn encode(&self) -> Vec<u8> {
-        let files: Vec<Line> = self
+        let files: Vec<TxnLine> = self
             .files
             .iter()
-            .map(|file| Line {
+            .map(|file| TxnLine {
                 path: file.path.clone(),
                 before: file.before.clone(),
                 after: file.after.as_deref().map(sha256_hex),

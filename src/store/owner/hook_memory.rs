@@ -26,7 +26,7 @@ pub(crate) struct HookMemory {
 }
 
 #[derive(Debug, Deserialize, Serialize)]
-struct Line {
+struct MemoryLine {
     at: Timestamp,
     topic: String,
 }
@@ -40,7 +40,7 @@ impl HookMemory {
     /// Returns how often a topic was noted.
     pub(crate) fn count(&self, topic: &str) -> usize {
         let topic = clean_line(topic, TOPIC_CHARS);
-        journal::read::<Line>(&self.folder, FILE).iter().filter(|line| line.topic == topic).count()
+        journal::read::<MemoryLine>(&self.folder, FILE).iter().filter(|line| line.topic == topic).count()
     }
 
     /// Notes a topic.
@@ -50,6 +50,11 @@ impl HookMemory {
     /// When it cannot be written.
     pub(crate) fn note(&self, at: Timestamp, topic: &str) -> Result<(), StoreError> {
         stage::create_private_dirs(&self.folder)?;
-        journal::append(&self.folder, FILE, slice::from_ref(&Line { at, topic: clean_line(topic, TOPIC_CHARS) }), LIMIT)
+        journal::append(
+            &self.folder,
+            FILE,
+            slice::from_ref(&MemoryLine { at, topic: clean_line(topic, TOPIC_CHARS) }),
+            LIMIT,
+        )
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct ClientHome {
 
 /// A line of a large file.
 #[derive(Debug)]
-pub(crate) enum Line<'a> {
+pub(crate) enum ClientLine<'a> {
     Text(&'a [u8]),
     /// A line of more bytes than the limit, which was not kept.
     Long(usize),
@@ -95,7 +95,7 @@ impl ClientHome {
 
     /// Calls `each` for every line from an offset on, without its end. Keeps no more than `limit` bytes of a line. Returns false if the file
     /// cannot be read.
-    pub(crate) fn lines(&self, path: &RelPath, from: u64, limit: usize, each: &mut dyn FnMut(Line<'_>)) -> bool {
+    pub(crate) fn lines(&self, path: &RelPath, from: u64, limit: usize, each: &mut dyn FnMut(ClientLine<'_>)) -> bool {
         let Ok((mut file, metadata)) = self.file(path) else { return false };
         if file.seek(SeekFrom::Start(from)).is_err() {
             return false;
@@ -119,13 +119,13 @@ impl ClientHome {
             let used = part.len() + usize::from(end.is_some());
             reader.consume(used);
             if end.is_some() {
-                each(if length <= limit { Line::Text(&line) } else { Line::Long(length) });
+                each(if length <= limit { ClientLine::Text(&line) } else { ClientLine::Long(length) });
                 line.clear();
                 length = 0;
             }
         }
         if length > 0 {
-            each(if length <= limit { Line::Text(&line) } else { Line::Long(length) });
+            each(if length <= limit { ClientLine::Text(&line) } else { ClientLine::Long(length) });
         }
         true
     }

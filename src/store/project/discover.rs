@@ -100,11 +100,13 @@ impl<'a> Scope<'a> {
         }
     }
 
-    const fn limits(self) -> Limits {
+    const fn limits(self) -> WalkLimits {
         match self {
-            Self::Quick => Limits { depth: QUICK_DEPTH_LIMIT, entries: QUICK_ENTRY_LIMIT, names: QUICK_NAMES_LIMIT },
+            Self::Quick => {
+                WalkLimits { depth: QUICK_DEPTH_LIMIT, entries: QUICK_ENTRY_LIMIT, names: QUICK_NAMES_LIMIT }
+            }
             Self::Whole | Self::Around(_) | Self::Above(_) | Self::Sessions => {
-                Limits { depth: DEPTH_LIMIT, entries: ENTRY_LIMIT, names: NAMES_LIMIT }
+                WalkLimits { depth: DEPTH_LIMIT, entries: ENTRY_LIMIT, names: NAMES_LIMIT }
             }
         }
     }
@@ -121,7 +123,7 @@ impl<'a> Scope<'a> {
 
 /// Limits of a walk.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct WalkLimits {
     depth: usize,
     entries: usize,
     /// Names directly in one folder of a tree that has too many entries.
@@ -202,7 +204,7 @@ struct WalkRoot<'a> {
 }
 
 /// Walks a tree and reads the files that are marked.
-fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> Listing {
+fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: WalkLimits) -> Listing {
     let whole = walk(walk_root, walk_root.root, limits, None);
     let mut listing = whole.unwrap_or_else(|_: TooMany| by_places(walk_root, limits));
     let entries = &mut listing.entries;
@@ -223,7 +225,7 @@ fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits
 }
 
 /// Walks a tree that is too large: each folder that is known to hold runs with limits of its own, and then as much of the rest as fits.
-fn by_places(walk_root: WalkRoot<'_>, limits: Limits) -> Listing {
+fn by_places(walk_root: WalkRoot<'_>, limits: WalkLimits) -> Listing {
     let WalkRoot { root, worktrees, config, scope, .. } = walk_root;
     let configured = [config.nine_step.worktree_dir.as_str(), config.nine_step.plan_dir.as_str()];
     let named = MARKERS.iter().chain(&FURTHER_PLACES).copied().chain(configured);
@@ -255,7 +257,7 @@ fn by_places(walk_root: WalkRoot<'_>, limits: Limits) -> Listing {
 
 /// Walks without the folders that have very many names, and if that is not enough as deep as the limit of entries allows: whole levels are
 /// left out, deepest first, so that the result does not depend on the order in which the file system lists names.
-fn as_deep_as_fits(walk_root: WalkRoot<'_>, start: &Utf8Path, mut limits: Limits) -> Listing {
+fn as_deep_as_fits(walk_root: WalkRoot<'_>, start: &Utf8Path, mut limits: WalkLimits) -> Listing {
     let folder = relative(start.as_std_path(), walk_root.root);
     let mut levels = None;
     loop {
@@ -283,7 +285,7 @@ struct TooMany;
 fn walk(
     walk_root: WalkRoot<'_>,
     start: &Utf8Path,
-    limits: Limits,
+    limits: WalkLimits,
     most_names: Option<usize>,
 ) -> Result<Listing, TooMany> {
     let WalkRoot { root, scope, .. } = walk_root;

@@ -2,7 +2,7 @@ use std::{fs, os::unix::fs::symlink, sync::LazyLock, time::Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{CutOff, DEPTH_LIMIT, Limits, Scope, WalkRoot, listing, listings};
+use super::{CutOff, DEPTH_LIMIT, Scope, WalkLimits, WalkRoot, listing, listings};
 use crate::{
     model::{Config, RelPath},
     store::{Environment, Project, testing::Scratch},
@@ -14,8 +14,8 @@ fn whole<'a>(root: &'a Utf8Path, worktrees: &'a [Utf8PathBuf]) -> WalkRoot<'a> {
     WalkRoot { root, worktrees, common_dir: None, config: &CONFIG, scope: Scope::Whole }
 }
 
-fn up_to(entries: usize) -> Limits {
-    Limits { depth: DEPTH_LIMIT, entries, names: 4 }
+fn up_to(entries: usize) -> WalkLimits {
+    WalkLimits { depth: DEPTH_LIMIT, entries, names: 4 }
 }
 
 fn seen(scratch: &Scratch, limit: usize) -> Vec<String> {

@@ -41,7 +41,7 @@ pub(super) static BOB: Descriptor = Descriptor {
     claim: Some(Claim { path: Some("/session_state/progress/current_story"), finished: None }),
     records: Records::ALL,
     ..Descriptor::of_state("the session of Bob", run, |files, change| {
-        edit(&BOB, files, change, |editor, run| Writer { editor, run })
+        edit(&BOB, files, change, |editor, run| BobWriter { editor, run })
     })
 };
 
@@ -51,7 +51,7 @@ fn run(tree: &Reader<'_>) -> Run {
     let epic = state.get("epic");
     let name = epic.get("title").id().map_or_else(String::new, |title| format!(": {title}"));
     let mut run = tree.run(&BOB, "bob-session", format!("Bob Session for Epic {}{name}", tree.subject(&BOB)));
-    let session = Session { tree, state };
+    let session = BobSession { tree, state };
     run.steps = session.steps();
     run.workspace.branch = state.get("context_snapshot").get("branch").id();
     let action = session.action();
@@ -69,12 +69,12 @@ fn run(tree: &Reader<'_>) -> Run {
     run
 }
 
-struct Session<'a> {
+struct BobSession<'a> {
     tree: &'a Reader<'a>,
     state: Field<'a>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> BobSession<'a> {
     /// Returns the type of the session's last action.
     fn action(&self) -> Option<&'a str> {
         self.state.get("last_action").get("type").text()
@@ -224,29 +224,29 @@ const RESULTS: &str = "/session_state/workflow/phase_results";
 const PROGRESS: &str = "/session_state/progress";
 
 /// The target of a step id.
-enum Target {
+enum BobTarget {
     /// A story that is not active.
     Story(String),
     /// A phase of the active story.
     Phase(String, usize),
 }
 
-struct Writer {
+struct BobWriter {
     editor: StateEditor,
     run: Run,
 }
 
-impl Writer {
-    fn target(&self, step: &StepId) -> Result<Target, EditError> {
+impl BobWriter {
+    fn target(&self, step: &StepId) -> Result<BobTarget, EditError> {
         let Some(known) = self.run.step(step) else {
             return unsupported(format!("`{step}` is neither a story nor a phase of this session"));
         };
         let phase = known.group.as_ref().and_then(|story| {
             let name = step.as_str().strip_prefix(story.as_str())?.strip_prefix(':')?;
             let at = PHASES.iter().position(|(_, phase, ..)| *phase == name)?;
-            Some(Target::Phase(story.clone(), at))
+            Some(BobTarget::Phase(story.clone(), at))
         });
-        Ok(phase.unwrap_or_else(|| Target::Story(step.as_str().to_owned())))
+        Ok(phase.unwrap_or_else(|| BobTarget::Story(step.as_str().to_owned())))
     }
 
     /// Makes a story the current one. Returns whether it changed.
@@ -317,7 +317,7 @@ impl Writer {
 
 /// As in the development cycle, redoing a phase removes its result and those of later phases
 /// (docs/formats/aios-states.md#loop-back-laps).
-impl StateWriter for Writer {
+impl StateWriter for BobWriter {
     const WHAT: &'static str = "a session of Bob";
 
     fn run(&self) -> String {
@@ -330,8 +330,8 @@ impl StateWriter for Writer {
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
         let (story, at) = match self.target(begun.step)? {
-            Target::Phase(story, at) => (story, at),
-            Target::Story(story) => (story, 0),
+            BobTarget::Phase(story, at) => (story, at),
+            BobTarget::Story(story) => (story, 0),
         };
         let is_new = self.make_current(&story)?;
         self.clear_results_from(at)?;
@@ -342,7 +342,7 @@ impl StateWriter for Writer {
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        let Target::Phase(story, at) = self.target(&outcome.step)? else {
+        let BobTarget::Phase(story, at) = self.target(&outcome.step)? else {
             let step = &outcome.step;
             return unsupported(format!("a story has phases: begin {step}, then finish them one by one"));
         };
@@ -366,19 +366,19 @@ impl StateWriter for Writer {
 
     fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
         match self.target(approval.step)? {
-            Target::Phase(story, CHECKPOINT) => self.complete_story(&story, "GO"),
-            Target::Phase(..) | Target::Story(_) => unsupported(format!("{} is not a checkpoint", approval.step)),
+            BobTarget::Phase(story, CHECKPOINT) => self.complete_story(&story, "GO"),
+            BobTarget::Phase(..) | BobTarget::Story(_) => unsupported(format!("{} is not a checkpoint", approval.step)),
         }
     }
 
     fn skip(&mut self, step: &StepId, _part: Option<&str>, reason: &str) -> Result<(), EditError> {
         match self.target(step)? {
-            Target::Phase(story, at) => {
+            BobTarget::Phase(story, at) => {
                 self.make_current(&story)?;
                 self.record(at, &json!({ "status": "skipped", "reason": mask_secrets(reason) }))?;
                 self.action("PHASE_CHANGE", Some(&story), Some(PHASES[at].1))
             }
-            Target::Story(story) => {
+            BobTarget::Story(story) => {
                 let instead = format!("remove {story} from `stories_pending` by hand, then run `piton plan`");
                 Err(EditError::cannot(Self::WHAT, "skip a story", instead))
             }

@@ -55,7 +55,7 @@ pub(super) static DEV_CYCLE: Descriptor = Descriptor {
     }),
     records: Records::ALL,
     ..Descriptor::of_state("the state of a development cycle", run, |files, change| {
-        edit(&DEV_CYCLE, files, change, |editor, run| Writer { editor, run })
+        edit(&DEV_CYCLE, files, change, |editor, run| DevCycleWriter { editor, run })
     })
 };
 
@@ -180,12 +180,12 @@ fn result(at: usize) -> String {
     format!("/phaseResults/{}", PHASES[at].0)
 }
 
-struct Writer {
+struct DevCycleWriter {
     editor: StateEditor,
     run: Run,
 }
 
-impl Writer {
+impl DevCycleWriter {
     /// Saves the result of a phase and removes those of later phases.
     fn record(&mut self, at: usize, value: &Value) -> Result<(), EditError> {
         self.clear_results_from(at)?;
@@ -215,7 +215,7 @@ impl Writer {
 
 /// The running phase is the current one and has no result. Redoing a phase removes its result and those of later phases, because
 /// results of two passes cannot be resumed (docs/formats/aios-states.md#loop-back-laps).
-impl StateWriter for Writer {
+impl StateWriter for DevCycleWriter {
     const WHAT: &'static str = "a development cycle";
 
     fn run(&self) -> String {

@@ -33,7 +33,7 @@ pub(super) static PAUSED: Descriptor = Descriptor {
     begins_unrecorded: true,
     records_failure: false,
     ..Descriptor::of_state("a development cycle that was paused or aborted at its checkpoint", run, |files, change| {
-        edit(&PAUSED, files, change, |editor, run| Writer { editor, run })
+        edit(&PAUSED, files, change, |editor, run| PausedWriter { editor, run })
     })
 };
 
@@ -108,15 +108,15 @@ fn is_id(node: &Node) -> bool {
     node.scalar().is_some_and(|text| story::name_of(text) == text)
 }
 
-struct Writer {
+struct PausedWriter {
     editor: StateEditor,
     run: Run,
 }
 
-impl Writer {}
+impl PausedWriter {}
 
 /// Writes the completed stories of the epic. A running story has a state of its own.
-impl StateWriter for Writer {
+impl StateWriter for PausedWriter {
     const WHAT: &'static str = "a paused cycle";
 
     fn run(&self) -> String {

@@ -8,11 +8,11 @@ use crate::{
     dialect::{
         EditError, Loaded,
         aios::{
-            gate::{self, Decision, Gate},
+            gate::{self, Gate, GateDecision},
             kind::Descriptor,
             suggest,
         },
-        story::{self, SectionKind, StatusMention, Story, StoryStatus, Task},
+        story::{self, SectionKind, StatusMention, Story, StoryStatus, StoryTask},
         writer::write,
     },
     model::{
@@ -181,14 +181,14 @@ fn remarks(files: &FileSet, story: &Story<'_>, mention: &StatusMention, gate: Op
         });
     }
     match gate {
-        Some(gate) if gate.decision == Decision::Unknown => {
+        Some(gate) if gate.decision == GateDecision::Unknown => {
             let word = clean_line(&gate.word, 60);
             let message =
                 format!("the gate says `{word}`, which is not in the vocabulary; it is never read as approval");
             let finding = Finding::new(FindingCode::VerdictUnknown, message).at(&gate.file).line(gate.line, None);
             findings.push(finding.fix("review the story again"));
         }
-        Some(gate) if gate.decision == Decision::Fail && gate.is_answered => {
+        Some(gate) if gate.decision == GateDecision::Fail && gate.is_answered => {
             let message = format!(
                 "the review in line {} says {}, and the developer changed the story after it: it is reviewed again",
                 gate.line,
@@ -267,7 +267,7 @@ impl Phases<'_> {
         if let Some(executor) = &self.story.executor {
             step.agent = Some(executor.clone());
         }
-        let part = |(at, task): (usize, &Task)| Part {
+        let part = |(at, task): (usize, &StoryTask)| Part {
             name: format!("task-{}", at + 1),
             title: task.text.clone(),
             kind: PartKind::Work,
@@ -292,15 +292,15 @@ impl Phases<'_> {
         match gate.decision {
             // FAIL sets the story to InProgress and leaves its checkboxes (docs/formats/aios-stories.md#what-inreview-means): the
             // issues are fixed before the next review.
-            Decision::Fail if gate.is_answered => {}
-            Decision::Fail if matches!(self.status, StoryStatus::InProgress | StoryStatus::InReview) => {
+            GateDecision::Fail if gate.is_answered => {}
+            GateDecision::Fail if matches!(self.status, StoryStatus::InProgress | StoryStatus::InReview) => {
                 step.status = Status::Failed;
                 step.failures = gate.iteration.unwrap_or(1);
                 step.attempts = step.failures;
                 step.error = Some(gate.reasons.join("; ")).filter(|error| !error.is_empty());
                 step.review = Some(Review { verdict: ReviewVerdict::NeedsRevision, open_conditions: None });
             }
-            Decision::Pass if self.is_reviewed_next() => step.proof.witnesses.push(Witness {
+            GateDecision::Pass if self.is_reviewed_next() => step.proof.witnesses.push(Witness {
                 source: format!(
                     "{} ({})",
                     if gate.file == self.files.state { "the review in the story" } else { "the gate" },
@@ -310,7 +310,7 @@ impl Phases<'_> {
                 file: Some(gate.file.clone()),
                 line: Some(gate.line),
             }),
-            Decision::Pass | Decision::Fail | Decision::Unknown => {}
+            GateDecision::Pass | GateDecision::Fail | GateDecision::Unknown => {}
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::{
     document_index::{DocumentIndex, StoryLocation},
     execution::{self, Execution},
-    gate::Decision,
+    gate::GateDecision,
     kinds::epic::id_of,
     layout,
 };
@@ -193,8 +193,8 @@ fn rebuilt_status(files: &FileSet, at: &StoryLocation, id: &str) -> RebuiltStatu
     let mut completed = None;
     if let Some(gate) = gate::newest(files, id, &mut Vec::new()) {
         evidence.push(format!("{} says `{}`", gate.file, clean_line(&gate.word, 40)));
-        completed = gate.at.filter(|_| word == "completed" && gate.decision == Decision::Pass);
-        if word == "completed" && gate.decision != Decision::Pass {
+        completed = gate.at.filter(|_| word == "completed" && gate.decision == GateDecision::Pass);
+        if word == "completed" && gate.decision != GateDecision::Pass {
             word = "in_progress";
         }
     }

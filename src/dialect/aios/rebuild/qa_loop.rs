@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    gate::{self, Decision, Gate},
+    gate::{self, Gate, GateDecision},
     kind,
 };
 use crate::{
@@ -37,7 +37,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
         return Err(EditError::Unsupported("neither the broken file nor its folder names the story".to_owned()));
     };
     let gates: Vec<Gate> =
-        gate::all(files, &id).into_iter().filter(|gate| gate.decision != Decision::Unknown).collect();
+        gate::all(files, &id).into_iter().filter(|gate| gate.decision != GateDecision::Unknown).collect();
     if gates.is_empty() {
         return Err(EditError::Unsupported(format!("no gate file has a verdict for {id}")));
     }
@@ -46,7 +46,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     let mut history = Vec::new();
     for (at, gate) in gates.iter().enumerate() {
         let number = gate.iteration.unwrap_or_default().max(u32::try_from(at + 1).unwrap_or(u32::MAX));
-        let verdict = if gate.decision == Decision::Pass { "APPROVE" } else { "REJECT" };
+        let verdict = if gate.decision == GateDecision::Pass { "APPROVE" } else { "REJECT" };
         let evidence = format!("{} says `{}`", gate.file, clean_line(&gate.word, 40));
         rebuilt.say(format!("review {number}"), verdict, vec![evidence]);
         history.push((number, verdict, gate.at));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Target, Writer};
+use super::{DotagentTarget, DotagentWriter};
 use crate::{
     dialect::{
         EditError,
@@ -14,7 +14,7 @@ use crate::{
 /// Fields of attempts in `execution.json` that a rollback clears.
 const ATTEMPT_FIELDS: [&str; 4] = ["started_at", "completed_at", "last_error", "resolver_started_at"];
 
-impl Writer<'_> {
+impl DotagentWriter<'_> {
     /// Reopens steps. The first phase with an open step becomes the current one; it is in progress if other steps of it stay
     /// done.
     pub(super) fn reopen_steps(&mut self, back: &RollBack) -> Result<(), EditError> {
@@ -22,24 +22,28 @@ impl Writer<'_> {
         let mut works = BTreeSet::new();
         for step in &back.reopened {
             match self.target(step)? {
-                Target::Phase(phase) => {
+                DotagentTarget::Phase(phase) => {
                     reached.push(phase);
                     closed.push(phase);
                 }
-                Target::Designs => reached.push(Phase::Architecture),
-                Target::Gate(phase) => {
+                DotagentTarget::Designs => reached.push(Phase::Architecture),
+                DotagentTarget::Gate(phase) => {
                     reached.push(phase);
                     gates.push(phase);
                 }
-                Target::Work(at) => {
+                DotagentTarget::Work(at) => {
                     works.insert(at);
                     self.reopen_task(at, TaskStatus::Pending)?;
                 }
-                Target::Verification(at) if !works.contains(&at) => self.reopen_task(at, TaskStatus::PreComplete)?,
-                Target::Verification(_) => {}
-                Target::Resolution(at) => self.drop_task(at, "resolver_started_at")?,
+                DotagentTarget::Verification(at) if !works.contains(&at) => {
+                    self.reopen_task(at, TaskStatus::PreComplete)?
+                }
+                DotagentTarget::Verification(_) => {}
+                DotagentTarget::Resolution(at) => self.drop_task(at, "resolver_started_at")?,
             }
-            if let Target::Work(_) | Target::Verification(_) | Target::Resolution(_) = self.target(step)? {
+            if let DotagentTarget::Work(_) | DotagentTarget::Verification(_) | DotagentTarget::Resolution(_) =
+                self.target(step)?
+            {
                 reached.push(Phase::Implementation);
                 closed.push(Phase::Implementation);
             }
@@ -52,9 +56,13 @@ impl Writer<'_> {
         let stands_at = if self.completed.contains(&first) { first.next().unwrap_or(first) } else { first };
         self.phase.set("/current_phase", &serde_json::json!(stands_at.as_str()))?;
         let is_begun = back.keeps.as_ref().is_some_and(|keeps| match self.target(keeps) {
-            Ok(Target::Phase(phase) | Target::Gate(phase)) => phase == stands_at && !closed.contains(&phase),
-            Ok(Target::Designs) => stands_at == Phase::Architecture,
-            Ok(Target::Work(_) | Target::Verification(_) | Target::Resolution(_)) => stands_at == Phase::Implementation,
+            Ok(DotagentTarget::Phase(phase) | DotagentTarget::Gate(phase)) => {
+                phase == stands_at && !closed.contains(&phase)
+            }
+            Ok(DotagentTarget::Designs) => stands_at == Phase::Architecture,
+            Ok(DotagentTarget::Work(_) | DotagentTarget::Verification(_) | DotagentTarget::Resolution(_)) => {
+                stands_at == Phase::Implementation
+            }
             Err(_) => false,
         });
         // Architects are not asked again while their designs are kept.

@@ -3,14 +3,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Writer;
+use super::NineStepWriter;
 use crate::{
     dialect::{EditError, RollbackBackup, nine_step::rules::StepPosition},
     document::Node,
     model::{FileSet, RelPath, RollBack, Run, StepId, StepKind, Timestamp, quoted},
 };
 
-impl Writer<'_> {
+impl NineStepWriter<'_> {
     /// Reopens a step and all later ones.
     pub(super) fn reopen_from(&mut self, back: &RollBack) -> Result<(), EditError> {
         let Some(first) = back.reopened.first() else { return Ok(()) };

@@ -7,7 +7,7 @@ mod state;
 mod steps;
 mod write;
 
-pub(in crate::dialect::aios) use state::{State, StoryState, id_of};
+pub(in crate::dialect::aios) use state::{EpicState, StoryState, id_of};
 pub(in crate::dialect::aios) use steps::{is_story_review, status_of};
 
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ fn load(files: &FileSet) -> Loaded {
 }
 
 /// Reads one file as the state of an epic.
-pub(in crate::dialect::aios) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding>> {
+pub(in crate::dialect::aios) fn read(files: &FileSet, path: &RelPath) -> Result<EpicState, Box<Finding>> {
     let finding = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(path);
     if let Some(problem) = files.problem(path) {
         return Err(Box::new(finding(problem.to_string())));
@@ -85,7 +85,7 @@ pub(in crate::dialect::aios) fn read(files: &FileSet, path: &RelPath) -> Result<
         let (place, message) = failure.describe();
         Box::new(finding(message).line(place.line, Some(place.column)))
     })?;
-    State::read(&node, path).ok_or_else(|| {
+    EpicState::read(&node, path).ok_or_else(|| {
         Box::new(match salvage::conflict(files.bytes(path).unwrap_or_default()) {
             Some((line, message)) => finding(message).line(line, Some(1)),
             None => finding("it has neither `epic_state` nor the pipeline of an epic".to_owned()),
@@ -96,7 +96,7 @@ pub(in crate::dialect::aios) fn read(files: &FileSet, path: &RelPath) -> Result<
 /// Everything known about an epic while its run is built.
 struct EpicFiles<'a> {
     files: &'a FileSet,
-    state: &'a State,
+    state: &'a EpicState,
     /// Ids of the stories in the state.
     recorded: BTreeSet<&'a str>,
     /// The folder of the project, with a trailing slash.
@@ -108,7 +108,7 @@ struct EpicFiles<'a> {
 }
 
 impl<'a> EpicFiles<'a> {
-    fn new(files: &'a FileSet, state: &'a State) -> Self {
+    fn new(files: &'a FileSet, state: &'a EpicState) -> Self {
         let base = layout::base_of(&files.state);
         let documents = DocumentIndex::of_files(files);
         let plan_path = plan_path(base, state);
@@ -251,7 +251,7 @@ impl<'a> EpicFiles<'a> {
 }
 
 /// Returns the path of the plan that the state names.
-pub(in crate::dialect::aios) fn plan_path(base: &str, state: &State) -> Option<RelPath> {
+pub(in crate::dialect::aios) fn plan_path(base: &str, state: &EpicState) -> Option<RelPath> {
     // A path with a drive or a leading separator is no path in the project.
     let plan = RelPath::parse(&state.plan.as_deref()?.replace('\\', "/")).ok()?;
     RelPath::parse(&format!("{base}{plan}")).ok()

@@ -14,7 +14,7 @@ const WAVE_LIMIT: u32 = 100;
 
 /// The state of an epic. Status words stay as written.
 #[derive(Debug)]
-pub(in crate::dialect::aios) struct State {
+pub(in crate::dialect::aios) struct EpicState {
     pub(in crate::dialect::aios) id: String,
     pub(in crate::dialect::aios) plan: Option<String>,
     /// `active`, `completed` or `aborted`.
@@ -66,7 +66,7 @@ pub(super) struct GateVerdict {
     pub(super) line: u32,
 }
 
-impl State {
+impl EpicState {
     /// Returns whether the state only counts its waves: nothing but their number can be recorded in it.
     pub(in crate::dialect::aios) fn only_counts_waves(&self) -> bool {
         self.waves.iter().any(|wave| wave.is_counted)

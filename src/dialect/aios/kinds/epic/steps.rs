@@ -12,7 +12,7 @@ use crate::{
             consistency,
             document_index::StoryLocation,
             execution::PlannedWave,
-            gate::{self, Decision},
+            gate::{self, GateDecision},
         },
         story::{self, SectionKind, Story, StoryStatus},
     },
@@ -244,7 +244,7 @@ fn review_next(
     let in_review = story.status().filter(|mention| mention.status == StoryStatus::InReview);
     let Some(mention) = in_review.filter(|_| step.status == Status::InProgress) else { return };
     let gate = gate::of_story(epic.files, path, story, &mut epic.findings);
-    if gate.is_some_and(|gate| gate.decision == Decision::Fail && !gate.is_answered) {
+    if gate.is_some_and(|gate| gate.decision == GateDecision::Fail && !gate.is_answered) {
         return;
     }
     // The session may have ended after it changed the story and before it changed the state.

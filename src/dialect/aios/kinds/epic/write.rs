@@ -4,7 +4,7 @@
 
 use serde_json::json;
 
-use super::{State, state::Wave, steps::FINAL};
+use super::{EpicState, state::Wave, steps::FINAL};
 use crate::{
     dialect::{
         EditError,
@@ -22,11 +22,11 @@ use crate::{
 ///
 /// If the state does not parse or cannot express the change.
 pub(super) fn edit(root: &'static str, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    write(Writer::open(root, files, change)?, change)
+    write(EpicWriter::open(root, files, change)?, change)
 }
 
 /// The target of a step id.
-enum Target {
+enum EpicTarget {
     /// Story id and wave number.
     Story(String, String),
     /// Wave number.
@@ -35,15 +35,15 @@ enum Target {
     Final,
 }
 
-struct Writer {
-    state: State,
+struct EpicWriter {
+    state: EpicState,
     run: Run,
     editor: StateEditor,
     /// Pointer to the epic in the file; empty for the pipeline of the orchestration template.
     root: &'static str,
 }
 
-impl Writer {
+impl EpicWriter {
     fn open(root: &'static str, files: &FileSet, change: &Change) -> Result<Self, EditError> {
         let unreadable = |problem: String| EditError::Unreadable { file: files.state.as_str().to_owned(), problem };
         let state = super::read(files, &files.state).map_err(|finding| unreadable(finding.message))?;
@@ -74,18 +74,18 @@ impl Writer {
         format!("{}/gate_verdicts/{}", self.root, escape(wave))
     }
 
-    fn target(&self, step: &StepId) -> Result<Target, EditError> {
+    fn target(&self, step: &StepId) -> Result<EpicTarget, EditError> {
         let id = step.as_str();
         if let Some(wave) = self.state.waves.iter().find(|wave| wave.stories.iter().any(|story| story.id == id)) {
-            return Ok(Target::Story(id.to_owned(), wave.number.clone()));
+            return Ok(EpicTarget::Story(id.to_owned(), wave.number.clone()));
         }
         let group = self.run.step(step).and_then(|step| step.group.as_deref());
         match group.and_then(|group| group.strip_prefix("wave-")) {
-            Some(wave) if id.strip_prefix("gate-") == Some(wave) => Ok(Target::Gate(wave.to_owned())),
-            Some(wave) if id.strip_prefix("merge-") == Some(wave) => Ok(Target::Merge(wave.to_owned())),
+            Some(wave) if id.strip_prefix("gate-") == Some(wave) => Ok(EpicTarget::Gate(wave.to_owned())),
+            Some(wave) if id.strip_prefix("merge-") == Some(wave) => Ok(EpicTarget::Merge(wave.to_owned())),
             // A story that is only in the plan.
-            Some(wave) => Ok(Target::Story(id.to_owned(), wave.to_owned())),
-            None if id == FINAL => Ok(Target::Final),
+            Some(wave) => Ok(EpicTarget::Story(id.to_owned(), wave.to_owned())),
+            None if id == FINAL => Ok(EpicTarget::Final),
             None => {
                 unsupported(format!("no wave of the epic has `{id}`: add it to a wave of the execution plan first"))
             }
@@ -194,7 +194,7 @@ impl Writer {
     }
 }
 
-impl StateWriter for Writer {
+impl StateWriter for EpicWriter {
     const WHAT: &'static str = "the state of an epic";
 
     fn run(&self) -> String {
@@ -209,7 +209,7 @@ impl StateWriter for Writer {
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
         self.status("active")?;
         match self.target(begun.step)? {
-            Target::Story(id, wave) => {
+            EpicTarget::Story(id, wave) => {
                 let story = self.story_at(&wave, &id);
                 self.story_status(&story, "in_progress")?;
                 self.story_stamp(&story, "started_at", "status")?;
@@ -221,13 +221,13 @@ impl StateWriter for Writer {
                 self.clear_verdict(&wave)?;
                 self.move_to(&wave)?;
             }
-            Target::Gate(wave) => {
+            EpicTarget::Gate(wave) => {
                 self.wave_status(&wave, "gate_review")?;
                 self.clear_verdict(&wave)?;
                 self.move_to(&wave)?;
             }
-            Target::Merge(wave) => self.wave_status(&wave, "gate_review")?,
-            Target::Final => {}
+            EpicTarget::Merge(wave) => self.wave_status(&wave, "gate_review")?,
+            EpicTarget::Final => {}
         }
         Ok(())
     }
@@ -235,7 +235,7 @@ impl StateWriter for Writer {
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let is_done = self.completes(outcome)?;
         match self.target(&outcome.step)? {
-            Target::Story(id, wave) => {
+            EpicTarget::Story(id, wave) => {
                 let story = self.story_at(&wave, &id);
                 self.story_status(&story, if is_done { "completed" } else { "failed" })?;
                 if is_done {
@@ -249,15 +249,15 @@ impl StateWriter for Writer {
                 }
                 Ok(())
             }
-            Target::Gate(wave) => {
+            EpicTarget::Gate(wave) => {
                 let verdict = self.verdict(outcome)?;
                 let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());
                 self.record_verdict(&wave, verdict, agent.as_deref(), outcome_text(outcome).as_deref())
             }
-            Target::Merge(wave) if is_done => self.complete_wave(&wave),
-            Target::Merge(wave) => self.wave_status(&wave, "failed"),
-            Target::Final if self.verdict(outcome)? == "approved" => self.status("completed"),
-            Target::Final => {
+            EpicTarget::Merge(wave) if is_done => self.complete_wave(&wave),
+            EpicTarget::Merge(wave) => self.wave_status(&wave, "failed"),
+            EpicTarget::Final if self.verdict(outcome)? == "approved" => self.status("completed"),
+            EpicTarget::Final => {
                 let instead = format!(
                     "it stays active. A person reopens the work that has to be redone: `piton redo STEP --run {} --by NAME --note \
                      WHY`",
@@ -271,25 +271,27 @@ impl StateWriter for Writer {
     /// Records that the user overrides the gate.
     fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
         match self.target(approval.step)? {
-            Target::Gate(wave) => {
+            EpicTarget::Gate(wave) => {
                 let note = approval.note.map(mask_secrets);
                 self.record_verdict(&wave, "approved", Some(approval.by.unwrap_or("user")), note.as_deref())
             }
-            Target::Final => self.status("completed"),
-            Target::Story(..) | Target::Merge(_) => unsupported(format!("{} is not a gate", approval.step)),
+            EpicTarget::Final => self.status("completed"),
+            EpicTarget::Story(..) | EpicTarget::Merge(_) => unsupported(format!("{} is not a gate", approval.step)),
         }
     }
 
     fn skip(&mut self, step: &StepId, _part: Option<&str>, reason: &str) -> Result<(), EditError> {
         match self.target(step)? {
-            Target::Story(id, wave) => {
+            EpicTarget::Story(id, wave) => {
                 let story = self.story_at(&wave, &id);
                 // Used by the framework but missing from its documented list.
                 self.story_status(&story, "skipped")?;
                 self.editor.set_text(&format!("{story}/note"), &mask_secrets(reason))
             }
-            Target::Merge(wave) => self.complete_wave(&wave),
-            Target::Gate(_) | Target::Final => unsupported(format!("{step} is a gate, which cannot be skipped")),
+            EpicTarget::Merge(wave) => self.complete_wave(&wave),
+            EpicTarget::Gate(_) | EpicTarget::Final => {
+                unsupported(format!("{step} is a gate, which cannot be skipped"))
+            }
         }
     }
 
@@ -311,21 +313,23 @@ impl StateWriter for Writer {
         let mut first = None;
         for step in &back.reopened {
             let (wave, word) = match self.target(step)? {
-                Target::Story(id, wave) => {
+                EpicTarget::Story(id, wave) => {
                     let story = self.story_at(&wave, &id);
                     self.story_status(&story, "pending")?;
                     self.editor.clear(&format!("{story}/completed_at"))?;
                     (wave, "in_progress")
                 }
-                Target::Gate(wave) => {
+                EpicTarget::Gate(wave) => {
                     self.clear_verdict(&wave)?;
                     (wave, "in_progress")
                 }
-                Target::Merge(wave) if back.reopened.iter().any(|other| other.as_str() == format!("gate-{wave}")) => {
+                EpicTarget::Merge(wave)
+                    if back.reopened.iter().any(|other| other.as_str() == format!("gate-{wave}")) =>
+                {
                     (wave, "in_progress")
                 }
-                Target::Merge(wave) => (wave, "gate_review"),
-                Target::Final => continue,
+                EpicTarget::Merge(wave) => (wave, "gate_review"),
+                EpicTarget::Final => continue,
             };
             let word = if self.is_fully_reopened(back, &wave) { "pending" } else { word };
             if self.wave(&wave).is_some_and(|status| status != word) {

@@ -44,7 +44,7 @@ pub(super) static QA_LOOP: Descriptor = Descriptor {
     records: Records { pause: true, ..Records::RESUME },
     suggest: Some(suggest::of_loop),
     ..Descriptor::of_state("the state of a QA loop", run, |files, change| {
-        edit(&QA_LOOP, files, change, write::Writer::new)
+        edit(&QA_LOOP, files, change, write::QaLoopWriter::new)
     })
 };
 

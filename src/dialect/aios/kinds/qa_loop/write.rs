@@ -15,31 +15,31 @@ use crate::{
 };
 
 /// The target of a step id.
-enum Target {
+enum QaLoopTarget {
     Review(u64),
     Fix(u64),
     Escalation,
 }
 
-pub(super) struct Writer {
+pub(super) struct QaLoopWriter {
     editor: StateEditor,
     run: Run,
     is_prose: bool,
 }
 
-impl Writer {
+impl QaLoopWriter {
     pub(super) fn new(editor: StateEditor, run: Run) -> Self {
         // A loop written by nexos has neither a status nor timestamps.
         let is_prose = editor.has("/current_iteration") || editor.has("/story_id");
         Self { editor, run, is_prose }
     }
 
-    fn target(step: &StepId) -> Result<Target, EditError> {
+    fn target(step: &StepId) -> Result<QaLoopTarget, EditError> {
         let number = |prefix: &str| step.as_str().strip_prefix(prefix).and_then(|number| number.parse().ok());
-        let target = number("review-").map(Target::Review).or_else(|| number("fix-").map(Target::Fix));
+        let target = number("review-").map(QaLoopTarget::Review).or_else(|| number("fix-").map(QaLoopTarget::Fix));
         match target {
             Some(target) => Ok(target),
-            None if step.as_str() == "escalation" => Ok(Target::Escalation),
+            None if step.as_str() == "escalation" => Ok(QaLoopTarget::Escalation),
             None => unsupported(format!("`{step}` is neither a review nor a fix of this loop")),
         }
     }
@@ -175,7 +175,7 @@ impl Writer {
 }
 
 /// Writes like the loop's own runner, except that resuming uses up no iteration.
-impl StateWriter for Writer {
+impl StateWriter for QaLoopWriter {
     const WHAT: &'static str = "a QA loop";
 
     fn run(&self) -> String {
@@ -191,23 +191,23 @@ impl StateWriter for Writer {
         self.status("in_progress")?;
         match Self::target(begun.step)? {
             // The iteration is counted once, before its review runs.
-            Target::Review(number) => {
+            QaLoopTarget::Review(number) => {
                 self.count(number)?;
                 if self.editor.has("/startedAt") && self.editor.text("/startedAt").is_none() {
                     self.editor.stamp("/startedAt", None)?;
                 }
                 Ok(())
             }
-            Target::Fix(_) | Target::Escalation => Ok(()),
+            QaLoopTarget::Fix(_) | QaLoopTarget::Escalation => Ok(()),
         }
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let is_done = self.completes(outcome)?;
         match Self::target(&outcome.step)? {
-            Target::Review(number) => self.reviewed(number, outcome),
-            Target::Fix(number) if is_done => self.fixed(number),
-            Target::Fix(number) => {
+            QaLoopTarget::Review(number) => self.reviewed(number, outcome),
+            QaLoopTarget::Fix(number) if is_done => self.fixed(number),
+            QaLoopTarget::Fix(number) => {
                 let (step, run) = (&outcome.step, self.run());
                 let instead = format!(
                     "nothing was recorded. Fix what review {number} found, then `piton finish {step} --run {run}`; or `piton \
@@ -215,7 +215,7 @@ impl StateWriter for Writer {
                 );
                 Err(EditError::cannot(Self::WHAT, "record a failed fix", instead))
             }
-            Target::Escalation => {
+            QaLoopTarget::Escalation => {
                 unsupported(format!("the user decides: `piton approve escalation --run {}`", self.run()))
             }
         }
@@ -224,7 +224,7 @@ impl StateWriter for Writer {
     /// Records the user's decision to continue an escalated loop, with one more review if needed.
     fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
         match Self::target(approval.step)? {
-            Target::Escalation => {
+            QaLoopTarget::Escalation => {
                 let last =
                     self.run.steps.iter().filter_map(|step| step.id.as_str().strip_prefix("review-")?.parse().ok());
                 let last: u64 = last.max().unwrap_or(0);
@@ -235,8 +235,8 @@ impl StateWriter for Writer {
                 }
                 self.status("in_progress")
             }
-            Target::Review(number) => self.accept_review(number),
-            Target::Fix(_) => unsupported(format!("{} is not a review", approval.step)),
+            QaLoopTarget::Review(number) => self.accept_review(number),
+            QaLoopTarget::Fix(_) => unsupported(format!("{} is not a review", approval.step)),
         }
     }
 
