@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::support;
 
@@ -48,6 +48,13 @@ fn rooms() -> Vec<(String, BTreeSet<String>)> {
         (room.to_owned(), allowed)
     })
     .collect()
+}
+
+/// Tells whether a file has tests or what only they use.
+fn is_test(path: &Utf8Path) -> bool {
+    let path = path.as_str();
+    let below = path.rsplit_once("/src/").map_or(path, |(_, below)| below);
+    ["tests.rs", "testing.rs"].iter().any(|end| below.ends_with(end)) || below.contains("/tests/")
 }
 
 /// Returns what a line that begins an import says before `use` and after it.
@@ -211,12 +218,83 @@ fn crates_stay_in_their_rooms() {
 fn the_engine_knows_no_dialect() {
     let mut wrong = Vec::new();
     each_file(|path, room, code| {
-        let is_test = ["tests.rs", "fixtures.rs"].iter().any(|end| path.as_str().ends_with(end));
-        if room == "engine" && !is_test && code.contains("DialectId::") {
+        if room == "engine" && !is_test(path) && code.contains("DialectId::") {
             wrong.push(format!("{path}: what a dialect wants reaches the engine as data on the steps"));
         }
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns the modules that a file declares in files of their own, and whether each is for tests only.
+fn declared(path: &Utf8Path, code: &str) -> Vec<(Utf8PathBuf, bool)> {
+    let mut found = Vec::new();
+    let mut attributes: Vec<&str> = Vec::new();
+    for line in code.lines().map(str::trim) {
+        if line.starts_with("#[") {
+            attributes.push(line);
+            continue;
+        }
+        let name = line.strip_suffix(';').and_then(|line| line.rsplit_once("mod ")).filter(|(before, _)| {
+            before.is_empty() || *before == "pub " || before.starts_with("pub(") && before.ends_with(") ")
+        });
+        if let Some((_, name)) = name {
+            let is_folder = ["mod", "lib", "main"].contains(&path.file_stem().unwrap_or_default());
+            let (around, below) = (path.with_file_name(""), path.with_extension(""));
+            let given = attributes.iter().find_map(|one| one.strip_prefix("#[path = \"")?.strip_suffix("\"]"));
+            let file = match given {
+                Some(given) => around.join(given),
+                None => if is_folder { around } else { below }.join(format!("{name}.rs")),
+            };
+            let file = if file.exists() { file } else { file.with_extension("").join("mod.rs") };
+            found.push((file, attributes.contains(&"#[cfg(test)]")));
+        }
+        attributes.clear();
+    }
+    found
+}
+
+#[test]
+fn what_only_tests_use_is_compiled_for_them_and_named_so() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for path in support::files_below(&support::repository().join("src"), "rs") {
+        for (file, is_cfg_test) in declared(&path, &support::read(&path)) {
+            count += usize::from(is_cfg_test);
+            if (is_cfg_test || is_test(&path)) != is_test(&file) {
+                wrong.push(format!(
+                    "{file}: `#[cfg(test)]`, and a name that ends in `tests` or `testing`: both or none"
+                ));
+            }
+        }
+    }
+    assert!(count > 30, "{count} files");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns the name of the type that a line defines.
+fn defined(line: &str) -> Option<&str> {
+    let kinds = ["struct ", "enum ", "trait ", "type "];
+    let (before, name) = kinds.iter().find_map(|kind| line.trim_start().split_once(kind))?;
+    let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let begins = before.is_empty() || before == "pub " || before.starts_with("pub(") && before.ends_with(") ");
+    (begins && name.starts_with(char::is_uppercase)).then_some(name)
+}
+
+/// How many files may define a type of one name.
+const SAME_NAME: usize = 3;
+
+#[test]
+fn a_name_of_a_type_finds_its_definition() {
+    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    each_file(|path, _, code| {
+        for name in code.lines().filter_map(defined) {
+            files.entry(name.to_owned()).or_default().insert(path.to_string());
+        }
+    });
+    let often = files.iter().filter(|(_, files)| files.len() > SAME_NAME);
+    let often: Vec<String> =
+        often.map(|(name, files)| format!("`{name}`: {}", Vec::from_iter(files.clone()).join(", "))).collect();
+    assert!(often.is_empty(), "put the noun of the room in front:\n{}", often.join("\n"));
 }
 
 #[test]
@@ -225,7 +303,7 @@ fn files_are_short_enough_to_read() {
     let mut wrong = Vec::new();
     for path in support::files_below(&source, "rs") {
         let lines = support::read(&path).lines().count();
-        if lines > FILE_LINES && !path.as_str().ends_with("tests.rs") {
+        if lines > FILE_LINES && !is_test(&path) {
             wrong.push(format!("{path}: {lines} lines, more than {FILE_LINES}; split it by concept"));
         }
     }
@@ -236,8 +314,7 @@ fn files_are_short_enough_to_read() {
 fn every_room_says_what_it_is_for() {
     let mut wrong = Vec::new();
     for path in support::files_below(&support::repository().join("src"), "rs") {
-        let is_test = ["tests.rs", "fixtures.rs"].iter().any(|end| path.as_str().ends_with(end));
-        if !is_test && !support::read(&path).starts_with("//! ") {
+        if !is_test(&path) && !support::read(&path).starts_with("//! ") {
             wrong.push(format!("{path}: begin with a `//!` line: purpose, and what it may not do"));
         }
     }
@@ -307,9 +384,7 @@ fn modules() -> Modules {
     let mut modules = Modules::new();
     each_file(|path, _, code| {
         let stem = path.as_str().trim_end_matches(".rs");
-        let is_test =
-            ["tests", "fixtures", "testing"].iter().any(|end| stem.ends_with(end)) || stem.contains("/tests/");
-        if is_test || path.file_name() == Some("mod.rs") {
+        if is_test(path) || path.file_name() == Some("mod.rs") {
             return;
         }
         let module: Vec<String> = stem.split('/').map(str::to_owned).collect();
@@ -372,6 +447,12 @@ fn the_guard_sees_what_it_is_for() {
     let apart = "use crate::{\n    a,\n};\npub use crate::b;\n#[cfg(test)]\nuse crate::c;\nuse super::d;\nuse super::super::e;\n\nuse crate::f;";
     assert!(imported_twice(apart).is_empty(), "{:?}", imported_twice(apart));
     assert_eq!(imported_twice("use crate::{\n    a,\n};\nuse std::fmt;\nuse crate::b;\nuse std::io;").len(), 2);
+
+    assert_eq!(defined("    pub(crate) enum Action: serde {"), Some("Action"));
+    assert_eq!(defined("a type of B"), None);
+    let code = "mod a;\n#[cfg(test)]\n#[path = \"a_tests.rs\"]\npub(crate) mod tests;\nmod b {";
+    let found = declared(Utf8Path::new("/x/mod.rs"), code);
+    assert_eq!(found, [("/x/a/mod.rs".into(), false), ("/x/a_tests/mod.rs".into(), true)]);
 
     let path = |text: &str| -> Vec<String> { text.split("::").map(str::to_owned).collect() };
     let named = named_in(&path("store::lock"), "use super::txn::recover;\nx.super_::y; crate::model::Run");

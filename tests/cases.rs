@@ -8,9 +8,7 @@ mod case;
 #[expect(unused_imports, reason = "the other test program uses the rest")]
 mod support;
 
-use std::process::ExitCode;
-use std::sync::mpsc;
-use std::time::Duration;
+use std::{process::ExitCode, sync::mpsc, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use libtest_mimic::{Arguments, Failed, Trial};

@@ -93,7 +93,7 @@ fn comment_of(line: &str) -> Option<&str> {
 }
 
 fn is_unit_test(path: &Utf8Path) -> bool {
-    ["tests.rs", "testing.rs", "fixtures.rs"].iter().any(|end| path.as_str().ends_with(end))
+    ["tests.rs", "testing.rs"].iter().any(|end| path.as_str().ends_with(end))
         || path.components().any(|part| part.as_str() == "tests")
 }
 

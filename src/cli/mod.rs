@@ -45,7 +45,10 @@ use output::Text;
 pub use crate::ops::surroundings::Surroundings;
 use crate::{
     model::clean,
-    ops::{Exit, surroundings, surroundings::Stream},
+    ops::{
+        Exit,
+        surroundings::{self, Stream},
+    },
 };
 
 /// Runs the program and returns its exit code. After a panic that is 70, with a request to report it.

@@ -20,7 +20,7 @@ pub(crate) mod piton;
 mod story;
 mod taskmaster;
 #[cfg(test)]
-mod toy;
+mod toy_testing;
 mod writer;
 
 pub(crate) use client_settings::{ClientRights, Setting, rights as client_rights, with as with_setting};
@@ -31,7 +31,7 @@ pub(crate) use optional::{
     PastCheckpoint, PreviousLocation, Rebuild, Register, Rollback, RollbackBackup, Start, Wording,
 };
 #[cfg(test)]
-pub(crate) use toy::Toy;
+pub(crate) use toy_testing::Toy;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use ccw::check_checklist;

@@ -75,7 +75,7 @@ fn band(seconds: i64, options: &Options) -> AgeBand {
 mod tests {
     use super::{age, say_once};
     use crate::{
-        engine::fixtures::run_of,
+        engine::testing::run_of,
         model::{AgeBand, Evidence, Finding, FindingCode, Options, Timestamp},
     };
 

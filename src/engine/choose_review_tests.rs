@@ -2,7 +2,7 @@
 
 use super::{
     choose_tests::{next, nine},
-    fixtures::{
+    testing::{
         at, finding, has, line_of, next_of, notable_codes, options, path, plan_of, review, run_of, step, with_statuses,
     },
 };

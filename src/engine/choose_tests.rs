@@ -1,11 +1,11 @@
 //! Rules 4 to 6 as decision tables: what comes next.
 
 use super::{
-    fixtures::{
+    reports_tests::begun,
+    testing::{
         at, finding, has, line_of, next_of, notable_codes, options, path, plan_of, planned, planned_with, present,
         review, run_of, step, with_statuses, with_witnesses,
     },
-    reports_tests::begun,
 };
 use crate::model::{
     DecisionKind, Evidence, Finding, FindingCode, GuestProof, Hold, Options, Pace, Presence, ReviewVerdict, Run,

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::{assemble, shorten_instructions};
 use crate::{
     engine::{
-        fixtures::{at, ids, line_of, options, path, plan_of, planned as planned_with_evidence, review, step},
         plan::Planned,
         reports_tests::decided,
+        testing::{at, ids, line_of, options, path, plan_of, planned as planned_with_evidence, review, step},
     },
     model::{
         Action, Brief, Context, DecisionKind, Evidence, Options, Part, PartKind, ReadingItem, Review, ReviewVerdict,
@@ -159,7 +159,7 @@ fn the_words_of_a_review_reach_further_back_too() {
     assert_eq!((context.step.as_str(), context.action), ("A", Action::Return));
     assert_eq!(context.findings_to_address, ["no test", "no docs"]);
     // Nothing is addressed to a step that no failure sends the run back to.
-    let plan = plan_of(&run, &Options { from: ids(&["A"]), ..super::super::fixtures::options() });
+    let plan = plan_of(&run, &Options { from: ids(&["A"]), ..super::super::testing::options() });
     assert_eq!(assemble(&run, &plan, &plan.plan.next[0], Brief::default(), PLENTY).findings_to_address, [""; 0]);
 }
 
@@ -324,7 +324,7 @@ fn report(id: &str, status: Status) -> StepReport {
 fn context_with(run: &Run, reports: Vec<StepReport>, brief: Brief, budget: usize) -> Context {
     let said = |report| Statement { run: "R".to_owned(), dialect: run.dialect, kind: StatementKind::Report(report) };
     let evidence = Evidence { statements: reports.into_iter().map(said).collect(), ..Evidence::default() };
-    let plan = crate::engine::fixtures::planned(run, &evidence, &options());
+    let plan = crate::engine::testing::planned(run, &evidence, &options());
     assemble(run, &plan, &plan.plan.next[0], brief, budget)
 }
 

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use super::{
-    fixtures::{
-        at, finding, ids, line_of, options, plan_of, planned, planned_with, review, run_of, step, with_statuses,
-        with_witnesses,
-    },
     graph::Graph,
     reconcile::reconcile,
     reconciled::{EffectiveStatus, ReconciledRun},
     reports_tests::decided,
+    testing::{
+        at, finding, ids, line_of, options, plan_of, planned, planned_with, review, run_of, step, with_statuses,
+        with_witnesses,
+    },
 };
 use crate::model::{
     Action, DecisionKind, Evidence, Finding, FindingCode, GateEffect, GateOption, Options, ReviewVerdict, Run, Status,

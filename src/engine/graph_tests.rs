@@ -1,5 +1,5 @@
 use super::Graph;
-use crate::engine::fixtures::run_of;
+use crate::engine::testing::run_of;
 
 fn order(steps: &[(&str, &[&str])]) -> Vec<String> {
     let run = run_of(steps);

@@ -1,12 +1,12 @@
 //! What interrupted a run, and how the plan recovers from it.
 
 use super::{
-    fixtures::{
+    plan_tests::{clean, over},
+    reports_tests::{begun, decided},
+    testing::{
         at, ids, line_of, next_of, options, path, plan_of, planned, planned_with, run_of, step, with_statuses,
         with_witnesses,
     },
-    plan_tests::{clean, over},
-    reports_tests::{begun, decided},
 };
 use crate::model::{
     Action, DecisionKind, Evidence, Finding, FindingCode, Interruption, InterruptionKind, Owner, Presence, RunStatus,

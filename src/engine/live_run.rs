@@ -153,8 +153,8 @@ mod tests {
     use crate::{
         engine::{
             ChangeLimits, EffectiveStatus, StepDue, effective_statuses,
-            fixtures::{at, ids, line_of, options, path, present},
             property_tests::orderly,
+            testing::{at, ids, line_of, options, path, present},
         },
         model::{Action, Change, ChangeKind, Evidence, Options, RunStatus, Status, StepId},
     };

@@ -44,8 +44,6 @@ mod command;
 mod context;
 mod decisions;
 mod dependency_block;
-#[cfg(test)]
-mod fixtures;
 mod graph;
 mod guest;
 mod limits;
@@ -67,6 +65,8 @@ pub(crate) mod rollback;
 mod shown;
 mod step_evidence;
 mod strategy;
+#[cfg(test)]
+mod testing;
 mod transition;
 
 pub(crate) use choose::BUILT;

@@ -86,8 +86,8 @@ mod tests {
     use crate::{
         engine::{
             Admitted, ChangeLimits, LiveRun,
-            fixtures::{at, line_of, options, path, planned},
             property_tests::orderly,
+            testing::{at, line_of, options, path, planned},
         },
         model::{Action, Change, ChangeKind, Evidence, Proof, Run, Status, StepId, StepKind},
     };

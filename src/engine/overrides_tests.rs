@@ -1,6 +1,6 @@
 //! Rule 7: every option of a caller is checked, and each leaves a finding.
 
-use super::fixtures::{
+use super::testing::{
     finding, ids, line_of, next_of, notable_codes, options, path, plan_of, review, run_of, step, with_statuses,
 };
 use crate::model::{
@@ -184,7 +184,7 @@ fn what_cannot_be_understood_is_chosen_by_no_option() {
     let run = line_of(&[("A", Status::Pending)]);
     for options in [forced(from(&["A"])), forced(retry(Some("A"))), Options { skip: ids(&["A"]), ..options() }] {
         let load = vec![crate::model::Finding::new(FindingCode::StatusUnknown, "").on(&StepId::new("A"))];
-        let planned = super::fixtures::planned_with(&run, &crate::model::Evidence::default(), load, &options);
+        let planned = super::testing::planned_with(&run, &crate::model::Evidence::default(), load, &options);
         assert!(finding(&planned, REFUSED).message.contains("cannot be interpreted"));
         assert_eq!((next_of(&planned).len(), planned.plan.verdict), (0, Verdict::Blocked));
     }
@@ -255,7 +255,7 @@ fn skip_leaves_out_with_a_record() {
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["run C".to_owned()], Verdict::Resume));
     let told = finding(&planned, FindingCode::Override);
     assert_eq!(told.message, "--skip skips B; its dependents continue without it");
-    assert!(super::fixtures::has(&planned, FindingCode::DependencySkipped));
+    assert!(super::testing::has(&planned, FindingCode::DependencySkipped));
     assert_eq!(planned.plan.commands.resume.as_deref(), Some("piton resume R --skip B"));
     assert_eq!(planned.plan.steps.skipped, ids(&["B"]));
     assert_eq!(plan_of(&run, &skip(&["B", "C"])).plan.verdict, Verdict::Complete);
@@ -463,7 +463,7 @@ fn options_about_parts_come_on_top() {
     ] {
         assert_eq!(parts(&run(), &options), expected, "{name}");
         let planned = plan_of(&run(), &options);
-        assert!(super::fixtures::has(&planned, FindingCode::Override), "{name}");
+        assert!(super::testing::has(&planned, FindingCode::Override), "{name}");
         assert_eq!(planned.plan.verdict, Verdict::Resume, "{name}");
     }
 }

@@ -1,6 +1,6 @@
 //! The plan as a whole: verdicts, modes, questions, ages, interruptions, commands.
 
-use super::fixtures::{
+use super::testing::{
     at, has, ids, line_of, next_of, notable_codes, options, path, plan_of, planned, planned_with, run_of, step,
     with_statuses, with_witnesses,
 };
@@ -266,7 +266,7 @@ fn decisions_are_asked_for_and_never_taken_by_default() {
     let question = plan_of(&failing, &options()).plan.question.unwrap();
     let accept = "piton accept A --run R --by NAME --note WHY";
     assert_eq!(commands_of(&question), [redo, accept, "piton abort R"], "a review is never skipped");
-    step(&mut failing, "A").review = super::fixtures::review(crate::model::ReviewVerdict::Rejected);
+    step(&mut failing, "A").review = super::testing::review(crate::model::ReviewVerdict::Rejected);
     let question = plan_of(&failing, &options()).plan.question.unwrap();
     assert_eq!(question.text, "A (Title of A) was rejected: a person decides how to continue");
     assert_eq!(commands_of(&question), [redo, accept, "piton abort R"]);

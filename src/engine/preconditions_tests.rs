@@ -1,6 +1,6 @@
 //! Rules 2 and 12: owner, workspace and abort, and their effect on the plan.
 
-use super::fixtures::{at, finding, line_of, next_of, notable_codes, options, path, plan_of, planned};
+use super::testing::{at, finding, line_of, next_of, notable_codes, options, path, plan_of, planned};
 use crate::model::{
     Action, Evidence, FileFact, FindingCode, FollowUp, Options, Owner, Run, RunStatus, Severity, Status, Verdict,
     Workspace,
@@ -204,7 +204,7 @@ fn a_plan_document_that_is_gone_wants_a_look() {
     run.workspace.plan_reference = Some(".plan/x_plan.md".to_owned());
     for (fact, verdict) in [
         (Some(FileFact::Missing), Verdict::Confirm),
-        (Some(super::fixtures::present(at(0))), Verdict::Resume),
+        (Some(super::testing::present(at(0))), Verdict::Resume),
         (None, Verdict::Resume),
     ] {
         let files = fact.map(|fact| (path(".plan/x_plan.md"), fact)).into_iter().collect();
@@ -312,7 +312,7 @@ fn a_plan_document_is_missed_only_when_it_was_written() {
         let mut run = line_of(&[("A", writer.unwrap_or(Status::Completed)), ("B", Status::Pending)]);
         run.workspace.plan_reference = Some("plan.md".to_owned());
         if writer.is_some() {
-            super::fixtures::step(&mut run, "A").proof.documents = vec![path("plan.md")];
+            super::testing::step(&mut run, "A").proof.documents = vec![path("plan.md")];
         }
         let files = [(path("plan.md"), FileFact::Missing)].into();
         let planned = planned(&run, &Evidence { files, ..Evidence::default() }, &options());

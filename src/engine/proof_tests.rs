@@ -2,11 +2,11 @@
 
 use super::{
     EffectiveStatus,
-    fixtures::{at, path, present, review, run_of, step, with_statuses, with_witnesses},
     graph::Graph,
     reconcile::reconcile,
     reconcile_tests::{file, one, reconciled, record},
     reports_tests::{begun, decided, report},
+    testing::{at, path, present, review, run_of, step, with_statuses, with_witnesses},
 };
 use crate::model::{
     DecisionKind, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, ReviewVerdict, RollBackRecord, Run,

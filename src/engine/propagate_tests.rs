@@ -2,10 +2,10 @@
 
 use super::{
     EffectiveStatus,
-    fixtures::{at, path, present, review, run_of, step, with_statuses, with_witnesses},
     graph::Graph,
     reconcile::reconcile,
     reconcile_tests::{file, one, reconciled},
+    testing::{at, path, present, review, run_of, step, with_statuses, with_witnesses},
 };
 use crate::model::{Evidence, Finding, FindingCode, ReviewVerdict, Run, Status, StepId, StepKind};
 

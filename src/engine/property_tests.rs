@@ -4,8 +4,8 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use super::{
     Admitted, ChangeLimits, EffectiveStatus, Planned, admit, effective_statuses,
-    fixtures::{at, options, path, planned, present, review, run_with, with_witnesses},
     proof::unproved,
+    testing::{at, options, path, planned, present, review, run_with, with_witnesses},
 };
 use crate::model::{
     Action, Change, ChangeKind, Evidence, FileFact, Finding, FindingCode, Next, Options, Outcome, ReviewVerdict, Run,

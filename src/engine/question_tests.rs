@@ -1,12 +1,12 @@
 //! What a person is asked, and with which answers.
 
 use super::{
-    fixtures::{line_of, options, path, plan_of, run_of, step},
     graph::Graph,
     question::{QuestionInput, question},
     reconcile::reconcile,
     reconciled::ReconciledRun,
     reports_tests::decided,
+    testing::{line_of, options, path, plan_of, run_of, step},
 };
 use crate::model::{
     Action, DecisionKind, Evidence, Finding, FindingCode, FollowUp, GateEffect, GateOption, Next, Options, Question,

@@ -2,9 +2,9 @@
 
 use super::{
     EffectiveStatus, effective_statuses,
-    fixtures::{at, path, present, review, run_of, step, with_statuses, with_witnesses},
     graph::Graph,
     reconcile::reconcile,
+    testing::{at, path, present, review, run_of, step, with_statuses, with_witnesses},
 };
 use crate::model::{
     CommitFact, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, OutputRecord, Review, ReviewVerdict, Run,

@@ -1,6 +1,6 @@
 use super::{
-    fixtures::{at, finding, has, line_of, next_of, options, planned, review, step},
     reports::{add_unrecorded, own_attempts, said, statement},
+    testing::{at, finding, has, line_of, next_of, options, planned, review, step},
 };
 use crate::model::{
     Action, Attempt, Change, ChangeKind, Decision, DecisionKind, DriverId, Evidence, FindingCode, Outcome, Presence,

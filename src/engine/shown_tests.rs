@@ -1,10 +1,10 @@
 //! What people are shown of each step: its mark, its reason, and its attempts.
 
 use super::{
-    fixtures::{at, line_of, options, path, planned, present, review, step},
     reconcile_tests::{file, record},
     reports_tests::{begun, decided, report},
     shown_steps,
+    testing::{at, line_of, options, path, planned, present, review, step},
 };
 use crate::model::{
     AttemptEnd, DecisionKind, Evidence, EvidenceRecord, FileFact, Outcome, OutputRecord, Presence, ReviewVerdict, Run,

@@ -1,10 +1,10 @@
 //! What a change leaves in the log, and what the log hands to a step.
 
 use super::{
-    fixtures::{at, ids, line_of, path, review, run_of, step},
     graph::Graph,
     reports::{begun_by, handed, is_wordless, said, statement},
     reports_tests::{begun, decided, report},
+    testing::{at, ids, line_of, path, review, run_of, step},
 };
 use crate::model::{
     Change, ChangeKind, Decision, DecisionKind, Outcome, ReviewVerdict, Run, RunStatus, Statement, StatementKind,

@@ -5,24 +5,15 @@
 //! `UPDATE_SCHEMAS=1 cargo test --lib published`.
 
 #[cfg(test)]
-mod generate;
+mod testing;
 
 use crate::ops::SchemaFile;
 
 #[cfg(test)]
-use generate::SchemaSource;
-#[cfg(test)]
-use generate::SchemaSource::ByHand;
-#[cfg(test)]
-use generate::answer;
-#[cfg(test)]
-use generate::error;
-#[cfg(test)]
-use generate::input;
-#[cfg(test)]
-use generate::output;
-#[cfg(test)]
-use generate::run_result;
+use testing::{
+    SchemaSource::{self, ByHand},
+    answer, error, input, output, run_result,
+};
 
 /// A published schema.
 #[derive(Debug)]

@@ -1,14 +1,15 @@
 //! A case as it is written, and the project in which its steps are carried out.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton::cli::{self, Surroundings};
 use serde::Deserialize;
 
-use crate::answer::{Answer, Checks, FileCheck, WholeText};
-use crate::support::{self, NOW, Output, Program, Sandbox, Tree};
+use crate::{
+    answer::{Answer, Checks, FileCheck, WholeText},
+    support::{self, NOW, Output, Program, Sandbox, Tree},
+};
 
 /// A case as its file has it.
 #[derive(Debug, Default, Deserialize)]

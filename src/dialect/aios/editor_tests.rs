@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::StateEditor;
 use crate::{
-    dialect::{EditError, aios::fixtures::files},
+    dialect::{EditError, aios::state_testing::files},
     model::Timestamp,
 };
 

@@ -12,8 +12,6 @@ mod document_index;
 mod editor;
 mod execution;
 mod fields;
-#[cfg(test)]
-mod fixtures;
 mod gate;
 mod handoff;
 mod identity;
@@ -29,6 +27,8 @@ mod probe;
 mod rebuild;
 mod resume_point;
 mod settings;
+#[cfg(test)]
+mod state_testing;
 mod step_list;
 mod steps;
 mod subject;

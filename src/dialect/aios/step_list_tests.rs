@@ -1,4 +1,4 @@
-use super::super::{fixtures::files, kind::Kind};
+use super::super::{kind::Kind, state_testing::files};
 use crate::model::{Change, ChangeKind, FileSet, Outcome, RollBack, Status, StepId, Timestamp};
 
 /// A state of each kind, and the changes that it has words for (docs/formats/aios-states.md#words-that-are-written).

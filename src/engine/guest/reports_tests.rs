@@ -7,7 +7,7 @@ use super::{
     tests::{GuestCase, WORK, built},
 };
 use crate::{
-    engine::fixtures::at,
+    engine::testing::at,
     model::{CommitLog, Evidence, LogReach, StatementKind, Status, StepReport, Timestamp},
 };
 

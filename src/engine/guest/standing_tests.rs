@@ -4,9 +4,9 @@ use super::tests::{GuestCase, WORK, built, case, file};
 use crate::{
     engine::{
         EffectiveStatus,
-        fixtures::{options, path, planned, planned_with, step},
         graph::Graph,
         reconcile::reconcile,
+        testing::{options, path, planned, planned_with, step},
     },
     model::{
         Action, DeclaredFile, DeclaredState, Doubt, Finding, FindingCode, Followers, GuestProof, GuestWord,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     engine::{
         EffectiveStatus, effective_statuses,
-        fixtures::{options, path, planned, run_of, step},
+        testing::{options, path, planned, run_of, step},
     },
     model::*,
 };

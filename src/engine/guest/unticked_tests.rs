@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::{
     engine::{
         EffectiveStatus,
-        fixtures::{path, run_with},
         graph::Graph,
         reconcile::reconcile,
         reconciled::Reconciled,
+        testing::{path, run_with},
     },
     model::{
         CommitLog, DeclaredFile, DeclaredState, Evidence, FileChange, GuestEvidence, GuestProof, LogReach,

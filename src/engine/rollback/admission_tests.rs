@@ -4,9 +4,9 @@ use super::admitted;
 use crate::{
     engine::{
         EffectiveStatus, Refusal, RefusalKind,
-        fixtures::{ids, run_of, with_statuses},
         graph::Graph,
         reconciled::{Reconciled, ReconciledRun},
+        testing::{ids, run_of, with_statuses},
     },
     model::{RollBack, Run, RunStatus, Status, StepId},
 };

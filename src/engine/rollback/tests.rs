@@ -7,7 +7,7 @@ use super::{
 use crate::{
     engine::{
         EffectiveStatus, effective_statuses,
-        fixtures::{at, ids, line_of, run_of, step, with_statuses},
+        testing::{at, ids, line_of, run_of, step, with_statuses},
     },
     model::{AffectedCommit, Evidence, EvidenceRecord, GitImpact, Run, RunId, Status, StepId, StepKind},
 };

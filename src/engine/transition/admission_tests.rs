@@ -9,7 +9,7 @@ use super::{
 use crate::{
     engine::{
         EffectiveStatus,
-        fixtures::{at, line_of, review, run_of, step},
+        testing::{at, line_of, review, run_of, step},
     },
     model::{ChangeKind, ReviewVerdict, Run, RunStatus, Status, Step, StepId, StepKind},
 };

@@ -7,9 +7,9 @@ use super::{
 use crate::{
     engine::{
         EffectiveStatus,
-        fixtures::{at, line_of, path, review, step},
         reconciled::Reconciled,
         reports_tests::{begun, decided, report},
+        testing::{at, line_of, path, review, step},
     },
     model::{
         Change, ChangeKind, Decision, DecisionKind, Evidence, FileFact, Outcome, Records, ReviewVerdict, Run,

@@ -8,9 +8,9 @@ use super::{
 use crate::{
     engine::{
         EffectiveStatus,
-        fixtures::{at, line_of, path, review, step},
         preconditions_tests::{in_worktree, workspace},
         reports_tests::{begun, decided, report},
+        testing::{at, line_of, path, review, step},
     },
     model::{
         Change, ChangeKind, DecisionKind, Evidence, FileFact, Finding, FindingCode, Outcome, Part, PartKind, Presence,

@@ -9,9 +9,9 @@ use super::{
 use crate::{
     engine::{
         EffectiveStatus,
-        fixtures::{at, line_of, review, run_of, step, with_statuses},
         reconciled::Reconciled,
         reports_tests::report,
+        testing::{at, line_of, review, run_of, step, with_statuses},
     },
     model::{
         Change, ChangeKind, Evidence, Finding, FindingCode, GateEffect, GateOption, Hold, Outcome, ReviewVerdict, Run,

@@ -4,8 +4,8 @@ use super::{Admitted, ChangeLimits, Graph, ReconciledRun, Refusal, RefusalKind, 
 use crate::{
     engine::{
         EffectiveStatus,
-        fixtures::{at, path, run_of},
         reconciled::Reconciled,
+        testing::{at, path, run_of},
     },
     model::{
         Change, ChangeKind, Evidence, Outcome, Part, PartKind, ReviewVerdict, Run, RunId, Status, StepId, StepKind,

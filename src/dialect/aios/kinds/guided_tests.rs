@@ -2,7 +2,7 @@ use super::GUIDED;
 use crate::{
     dialect::{
         Loaded,
-        aios::fixtures::{codes, files, steps},
+        aios::state_testing::{codes, files, steps},
     },
     model::RunStatus,
 };

@@ -1,6 +1,6 @@
 use super::PAUSED;
 use crate::{
-    dialect::aios::fixtures::{codes, files, steps},
+    dialect::aios::state_testing::{codes, files, steps},
     model::RunStatus,
 };
 

@@ -2,7 +2,7 @@ use super::PHASES;
 use crate::{
     dialect::{
         Loaded,
-        aios::fixtures::{codes, files, steps},
+        aios::state_testing::{codes, files, steps},
     },
     document::{Syntax, parse},
     model::RunStatus,
