@@ -1,16 +1,14 @@
-//! `begin` hands over the brief of a step, and an attempt is counted once.
+//! `begin`: the revision of its answer, and drivers that live. The rest is in `tests/cases/begin`.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::projects;
 use crate::support::{Output, Sandbox};
 
 const FLOW: &str = "\
 name: flow
 steps:
-  - {id: plan, agent: planner, instructions: Say what is to be done}
+  - {id: plan, agent: planner}
   - {id: code, agent: coder, depends_on: plan}
-  - {id: ship, agent: coder, depends_on: code, idempotent: false}
 ";
 
 fn started() -> Sandbox {
@@ -29,95 +27,10 @@ fn in_session<'a>(sandbox: &'a Sandbox, session: &str, arguments: &[&'a str]) ->
 }
 
 #[test]
-fn without_a_step_it_begins_the_next_one_and_hands_over_its_brief() {
+fn the_revision_of_the_answer_is_that_after_the_change() {
     let sandbox = started();
-    let output = piton(&sandbox, &["begin"]).expect_code(0);
-    let brief = output.at("/data/brief");
-    assert_eq!(
-        (&brief["step"], &brief["attempt"], &brief["action"]),
-        (&json!("plan"), &json!(1), &json!("run")),
-        "{output}"
-    );
-    assert!(output.stdout.contains("Say what is to be done"), "{output}");
-    let report = brief["report"].as_str().unwrap();
-    assert!(report.starts_with("`piton finish plan --run demo --summary TEXT`"), "{report}");
-    assert_eq!(output.at("/data/next"), json!(null), "it is not said twice");
-    let status = piton(&sandbox, &["plan"]).at("/data/run/revision");
-    assert_eq!(output.at("/data/revision"), status, "the revision is that after the change");
-    let text = piton(&sandbox, &["begin", "--format", "text"]).expect_code(0);
-    assert!(text.stdout.contains("Say what is to be done"), "{text}");
-}
-
-/// N-D4; rows 1 and 8 of the client page.
-#[test]
-fn beginning_twice_is_one_attempt_and_the_brief_stays_what_it_was() {
-    let sandbox = started();
-    let first = piton(&sandbox, &["begin", "plan"]).expect_code(0);
-    let before = sandbox.read(".piton/runs/demo/journal.jsonl");
-    let second = piton(&sandbox, &["begin", "plan"]).expect_code(0);
-    assert_eq!(second.at("/data/recorded"), false, "{second}");
-    assert!(second.at("/data/message").as_str().unwrap().contains("piton begin plan --run demo --again"), "{second}");
-    assert_eq!(sandbox.read(".piton/runs/demo/journal.jsonl"), before);
-    let same = |key: &str| (first.at(&format!("/data/brief/{key}")), second.at(&format!("/data/brief/{key}")));
-    for key in ["action", "attempt", "next_action", "findings_to_address", "reports"] {
-        let (first, second) = same(key);
-        assert_eq!(first, second, "{key}");
-    }
-    let plan = piton(&sandbox, &["plan", "--steps"]).expect_code(0);
-    assert_eq!((plan.at("/data/verdict"), plan.at("/data/next/0/attempt")), (json!("resume"), json!(1)), "{plan}");
-    assert_eq!(plan.at("/data/next/0/rule"), "3.begun");
-    assert_eq!(plan.at("/data/interruption"), Value::Null, "nothing was cut off");
-}
-
-#[test]
-fn an_attempt_after_an_interruption_is_begun_once_too() {
-    // Formats that do not count attempts, or count the one in progress as a failure.
-    for (example, step, attempt) in [("aios", "7.2", 2), ("dotagent", "task-002", 3), ("nine-step", "2:3", 2)] {
-        let sandbox = projects::example(example);
-        let begin = || sandbox.piton(["begin", step]).session("s").run().expect_code(0);
-        let (first, second) = (begin(), begin());
-        for (output, recorded) in [(first, true), (second, false)] {
-            assert_eq!(output.at("/data/recorded"), recorded, "{example}: {output}");
-            assert_eq!(output.at("/data/brief/attempt"), attempt, "{example}: {output}");
-        }
-        let plan = sandbox.piton(["plan", "--steps"]).session("s").run().expect_code(0);
-        assert_eq!(plan.at("/data/verdict"), "resume", "{example}: {plan}");
-        let next = plan.at("/data/next");
-        let next = next.as_array().unwrap().iter().find(|next| next["step"] == step).unwrap();
-        assert_eq!((&next["attempt"], &next["rule"]), (&json!(attempt), &json!("3.begun")), "{example}: {plan}");
-    }
-}
-
-#[test]
-fn a_lost_agent_gets_a_new_attempt() {
-    let sandbox = started();
-    piton(&sandbox, &["begin", "plan"]).expect_code(0);
-    let again = piton(&sandbox, &["begin", "plan", "--again"]).expect_code(0);
-    assert_eq!((again.at("/data/recorded"), again.at("/data/brief/attempt")), (json!(true), json!(2)), "{again}");
-    assert_eq!(again.at("/data/brief/action"), "retry");
-    assert_eq!(piton(&sandbox, &["begin", "plan"]).at("/data/brief/attempt"), 2, "and that is its own attempt now");
-}
-
-#[test]
-fn a_step_that_must_not_run_twice_is_not_in_doubt_while_its_driver_lives() {
-    let sandbox = started();
-    for step in ["plan", "code"] {
-        piton(&sandbox, &["begin", step]).expect_code(0);
-        piton(&sandbox, &["finish", step]).expect_code(0);
-    }
-    piton(&sandbox, &["begin", "ship"]).expect_code(0);
-    assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/next/0/action"), "run");
-    piton(&sandbox, &["finish", "ship"]).expect_code(0);
-}
-
-/// A session drives through the process that called, here that of the tests, which lives.
-#[test]
-fn another_session_of_the_same_client_takes_over_at_once() {
-    let sandbox = started();
-    in_session(&sandbox, "one", &["begin", "plan"]).expect_code(0);
-    assert_eq!(in_session(&sandbox, "one", &["begin", "plan"]).at("/data/recorded"), false);
-    let other = in_session(&sandbox, "two", &["begin", "plan"]).expect_code(0);
-    assert_eq!((other.at("/data/recorded"), other.at("/data/brief/attempt")), (json!(true), json!(2)), "{other}");
+    let revision = piton(&sandbox, &["begin"]).expect_code(0).at("/data/revision");
+    assert_eq!(revision, piton(&sandbox, &["plan"]).at("/data/run/revision"));
 }
 
 /// Rewrites who began the last attempt.

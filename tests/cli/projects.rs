@@ -90,18 +90,3 @@ pub(crate) fn validate(name: &str, document: &Value) -> Result<(), String> {
     }
     compiled[name].validate(document).map_err(|error| format!("{name}{}: {error}", error.instance_path()))
 }
-
-/// Returns the hints of an error.
-#[track_caller]
-pub(crate) fn hints(output: &Output) -> Vec<String> {
-    let error = document(output);
-    let hints = error["error"]["hints"].as_array().expect("hints are a list");
-    hints.iter().map(|hint| hint.as_str().expect("a hint is a text").to_owned()).collect()
-}
-
-/// Runs a printed command in a shell, at the time of the tests.
-pub(crate) fn run_printed(sandbox: &Sandbox, command: &str) -> Output {
-    let command = command.replace("$ROOT", sandbox.root().as_str());
-    let command = command.replacen("piton", env!("CARGO_BIN_EXE_piton"), 1);
-    sandbox.tool("/bin/sh", ["-c", &command]).env("PITON_NOW", support::NOW).run()
-}

@@ -206,17 +206,3 @@ fn nothing_is_asked_where_no_person_can_answer() {
     let output = output.expect_code(9);
     assert!(!output.stdout.contains("[Y/n]") && output.stderr.is_empty(), "{output}");
 }
-
-#[test]
-fn the_session_that_drives_is_not_asked_again() {
-    let sandbox = projects::nine_step();
-    let plan = |session: &str, code: i32| sandbox.piton(["plan"]).session(session).run().expect_code(code);
-    assert_eq!(plan("s", 0).at("/data/question/text"), "Proceed with resume?");
-    sandbox.piton(["begin", "2:3"]).session("s").run().expect_code(0);
-    let own = plan("s", 0);
-    assert_eq!((own.at("/data/verdict"), own.at("/data/question")), ("resume".into(), Value::Null), "{own}");
-    let chosen = sandbox.piton(["plan", "--skip", "2:3"]).session("s").run();
-    assert_ne!(chosen.at("/data/question"), Value::Null, "only a resume records what was chosen: {chosen}");
-    sandbox.piton(["finish", "2:3", "--summary", "written"]).session("s").run().expect_code(0);
-    assert_eq!(plan("s", 0).at("/data/question"), Value::Null);
-}

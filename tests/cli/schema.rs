@@ -17,9 +17,3 @@ fn every_published_schema_is_listed_and_printed_as_it_is() {
         }
     }
 }
-
-#[test]
-fn an_unknown_schema_names_those_there_are() {
-    let output = Sandbox::new().piton(["schema", "plans"]).run().expect_code(3);
-    assert!(document(&output)["error"]["hints"][0].as_str().unwrap().contains("plan, context"), "{output}");
-}
