@@ -27,7 +27,13 @@ fn main() -> ExitCode {
         let name = folder.strip_prefix(&top).expect("it was found below").to_string();
         Trial::test(name.clone(), move || within_limit(move || run(&folder, &name)))
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+    let arguments = Arguments::from_args();
+    let is_narrow = arguments.filter.is_some();
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    if is_narrow && conclusion.num_passed + conclusion.num_failed == 0 && !arguments.list {
+        eprintln!("no case has such a name");
+    }
+    conclusion.exit_code()
 }
 
 /// Runs a case; one that does not end is a failure.
@@ -56,7 +62,10 @@ fn run(folder: &Utf8Path, name: &str) -> Result<(), String> {
                     scene.by_hand(&case.steps[at])
                 });
                 let by_hand = by_hand.unwrap_or_else(|problem| problem);
-                return Err(format!("step {}: {problem}\nby hand: {by_hand}", at + 1));
+                return Err(format!(
+                    "step {}: {problem}\nby hand, in a copy of the project that stays until you delete it: {by_hand}",
+                    at + 1
+                ));
             }
         }
     }

@@ -36,9 +36,15 @@ impl Answer<'_> {
         let reads_json = !checks.json.is_empty() || !checks.json_has.is_empty() || !checks.json_lacks.is_empty();
         if reads_json || checks.findings.is_some() {
             match serde_json::from_str(&self.output.stdout) {
-                Ok(document) => check_document(&document, checks, &mut wrong),
+                Ok(document) => check_values(&document, checks, &mut wrong),
                 Err(error) => wrong.push(format!("stdout is not one JSON document: {error}")),
             }
+        }
+        if let Ok(document @ Value::Object(_)) = serde_json::from_str(&self.output.stdout)
+            && document.get("schema").is_some_and(Value::is_string)
+            && let Err(problem) = support::check_document(self.output, &document)
+        {
+            wrong.push(problem);
         }
         let printed = format!("{}{}", self.output.stdout, self.output.stderr);
         for text in checks.has.iter().filter(|text| !printed.contains(*text)) {
@@ -50,18 +56,20 @@ impl Answer<'_> {
         if let (Some(wanted), Some(found)) = (&checks.changes, &self.changes)
             && wanted != found
         {
-            wrong.push(format!("changes\n{}", differences(&wanted.join("\n"), &found.join("\n"))));
+            let [missing, more] = [(wanted, found), (found, wanted)]
+                .map(|(of, in_other)| of.iter().filter(|line| !in_other.contains(line)).collect::<Vec<_>>());
+            wrong.push(format!("changes that were not made: {missing:?}; made and not expected: {more:?}"));
         }
-        if wrong.is_empty() { Ok(()) } else { Err(format!("{}\n{}", wrong.join("\n"), self.output)) }
+        if wrong.is_empty() { Ok(()) } else { Err(format!("{}\nexit {}", wrong.join("\n"), self.output)) }
     }
 }
 
-fn check_document(document: &Value, checks: &Checks, wrong: &mut Vec<String>) {
+fn check_values(document: &Value, checks: &Checks, wrong: &mut Vec<String>) {
     for (pointer, wanted) in &checks.json {
         let found = at(document, pointer);
         if found != *wanted {
-            let (wanted, found) = (pretty(wanted), pretty(&found));
-            wrong.push(format!("{pointer}\n{}", differences(&wanted, &found)));
+            wrong
+                .push(format!("{pointer}: expected {wanted}, found {found}{}", fields_near(document, pointer, &found)));
         }
     }
     let holds = |pointer: &str, text: &String| match at(document, pointer) {
@@ -98,12 +106,16 @@ fn at(document: &Value, pointer: &str) -> Value {
     }
 }
 
-fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).expect("a value of our own")
-}
-
-fn differences(wanted: &str, found: &str) -> String {
-    changed_lines(&format!("{wanted}\n"), &format!("{found}\n")).join("\n")
+/// Returns what there is in place of a value that is not: the names of the fields beside it.
+fn fields_near(document: &Value, pointer: &str, found: &Value) -> String {
+    let is_absent = found.is_null() || found.as_array().is_some_and(|list| list.iter().all(Value::is_null));
+    let parent = pointer.rsplit_once('/').map(|(head, _)| at(document, &head.replace("/*", "/0")));
+    match parent {
+        Some(Value::Object(fields)) if is_absent => {
+            format!("; there are {}", fields.keys().map(String::as_str).collect::<Vec<_>>().join(", "))
+        }
+        _ => String::new(),
+    }
 }
 
 /// What has to hold of a file that is there.

@@ -1,10 +1,5 @@
 //! Small projects that many tests stand in, and what every answer has to satisfy.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, OnceLock},
-};
-
 use camino::Utf8Path;
 use serde_json::Value;
 
@@ -68,25 +63,9 @@ pub(crate) fn replace(sandbox: &Sandbox, path: &str, from: &str, to: &str) {
 #[track_caller]
 pub(crate) fn document(output: &Output) -> Value {
     let document = output.json();
-    let name = document["schema"].as_str().unwrap_or_else(|| panic!("a document without a schema\n{output}"));
-    let (name, _) = name.split_once('/').unwrap_or_else(|| panic!("{name} has no version"));
-    if let Err(problem) = validate(name, &document) {
+    if let Err(problem) = support::check_document(output, &document) {
         panic!("{problem}\n{output}");
     }
-    assert_eq!(document["ok"], name != "error", "{output}");
-    assert!(name != "error" || output.code != 0, "an error that exits 0\n{output}");
     assert_eq!(output.stderr, "", "a document says everything\n{output}");
     document
-}
-
-/// Checks a document against a published schema, which is compiled once.
-pub(crate) fn validate(name: &str, document: &Value) -> Result<(), String> {
-    static COMPILED: OnceLock<Mutex<BTreeMap<String, jsonschema::Validator>>> = OnceLock::new();
-    let mut compiled = COMPILED.get_or_init(Mutex::default).lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if !compiled.contains_key(name) {
-        let text = support::read(&support::repository().join(format!("schemas/{name}.schema.json")));
-        let schema = serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
-        compiled.insert(name.to_owned(), jsonschema::validator_for(&schema).map_err(|error| error.to_string())?);
-    }
-    compiled[name].validate(document).map_err(|error| format!("{name}{}: {error}", error.instance_path()))
 }

@@ -3,6 +3,7 @@
 
 mod bound;
 mod dice;
+mod document;
 mod output;
 mod program;
 mod sandbox;
@@ -14,6 +15,7 @@ mod tree;
 use camino::{Utf8Path, Utf8PathBuf};
 
 pub(crate) use dice::Dice;
+pub(crate) use document::{check_document, validate};
 pub(crate) use output::Output;
 pub(crate) use program::{Program, bounded, run_tool};
 pub(crate) use sandbox::Sandbox;

@@ -8,10 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::support::{Stage, session_of, until};
-use crate::{
-    cli::projects::validate,
-    support::{Output, read, run_tool},
-};
+use crate::support::{Output, read, run_tool, validate};
 
 /// Fails in its second step until the file `repaired` is outside of the worktree.
 const THREE: &str = "

@@ -1,0 +1,37 @@
+//! What every answer in JSON has to satisfy.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+use serde_json::Value;
+
+use super::{Output, read, repository};
+
+/// Checks the document of an answer: its published schema, and that its exit code is that of a result or of an error.
+pub(crate) fn check_document(output: &Output, document: &Value) -> Result<(), String> {
+    let schema = document["schema"].as_str().ok_or("a document without a schema")?;
+    let (name, _) = schema.split_once('/').ok_or_else(|| format!("{schema} has no version"))?;
+    validate(name, document)?;
+    let is_error = name == "error";
+    if document["ok"] == is_error {
+        return Err(format!("`ok` is {} in a document {schema}", document["ok"]));
+    }
+    if is_error && output.code == 0 {
+        return Err("an error that exits 0".to_owned());
+    }
+    Ok(())
+}
+
+/// Checks a document against a published schema, which is compiled once.
+pub(crate) fn validate(name: &str, document: &Value) -> Result<(), String> {
+    static COMPILED: OnceLock<Mutex<BTreeMap<String, jsonschema::Validator>>> = OnceLock::new();
+    let mut compiled = COMPILED.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    if !compiled.contains_key(name) {
+        let text = read(&repository().join(format!("schemas/{name}.schema.json")));
+        let schema = serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
+        compiled.insert(name.to_owned(), jsonschema::validator_for(&schema).map_err(|error| error.to_string())?);
+    }
+    compiled[name].validate(document).map_err(|error| format!("{name}{}: {error}", error.instance_path()))
+}
