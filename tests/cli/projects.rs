@@ -66,6 +66,7 @@ pub(crate) fn document(output: &Output) -> Value {
     if let Err(problem) = support::check_document(output, &document) {
         panic!("{problem}\n{output}");
     }
+    assert_eq!(document["ok"], document["schema"].as_str().is_some_and(|name| !name.starts_with("error/")), "{output}");
     assert_eq!(output.stderr, "", "a document says everything\n{output}");
     document
 }
