@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let is_narrow = arguments.filter.is_some();
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
     if is_narrow && conclusion.num_passed + conclusion.num_failed == 0 && !arguments.list {
-        eprintln!("no case has such a name");
+        support::say("no case has such a name");
     }
     conclusion.exit_code()
 }
