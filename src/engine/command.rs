@@ -77,7 +77,7 @@ pub(super) fn of_cut_off_part(step: &Step) -> String {
 
 /// Names the verdicts of a review in a comment, if its format cannot record every one.
 fn with_verdicts(finish: String, step: &Step) -> String {
-    let is_any = step.kind != StepKind::Review || step.ends.verdicts == &ReviewVerdict::ALL;
+    let is_any = step.kind != StepKind::Review || step.ends.verdicts == ReviewVerdict::ALL;
     if is_any { finish } else { format!("{finish}   # {}", step.ends.verdicts_in_words()) }
 }
 
