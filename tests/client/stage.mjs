@@ -161,7 +161,7 @@ export function plugin(folder) {
     if (!fs.existsSync(from)) continue;
     const to = path.join(folder, file);
     fs.mkdirSync(path.dirname(to), { recursive: true });
-    fs.copyFileSync(from, to);
+    fs.cpSync(from, to, { verbatimSymlinks: true });
     fs.chmodSync(to, fs.statSync(from).mode & 0o777);
   }
   return folder;
