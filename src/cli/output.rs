@@ -153,8 +153,8 @@ pub(super) fn print_styled(text: &str) -> io::Result<()> {
 
 /// Draws on the screen of a live view: text with what moves the cursor.
 pub(super) fn draw(text: &str) -> io::Result<()> {
-    io::stdout().lock().write_all(text.as_bytes())?;
-    io::stdout().lock().flush()
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
 /// Returns a text for a screen, with colours if the terminal and the person want them.

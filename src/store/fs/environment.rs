@@ -1,6 +1,6 @@
 //! The environment variables, read once. They are never written to a state, a history, a log or a context.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -148,21 +148,23 @@ pub(crate) fn brief_of_step() -> Option<Utf8PathBuf> {
 
 /// Returns one variable of the environment.
 pub(crate) fn variable(name: &str) -> Option<String> {
+    variable_os(name).and_then(|value| value.into_string().ok())
+}
+
+/// Returns one variable of the environment, which may be no UTF-8.
+pub(in crate::store) fn variable_os(name: &str) -> Option<OsString> {
     match surroundings::given() {
-        Some(given) => given.variables().get(name).cloned(),
-        None => std::env::var(name).ok(),
+        Some(given) => given.variables().get(name).map(OsString::from),
+        None => std::env::var_os(name),
     }
 }
 
 /// Returns all environment variables that are UTF-8.
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
-    let of_process =
-        || std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let variables: Vec<(String, String)> = match surroundings::given() {
-        Some(given) => given.variables().iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
-        None => of_process().collect(),
-    };
-    variables.into_iter()
+    let of_call = surroundings::given().map(|given| given.variables().clone());
+    let of_process = of_call.is_none().then(std::env::vars_os).into_iter().flatten();
+    let of_process = of_process.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    of_call.into_iter().flatten().chain(of_process)
 }
 
 #[cfg(test)]

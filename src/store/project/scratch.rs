@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::open;
 use crate::{
     model::RelPath,
-    store::fs::{environment::variable, error::StoreError, surroundings},
+    store::fs::{environment::variable_os, error::StoreError, surroundings},
 };
 
 /// Where the client's own files of a scratch project are.
@@ -122,7 +122,7 @@ impl Scratch {
             .args(arguments)
             .current_dir(&place)
             .env_clear()
-            .envs(variable("PATH").map(|path| ("PATH", path)))
+            .envs(variable_os("PATH").map(|path| ("PATH", path)))
             .env("PITON_NOW", now)
             .env("PITON_HOME", self.path.join("state"))
             .env("CLAUDE_CONFIG_DIR", self.path.join(CLIENT_FOLDER))
@@ -151,7 +151,7 @@ fn git(place: &Utf8Path, date: &str) -> Command {
         .args(["-c", "user.name=Piton", "-c", "user.email=demo@piton.invalid"])
         .current_dir(place)
         .env_clear()
-        .envs(variable("PATH").map(|path| ("PATH", path)))
+        .envs(variable_os("PATH").map(|path| ("PATH", path)))
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_AUTHOR_DATE", date)
         .env("GIT_COMMITTER_DATE", date)
