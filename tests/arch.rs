@@ -51,7 +51,7 @@ fn rooms() -> Vec<(String, BTreeSet<String>)> {
 }
 
 /// Tells whether a file has tests or what only they use.
-fn is_test(path: &Utf8Path) -> bool {
+pub(crate) fn is_test(path: &Utf8Path) -> bool {
     let path = path.as_str();
     let below = path.rsplit_once("/src/").map_or(path, |(_, below)| below);
     ["tests.rs", "testing.rs"].iter().any(|end| below.ends_with(end)) || below.contains("/tests/")

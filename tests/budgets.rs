@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::support;
+use crate::{arch, support};
 
 /// Lines by which a figure may be larger than its room, so that not every commit changes the table.
 const SLACK: usize = 60;
@@ -19,11 +19,6 @@ struct Budgets {
     rooms: BTreeMap<String, usize>,
     /// Why the sum grew, and by how many lines.
     grown: BTreeMap<String, usize>,
-}
-
-/// Tells whether a file below `src` is only compiled for tests.
-fn is_test(path: &str) -> bool {
-    ["tests.rs", "testing.rs"].iter().any(|end| path.ends_with(end)) || path.contains("/tests/")
 }
 
 /// Returns the lines of a file before its module of tests.
@@ -42,7 +37,7 @@ fn measured() -> BTreeMap<String, usize> {
     for path in support::files_below(&source, "rs") {
         let below = path.strip_prefix(&source).expect("it was found below");
         let room = below.components().next().expect("a path has a part").as_str();
-        if !is_test(path.as_str()) && !room.ends_with(".rs") {
+        if !arch::is_test(&path) && !room.ends_with(".rs") {
             *rooms.entry(room.to_owned()).or_insert(0) += lines_without_tests(&support::read(&path));
         }
     }

@@ -5,10 +5,18 @@
 mod answer;
 #[path = "cases/case.rs"]
 mod case;
+#[path = "cases/driver.rs"]
+mod driver;
 #[expect(unused_imports, reason = "the other test program uses the rest")]
 mod support;
 
-use std::{process::ExitCode, sync::mpsc, time::Duration};
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    process::ExitCode,
+    sync::mpsc,
+    time::Duration,
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -27,6 +35,7 @@ fn main() -> ExitCode {
         let name = folder.strip_prefix(&top).expect("it was found below").to_string();
         Trial::test(name.clone(), move || within_limit(move || run(&folder, &name)))
     });
+    let trials = trials.chain(driver::TESTS.map(|(name, test)| Trial::test(name, move || within_limit(test))));
     let arguments = Arguments::from_args();
     let is_narrow = arguments.filter.is_some();
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
@@ -39,9 +48,18 @@ fn main() -> ExitCode {
 /// Runs a case; one that does not end is a failure.
 fn within_limit(run: impl FnOnce() -> Result<(), String> + Send + 'static) -> Result<(), Failed> {
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || sender.send(run()));
-    let ended = receiver.recv_timeout(LIMIT).map_err(|_| format!("it panicked, or did not end within {LIMIT:?}"));
+    // A hook of the program may have silenced the messages of panics.
+    std::thread::spawn(move || {
+        sender.send(catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(said(&*panic))))
+    });
+    let ended = receiver.recv_timeout(LIMIT).map_err(|_| format!("it did not end within {LIMIT:?}"));
     ended.and_then(|result| result).map_err(Failed::from)
+}
+
+/// Returns the message of a panic.
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
 }
 
 /// Runs all steps of a case, then updates its texts if that was asked for and nothing else was wrong.

@@ -1,6 +1,6 @@
 //! What has to hold of an answer and of a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Deserialize;
@@ -15,6 +15,7 @@ pub(crate) struct Answer<'a> {
 }
 
 /// What has to hold of an answer.
+#[derive(Default)]
 pub(crate) struct Checks {
     pub(crate) code: i32,
     pub(crate) json: BTreeMap<String, Value>,
@@ -34,17 +35,17 @@ impl Answer<'_> {
             wrong.push(format!("exit code {}, expected {}", self.output.code, checks.code));
         }
         let reads_json = !checks.json.is_empty() || !checks.json_has.is_empty() || !checks.json_lacks.is_empty();
-        if reads_json || checks.findings.is_some() {
-            match serde_json::from_str(&self.output.stdout) {
-                Ok(document) => check_values(&document, checks, &mut wrong),
-                Err(error) => wrong.push(format!("stdout is not one JSON document: {error}")),
+        match serde_json::from_str::<Value>(&self.output.stdout) {
+            Ok(document) => {
+                check_values(&document, checks, &mut wrong);
+                if document.get("schema").is_some_and(Value::is_string) {
+                    wrong.extend(support::check_document(self.output, &document).err());
+                }
             }
-        }
-        if let Ok(document @ Value::Object(_)) = serde_json::from_str(&self.output.stdout)
-            && document.get("schema").is_some_and(Value::is_string)
-            && let Err(problem) = support::check_document(self.output, &document)
-        {
-            wrong.push(problem);
+            Err(error) if reads_json || checks.findings.is_some() => {
+                wrong.push(format!("stdout is not one JSON document: {error}"));
+            }
+            Err(_) => {}
         }
         let printed = format!("{}{}", self.output.stdout, self.output.stderr);
         for text in checks.has.iter().filter(|text| !printed.contains(*text)) {
@@ -158,8 +159,8 @@ impl FileCheck {
         let Some(check) = check else {
             return if place.symlink_metadata().is_ok() { Err("it is there".to_owned()) } else { Ok(()) };
         };
-        if place.is_dir() {
-            return Ok(());
+        if matches!(check, Self::Parts(parts) if parts.is_empty()) {
+            return place.symlink_metadata().map(drop).map_err(|error| error.to_string());
         }
         let found = std::fs::read(place).map_err(|error| error.to_string())?;
         let found = String::from_utf8_lossy(&found);
@@ -172,6 +173,11 @@ impl FileCheck {
 }
 
 impl Parts {
+    /// Tells whether only the existence of the file matters.
+    fn is_empty(&self) -> bool {
+        self.has.is_empty() && self.lacks.is_empty() && self.json.is_empty()
+    }
+
     fn hold(&self, found: &str) -> Result<(), String> {
         let mut wrong: Vec<String> = Vec::new();
         wrong.extend(self.has.iter().filter(|text| !found.contains(*text)).map(|text| format!("no {text:?}")));
@@ -192,6 +198,8 @@ impl Parts {
 pub(crate) struct WholeText {
     pub(crate) file: Utf8PathBuf,
     pub(crate) text: String,
+    /// The ids that the case has, which no update changes.
+    pub(crate) ids: BTreeSet<String>,
 }
 
 /// Words of a text that say where a run stands; `UPDATE=1` accepts no text in which they differ.
@@ -200,11 +208,12 @@ const VERDICTS: [&str; 5] = ["resume", "confirm", "blocked", "complete", "nothin
 impl WholeText {
     /// Compares it, or writes it where only the wording is new.
     pub(crate) fn compare(&self, wants_update: bool) -> Result<(), String> {
-        let wanted = if self.file.exists() { support::read(&self.file) } else { String::new() };
-        if wanted == self.text {
+        let is_new = !self.file.exists();
+        let wanted = if is_new { String::new() } else { support::read(&self.file) };
+        if wanted == self.text && !is_new {
             return Ok(());
         }
-        if wants_update && (wanted.is_empty() || facts(&wanted) == facts(&self.text)) {
+        if wants_update && (is_new || self.facts(&wanted) == self.facts(&self.text)) {
             return std::fs::write(&self.file, &self.text).map_err(|error| format!("{}: {error}", self.file));
         }
         let more = if wants_update {
@@ -214,14 +223,15 @@ impl WholeText {
         };
         Err(format!("{}\n{}{more}", self.file, changed_lines(&wanted, &self.text).join("\n")))
     }
-}
 
-/// Returns what a text states beside its wording: verdicts, words with a digit, and what stands in code marks.
-fn facts(text: &str) -> Vec<&str> {
-    let code = text.split('`').skip(1).step_by(2);
-    let is_fact = |word: &&str| VERDICTS.contains(word) || word.contains(|c: char| c.is_ascii_digit());
-    let words = text.split(|c: char| c.is_whitespace() || "().,;:`".contains(c)).filter(is_fact);
-    let mut facts: Vec<&str> = code.chain(words).collect();
-    facts.sort_unstable();
-    facts
+    /// Returns what a text states beside its wording: verdicts, ids, words with a digit, and what stands in code marks.
+    pub(crate) fn facts<'t>(&'t self, text: &'t str) -> Vec<&'t str> {
+        let code = text.split('`').skip(1).step_by(2);
+        let ids = self.ids.iter().flat_map(|id| text.matches(id.as_str()));
+        let is_fact = |word: &&str| VERDICTS.contains(word) || word.contains(|c: char| c.is_ascii_digit());
+        let words = text.split(|c: char| c.is_whitespace() || "().,;:`".contains(c)).filter(is_fact);
+        let mut facts: Vec<&str> = code.chain(ids).chain(words).collect();
+        facts.sort_unstable();
+        facts
+    }
 }

@@ -1,9 +1,13 @@
 //! A case as it is written, and the project in which its steps are carried out.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, LazyLock},
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton::cli::{self, Surroundings};
+use regex::Regex;
 use serde::Deserialize;
 
 use crate::{
@@ -90,11 +94,10 @@ impl Case {
     /// Reads `case.yaml` of a folder, and refuses a case that asserts nothing.
     pub(crate) fn read(folder: &Utf8Path) -> Result<Self, String> {
         let path = folder.join("case.yaml");
-        let case = Self::parse(&support::read(&path)).map_err(|problem| format!("{path}: {problem}"))?;
-        Ok(case)
+        Self::parse(&support::read(&path)).map_err(|problem| format!("{path}: {problem}"))
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let case: Self = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
         for (at, step) in case.steps.iter().enumerate() {
             let actions = step.actions();
@@ -138,6 +141,8 @@ pub(crate) struct Scene<'a> {
     now: Option<String>,
     /// Ids of commits by the names that the case gives them, and places in the sandbox.
     names: BTreeMap<String, String>,
+    /// The ids of runs and steps that the files and the calls have.
+    ids: BTreeSet<String>,
     before: Option<Output>,
 }
 
@@ -155,7 +160,10 @@ impl<'a> Scene<'a> {
             ("START", start_of_this_process()),
         ]);
         let names = names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let mut scene = Self { sandbox, folder, uses_program, now: case.now.clone(), names, before: None };
+        let (now, ids) = (case.now.clone(), BTreeSet::new());
+        let mut scene = Self { sandbox, folder, uses_program, now, names, ids, before: None };
+        let calls = case.steps.iter().filter_map(|step| step.piton.as_ref());
+        scene.ids.extend(calls.flat_map(Words::list).filter(|word| !word.starts_with('-')));
         if scene.lay_out(case, folder)? {
             scene.sandbox.git_init();
         }
@@ -182,7 +190,9 @@ impl<'a> Scene<'a> {
         for repeat in &case.repeat {
             for n in 1..=repeat.times {
                 let numbered = |text: &String| text.replace("{n}", &n.to_string());
-                repeat.files.iter().for_each(|(path, text)| self.write(&numbered(path), &numbered(text)));
+                for (path, text) in &repeat.files {
+                    self.write(&numbered(path), &numbered(text));
+                }
             }
         }
         Ok(is_repository)
@@ -193,7 +203,9 @@ impl<'a> Scene<'a> {
         if let Some(words) = &step.piton {
             return self.call(step, &words.list());
         }
-        step.write.iter().for_each(|(path, text)| self.write(path, text));
+        for (path, text) in &step.write {
+            self.write(path, text);
+        }
         step.remove.iter().for_each(|path| self.remove(path));
         for (path, texts) in &step.replace {
             texts.iter().try_for_each(|(old, new)| self.replace(path, old, new))?;
@@ -269,7 +281,8 @@ impl<'a> Scene<'a> {
         let text = step
             .text
             .as_ref()
-            .map(|file| WholeText { file: self.folder.join(file), text: without_marks(&output.stdout) });
+            .map(|file| (self.folder.join(file), without_marks(&output.stdout), self.ids.clone()))
+            .map(|(file, text, ids)| WholeText { file, text, ids });
         self.before = Some(output);
         Ok(text)
     }
@@ -322,7 +335,8 @@ impl<'a> Scene<'a> {
         Tree::of(self.sandbox.top()).only(is_project).without(".git").without_folders()
     }
 
-    fn write(&self, path: &str, text: &str) {
+    fn write(&mut self, path: &str, text: &str) {
+        self.ids.extend(ids_in(text));
         let place = self.place(path);
         std::fs::create_dir_all(place.parent().expect("a file is in a folder")).expect("a folder in the sandbox");
         std::fs::write(&place, self.named(text)).unwrap_or_else(|error| panic!("{place}: {error}"));
@@ -354,6 +368,13 @@ impl<'a> Scene<'a> {
     fn named(&self, text: &str) -> String {
         self.names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), value))
     }
+}
+
+/// Returns the values of the fields of a state or workflow file that name a run or a step.
+fn ids_in(text: &str) -> impl Iterator<Item = String> {
+    const FIELD: &str = r#"\b(?:id|\w+_id|step|\w+_step|name|\w+_name)"?:\s*"?([A-Za-z][\w.-]*)"#;
+    static IDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(FIELD).expect("a pattern of our own"));
+    IDS.captures_iter(text).map(|found| found[1].to_owned())
 }
 
 /// Returns the id of the session that a call names first.

@@ -89,13 +89,6 @@ impl Sandbox {
         self
     }
 
-    /// Copies `tests/fixtures/NAME` into the project.
-    pub(crate) fn fixture(&self, name: &str) -> &Self {
-        let from = super::repository().join("tests/fixtures").join(name);
-        Tree::of(&from).write_to(&self.root());
-        self
-    }
-
     /// Removes a file or a folder of the project.
     pub(crate) fn remove(&self, path: &str) -> &Self {
         let path = self.root().join(path);
