@@ -55,6 +55,9 @@ pub(crate) fn json_object(bytes: &[u8]) -> Option<Value> {
     object.filter(Value::is_object)
 }
 
+/// The deepest nesting that `serde_json` reads.
+const DEEPEST: usize = 128;
+
 /// A JSON text without trailing commas, and the last place where it can be closed.
 #[derive(Default)]
 struct Mended {
@@ -71,6 +74,10 @@ impl Mended {
             '{' | '[' => {
                 self.text.push(char);
                 self.open.push(if char == '{' { '}' } else { ']' });
+                // No deeper document is read below, and each place between two values remembers the whole depth.
+                if self.open.len() > DEEPEST {
+                    return None;
+                }
             }
             ',' => {
                 self.sound = (self.text.trim_end().len(), self.open.clone());

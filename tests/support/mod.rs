@@ -31,9 +31,15 @@ pub(crate) fn repository() -> &'static Utf8Path {
     Utf8Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Tells whether a test runs in full, not only its sample: `.ci/prove` sets such variables to `all`.
-pub(crate) fn takes_all(variable: &str) -> bool {
-    std::env::var_os(variable).is_some_and(|wanted| wanted == "all")
+/// Tells whether tests run in full, not only their samples: with `PITON_TESTS=all`, as in `.ci/prove`.
+pub(crate) fn takes_all() -> bool {
+    std::env::var_os("PITON_TESTS").is_some_and(|wanted| wanted == "all")
+}
+
+/// Returns every so many of them, from a place that differs from turn to turn; all where tests run in full.
+pub(crate) fn sample<T>(every: usize, turn: usize, of: impl IntoIterator<Item = T>) -> Vec<T> {
+    let every = if takes_all() { 1 } else { every };
+    of.into_iter().skip(turn % every).step_by(every).collect()
 }
 
 /// Reads a text file, or fails the test.
