@@ -1,11 +1,11 @@
 //! Generated trees: sessions of several eras and spellings beside stories, broken files, old clones and the files of other tools. What is
 //! known to be done is never run again, nothing open is called complete, and every verb says the same.
 //!
-//! `PITON_TREES=all` makes four hundred instead of forty.
+//! `PITON_TESTS=all` makes four hundred instead of fifteen.
 
 use serde_json::json;
 
-use crate::support::{Output, Sandbox};
+use crate::support::{Output, Sandbox, takes_all};
 
 /// An hour after the newest stamp in any of the trees.
 const NOW: &str = "2026-01-31T12:00:00Z";
@@ -178,7 +178,7 @@ fn tree(seed: usize) -> (Sandbox, Vec<Known>) {
 
 #[test]
 fn in_generated_trees_every_verb_says_the_same_and_what_is_true() {
-    let seeds = if std::env::var("PITON_TREES").is_ok_and(|trees| trees == "all") { 400 } else { 40 };
+    let seeds = if takes_all() { 400 } else { 15 };
     let (mut problems, mut runs) = (Vec::new(), 0);
     for seed in 0..seeds {
         let (sandbox, known) = tree(seed);

@@ -39,7 +39,7 @@ pub(in crate::cli) struct Project {
 
 /// Returns the number of projects to make.
 pub(in crate::cli) fn rounds() -> u64 {
-    if takes_all("PITON_PLANS") { 500 } else { 25 }
+    if takes_all() { 500 } else { 10 }
 }
 
 /// Checks what is said about a project against how it was made.

@@ -146,10 +146,10 @@ fn each(times: u32) -> BTreeMap<String, u32> {
     STEPS.iter().map(|step| ((*step).to_owned(), times)).collect()
 }
 
-/// At every third step, with `PITON_FAULTS=all` at each.
+/// At every third step, with `PITON_TESTS=all` at each.
 #[test]
 fn interrupted_at_each_step_in_turn_nothing_is_done_twice() {
-    let every = if takes_all("PITON_FAULTS") { 1 } else { 3 };
+    let every = if takes_all() { 1 } else { 3 };
     for step in STEPS.into_iter().skip(every / 2).step_by(every) {
         let sandbox = started(FLOW);
         let first = AgentLoop { sandbox: &sandbox, cut: Some((step, Cut::BeforeWork)), rejects: false }.drive();

@@ -18,7 +18,7 @@ use crate::{
 };
 
 const WRITERS: usize = 16;
-/// How many changes each of them makes; `PITON_MANY=all` makes it [`ALL`].
+/// How many changes each of them makes; `PITON_TESTS=all` makes it [`ALL`].
 const SOME: usize = 10;
 const ALL: usize = 200;
 /// One call in this many is killed.
@@ -29,7 +29,7 @@ const LONGEST: usize = 60;
 const KEPT: usize = 20;
 
 fn changes() -> usize {
-    if takes_all("PITON_MANY") { ALL } else { SOME }
+    if takes_all() { ALL } else { SOME }
 }
 
 /// The result of a call.
@@ -87,7 +87,7 @@ impl Tally {
     }
 
     fn say(&self, what: &str) {
-        let hint = if changes() == ALL { "" } else { " (PITON_MANY=all makes more)" };
+        let hint = if changes() == ALL { "" } else { " (PITON_TESTS=all makes more)" };
         let [done, killed, late] =
             [&self.done, &self.killed, &self.late].map(|counter| counter.load(Ordering::Relaxed));
         say(&format!("many at once: {what}: {done} changes, {killed} kills, {late} waited in vain{hint}"));

@@ -6,15 +6,15 @@ use crate::support::{Call, Output, Strace, takes_all};
 
 stories::each!(refuse_everywhere);
 
-/// Makes writes of the command fail. Each gets one of its possible errors in turn; with `PITON_FAULTS=all` every
+/// Makes writes of the command fail. Each gets one of its possible errors in turn; with `PITON_TESTS=all` every
 /// write gets all of them.
 fn refuse_everywhere(story: Story) {
     let Some(strace) = Strace::find() else { return };
     let scene = Scene::new(story);
     let (mut tried, mut problems) = (0, Vec::new());
-    for (at, moment) in &sample(kills::moments(&scene, strace)) {
+    for (at, moment) in &sample(kills::moments(&scene, strace), scene.story.name.len() + 1) {
         let errors = errors_of(moment);
-        let taken = if takes_all("PITON_FAULTS") { errors } else { std::slice::from_ref(&errors[at % errors.len()]) };
+        let taken = if takes_all() { errors } else { std::slice::from_ref(&errors[at % errors.len()]) };
         for error in taken {
             let output =
                 strace.inject(scene.set_back().story.cut.on(&scene.sandbox), moment, &format!("error={error}"));

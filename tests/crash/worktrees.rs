@@ -39,7 +39,7 @@ fn kill_everywhere(what: &str, steps: &str, cut: &[&str], go_on: fn(&Sandbox) ->
     let beginning: Tree = sandbox.everything();
     let moments = writes_of(sandbox.piton(cut.iter().copied()), strace);
     assert!(moments.iter().any(|call| call.name.starts_with("symlink")), "a link is made: {moments:?}");
-    let tried = sample(moments);
+    let tried = sample(moments, what.len());
     let mut problems = Vec::new();
     for (_, moment) in &tried {
         sandbox.put_back(&beginning);

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use super::{Outside, check_answer, check_silent, is_harmful};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, sample, takes_all};
 
 /// Ids and titles that could be a path, an option, a command or the end of a line.
 const NASTY: [&str; 9] = [
@@ -90,19 +90,20 @@ fn read_each(sandbox: &Sandbox, outside: &Outside, reads: &[&[&str]], what: &str
 /// SECURITY: row 12, 13
 #[test]
 fn texts_of_plans_of_other_systems_are_data() {
-    for text in NASTY {
+    for (turn, text) in NASTY.into_iter().enumerate() {
         let sandbox = Sandbox::with_git();
         let outside = Outside::of(&sandbox);
         plans(&sandbox, text);
         sandbox.commit("plans");
-        read_each(&sandbox, &outside, &READS, text);
+        read_each(&sandbox, &outside, &sample(3, turn, READS), text);
     }
 }
 
 /// SECURITY: row 3
 #[test]
 fn plans_of_other_systems_that_are_links_out_are_not_read() {
-    for path in [ROADMAP, PLAN, LIST, FEATURE, CHANGE, BUILD, SPRINT, STORY, "src"] {
+    let places = [ROADMAP, PLAN, LIST, FEATURE, CHANGE, BUILD, SPRINT, STORY, "src"];
+    for (turn, path) in places.into_iter().enumerate() {
         let sandbox = Sandbox::with_git();
         let outside = Outside::of(&sandbox);
         plans(&sandbox, "src/secret.txt");
@@ -112,7 +113,7 @@ fn plans_of_other_systems_that_are_links_out_are_not_read() {
         }
         let target = if path == "src" { outside.folder.clone() } else { outside.folder.join("secret.txt") };
         symlink(target, place).expect("a link in the sandbox");
-        read_each(&sandbox, &outside, &READS, path);
+        read_each(&sandbox, &outside, &sample(3, turn, READS), path);
     }
 }
 
@@ -127,9 +128,10 @@ fn plans_of_other_systems_that_are_large_or_deep_are_read_in_time() {
     let line = "x".repeat(64 << 10);
     let deep =
         format!("{{\"tasks\": {}{}}}", "[{\"id\": 1, \"title\": \"t\", \"subtasks\": ".repeat(3_000), "]".repeat(9));
-    let boxes: String = (0..20_000).map(|at| format!("- [ ] {at}.1 Do it\n")).collect();
-    let stories: String = (0..20_000).map(|at| format!("  {}-{}-s: backlog\n", at / 100, at % 100)).collect();
-    let tasks: Vec<String> = (0..20_000)
+    let many = if takes_all() { 20_000 } else { 2_000 };
+    let boxes: String = (0..many).map(|at| format!("- [ ] {at}.1 Do it\n")).collect();
+    let stories: String = (0..many).map(|at| format!("  {}-{}-s: backlog\n", at / 100, at % 100)).collect();
+    let tasks: Vec<String> = (0..many)
         .map(|at| {
             format!("{{\"id\": {at}, \"title\": \"t\", \"status\": \"pending\", \"dependencies\": [{}]}}", at + 1)
         })

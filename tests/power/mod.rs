@@ -21,7 +21,7 @@ use crate::{
 
 /// How many combinations of unflushed writes are tried at each moment, at most.
 const MIXTURES: usize = 24;
-/// How many different disks of one command are checked; `PITON_POWER=all` checks every one.
+/// How many different disks of one command are checked; `PITON_TESTS=all` checks every one.
 const DISKS: usize = 20;
 
 /// A command during which the power fails, with its context.
@@ -329,5 +329,5 @@ fn is_backup(path: &Utf8PathBuf) -> bool {
 
 /// Returns how many disks of one command are checked.
 fn most() -> usize {
-    if takes_all("PITON_POWER") { usize::MAX } else { DISKS }
+    if takes_all() { usize::MAX } else { DISKS }
 }

@@ -170,22 +170,20 @@ impl<'a> Program<'a> {
     pub(crate) fn on_terminal(self, typed: &str) -> Option<Output> {
         let (mut terminal, child, bound) = self.start_on_terminal()?;
         terminal.type_in(typed);
-        let reader = std::thread::spawn(terminal.into_reader());
-        Some(self.ended(child, &bound, || reader.join().expect("a reader without assertions")))
+        Some(self.ended(terminal.until_the_end(child, |_| ()), &bound))
     }
 
     /// Runs it to its end at a terminal, and presses Ctrl-C when this is shown.
     pub(crate) fn interrupted_at(self, question: &str) -> Option<Output> {
         let (terminal, child, bound) = self.start_on_terminal()?;
-        let (id, mut shown, mut is_pressed) = (child.id(), Vec::new(), false);
-        terminal.watch(|piece| {
-            shown.extend_from_slice(piece);
-            if !is_pressed && String::from_utf8_lossy(&shown).contains(question) {
+        let (id, mut is_pressed) = (child.id(), false);
+        let ended = terminal.until_the_end(child, |shown| {
+            if !is_pressed && find(shown, question.as_bytes()).is_some() {
                 run_tool(Path::new("/bin/sh"), &["-c", &format!("kill -INT {id}")], &[]);
                 is_pressed = true;
             }
         });
-        Some(self.ended(child, &bound, || shown))
+        Some(self.ended(ended, &bound))
     }
 
     /// Runs it to its end at a terminal that is closed when the function returns.
@@ -194,7 +192,7 @@ impl<'a> Program<'a> {
         wait();
         drop(terminal);
         run_tool(Path::new("/bin/sh"), &["-c", &format!("kill -HUP {}", child.id())], &[]);
-        Some(self.ended(child, &bound, Vec::new))
+        Some(self.ended((child.wait_with_output().expect("a child of our own"), Vec::new()), &bound))
     }
 
     /// Runs it to its end with all of its ends at a terminal of 100 columns and 40 rows. When a text is shown, its function is called with the
@@ -213,11 +211,10 @@ impl<'a> Program<'a> {
         command.stdin(end()).stdout(end()).stderr(end());
         // The command, which also holds the program's end, is dropped in there.
         let (child, bound) = self.start(command);
-        let (id, mut shown, mut from) = (child.id(), Vec::new(), 0);
+        let (id, mut from) = (child.id(), 0);
         let mut steps = steps.into_iter().peekable();
         let mut person = terminal.person();
-        terminal.watch(|piece| {
-            shown.extend_from_slice(piece);
+        let ended = terminal.until_the_end(child, |shown| {
             let Some((wanted, then)) = steps.peek() else { return };
             if let Some(at) = find(&shown[from..], wanted.as_bytes()) {
                 from += at + wanted.len();
@@ -226,7 +223,7 @@ impl<'a> Program<'a> {
                 person.write_all(typed.as_bytes()).expect("a terminal of our own");
             }
         });
-        Some(self.ended(child, &bound, || shown))
+        Some(self.ended(ended, &bound))
     }
 
     /// Runs it to its end; kills it and returns `None` after a timeout.
@@ -264,10 +261,9 @@ impl<'a> Program<'a> {
         (child, bound)
     }
 
-    /// Waits for the end of a program whose stderr is a terminal.
-    fn ended(&self, child: Child, bound: &Bound, shown: impl FnOnce() -> Vec<u8>) -> Output {
-        let mut output = child.wait_with_output().expect("a child of our own");
-        output.stderr = shown();
+    /// Returns the output of a program whose stderr was a terminal.
+    fn ended(&self, (mut output, shown): (std::process::Output, Vec<u8>), bound: &Bound) -> Output {
+        output.stderr = shown;
         let output = Output::new(self.sandbox, &output);
         bound.check(self.call(), &output);
         output

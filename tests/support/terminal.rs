@@ -4,6 +4,7 @@ use std::{
     fs::File,
     io::{Read as _, Write as _},
     os::fd::OwnedFd,
+    process::{Child, Output},
 };
 
 use rustix::{
@@ -14,6 +15,8 @@ use rustix::{
 
 /// What a person types to end the input.
 pub(crate) const END_OF_INPUT: &str = "\u{4}";
+/// What follows the last words of a program.
+const END: &[u8] = b"\x02the program has ended\x03";
 
 /// Both ends of a terminal: the person's and the program's.
 pub(super) struct Terminal {
@@ -48,26 +51,22 @@ impl Terminal {
         self.person.write_all(text.as_bytes()).expect("a terminal of our own");
     }
 
-    /// Passes on the program's output, piece by piece, until the other end is closed.
-    pub(super) fn watch(self, mut see: impl FnMut(&[u8])) {
+    /// Waits for the end of the program, and passes on what is shown as it grows. Returns what came through its pipes, and what was shown.
+    pub(super) fn until_the_end(self, child: Child, mut see: impl FnMut(&[u8])) -> (Output, Vec<u8>) {
         let Self { mut person, program } = self;
-        drop(program);
-        let mut piece = [0; 4096];
-        // The end of a terminal is an error.
-        while let Ok(read @ 1..) = person.read(&mut piece) {
-            see(&piece[..read]);
+        let waiter = std::thread::spawn(move || {
+            let output = child.wait_with_output().expect("a child of our own");
+            // The last words may be lost when the last holder closes the program's end. So it stays open here, and the end is said through it.
+            File::from(program).write_all(END).expect("a terminal of our own");
+            output
+        });
+        let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
+        while !shown.ends_with(END) {
+            let read = person.read(&mut piece).expect("a terminal whose other end is held");
+            shown.extend_from_slice(&piece[..read]);
+            see(&shown);
         }
-    }
-
-    /// Returns the program's output, once the other end is closed.
-    pub(super) fn into_reader(self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
-        let Self { mut person, program } = self;
-        drop(program);
-        move || {
-            let mut shown = Vec::new();
-            // The end of a terminal is an error.
-            let _ = person.read_to_end(&mut shown);
-            shown
-        }
+        shown.truncate(shown.len() - END.len());
+        (waiter.join().expect("a waiter without assertions"), shown)
     }
 }

@@ -18,15 +18,13 @@ use std::{
     },
 };
 
-use crate::support::{Output, say, takes_all};
+use crate::support::{Output, sample, say, takes_all};
 use copy::Copy;
 use judge::Call;
 use printed::{Form, Printed};
 use starts::Start;
 use walker::{Seen, Walker};
 
-/// Turns the sample into all of it.
-const VARIABLE: &str = "PITON_WALK";
 /// The least number of commands that all of it tries.
 const LEAST: usize = 5_000;
 /// Walks per start and moves per walk: of the sample, and of all of it.
@@ -172,10 +170,11 @@ fn walk(start: &Start, seed: u64, moves: usize) -> Tally {
 
 #[test]
 fn every_printed_command_works() {
-    let all = takes_all(VARIABLE);
+    let all = takes_all();
     let (seeds, moves) = if all { ALL } else { SAMPLE };
     let starts = starts::all();
-    let walks: Vec<(&Start, u64)> = (0..seeds).flat_map(|seed| starts.iter().map(move |start| (start, seed))).collect();
+    let walks = (0..seeds).flat_map(|seed| starts.iter().map(move |start| (start, seed)));
+    let walks: Vec<(&Start, u64)> = sample(2, 0, walks);
     let (turn, total) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {
@@ -189,7 +188,7 @@ fn every_printed_command_works() {
         }
     });
     let total = total.into_inner().expect("no walk failed");
-    let hint = if all { "" } else { " (PITON_WALK=all tries more)" };
+    let hint = if all { "" } else { " (PITON_TESTS=all tries more)" };
     say(&format!(
         "walk: {} commands tried in {} states, {} kinds do not work{hint}",
         total.tried,

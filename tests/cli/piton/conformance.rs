@@ -299,7 +299,7 @@ fn c14_damage_is_found_and_never_taken_for_state() {
     assert_eq!(stage.executions(), ["1", "2"]);
 
     // A sound journal needs no checkpoint; `hardships.rs` has the journal that lost records.
-    let half = |text: &str| text[..text.len() / 2].to_owned();
+    let half = |text: &str| text[..text.floor_char_boundary(text.len() / 2)].to_owned();
     let lying = |text: &str| text.replacen("\"attempts\":1", "\"attempts\":9", 1);
     let newer = |text: &str| text.replacen("\"format\":1", "\"format\":99", 1);
     for damage in [&half as &dyn Fn(&str) -> String, &lying, &newer] {
@@ -529,11 +529,11 @@ fn c27_the_cost_of_a_step_does_not_grow() {
         let (one, other) = (seconds(steps), seconds(steps));
         (one.0.min(other.0), one.1)
     };
-    let (short, few) = quicker(50);
-    let (long, many) = quicker(500);
+    let (short, few) = quicker(30);
+    let (long, many) = quicker(300);
     // Ten times the steps; twice that, for the same reason.
-    assert!(long < 20.0 * short, "{short} s for 50 steps, {long} s for 500");
-    assert!(many < 11 * few, "{few} bytes for 50 steps, {many} for 500");
+    assert!(long < 20.0 * short, "{short} s for 30 steps, {long} s for 300");
+    assert!(many < 11 * few, "{few} bytes for 30 steps, {many} for 300");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::support::{Output, read, takes_all};
 
-/// How many kills there are; `PITON_FAULTS=all` makes it [`ALL`].
+/// How many kills there are; `PITON_TESTS=all` makes it [`ALL`].
 const SOME: usize = 30;
 const ALL: usize = 300;
 /// The longest time before a kill, in milliseconds.
@@ -134,7 +134,7 @@ impl Play {
 
 #[test]
 fn agents_and_piton_take_turns_at_a_run_that_is_killed_anywhere() {
-    let wanted = if takes_all("PITON_FAULTS") { ALL } else { SOME };
+    let wanted = if takes_all() { ALL } else { SOME };
     let mut kills = 0;
     for seed in 1.. {
         let mut play = Play::new(0x9e37_79b9_7f4a_7c15 ^ (seed << 20));

@@ -8,8 +8,8 @@ use super::support::Stage;
 use crate::support::{read, takes_all};
 
 const STEPS: usize = 30;
-/// How many kills there are; `PITON_FAULTS=all` makes it [`ALL`].
-const SOME: usize = 40;
+/// How many kills there are; `PITON_TESTS=all` makes it [`ALL`].
+const SOME: usize = 20;
 const ALL: usize = 200;
 /// The longest time before a kill, in milliseconds: most runners are killed before they finish.
 const LONGEST: u64 = 90;
@@ -51,7 +51,7 @@ fn done(stage: &Stage, id: &str) -> Vec<String> {
 
 #[test]
 fn a_runner_that_is_killed_anywhere_loses_and_repeats_nothing() {
-    let wanted = if takes_all("PITON_FAULTS") { ALL } else { SOME };
+    let wanted = if takes_all() { ALL } else { SOME };
     let steps = (1..=STEPS).map(|n| format!("- shell: echo begin {n} >> LOG; echo end {n} >> LOG\n"));
     let workflow: String = steps.collect();
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
@@ -149,7 +149,7 @@ fn done_in_parallel(stage: &Stage, id: &str) -> Vec<String> {
 /// With `--jobs`, parallel items, and a worktree for each of them.
 #[test]
 fn a_runner_of_parallel_work_that_is_killed_anywhere_repeats_nothing_that_is_done() {
-    let wanted = if takes_all("PITON_FAULTS") { 60 } else { 12 };
+    let wanted = if takes_all() { 60 } else { 6 };
     let mut chance = Chance(0x2545_f491_4f6c_dd1d);
     let mut kills = 0;
     while kills < wanted {
