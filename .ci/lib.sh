@@ -6,6 +6,23 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export INSTA_UPDATE=no RUST_BACKTRACE=0 CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
 unset UPDATE_SCHEMAS
 
+# Puts temporary files into memory, where there is room for them and programs may run there: tests flush many thousands of small files.
+in_memory() {
+  local avail
+  avail=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1) || return 0
+  [ -z "${TMPDIR-}" ] && [ "$avail" -ge 4000000 ] && TMPDIR=$(mktemp -d /dev/shm/piton-gate.XXXXXX) || return 0
+  trap 'rm -rf "$TMPDIR"' EXIT
+  printf '#!/bin/sh\n' >"$TMPDIR/program"
+  chmod +x "$TMPDIR/program"
+  if "$TMPDIR/program" 2>/dev/null; then export TMPDIR; else TMPDIR=/tmp; fi
+}
+in_memory
+
+# Has the linter compile: what it says and what the tests run come from one reading of the library. `cargo clippy` would read it twice more.
+lint_while_compiling() {
+  export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__
+}
+
 # Where suites write how long they took; a gate that calls another has it write into its own.
 ledger="${PITON_LEDGER:-$(mktemp)}"
 export PITON_LEDGER="$ledger"
