@@ -12,6 +12,8 @@ in_memory() {
   avail=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1) || return 0
   [ -z "${TMPDIR-}" ] && [ "$avail" -ge 4000000 ] && TMPDIR=$(mktemp -d /dev/shm/piton-gate.XXXXXX) || return 0
   trap 'rm -rf "$TMPDIR"' EXIT
+  # Some tests run the program as another user.
+  chmod 755 "$TMPDIR"
   printf '#!/bin/sh\n' >"$TMPDIR/program"
   chmod +x "$TMPDIR/program"
   if "$TMPDIR/program" 2>/dev/null; then export TMPDIR; else TMPDIR=/tmp; fi

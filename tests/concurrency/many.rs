@@ -19,7 +19,7 @@ use crate::{
 
 const WRITERS: usize = 16;
 /// How many changes each of them makes; `PITON_TESTS=all` makes it [`ALL`].
-const SOME: usize = 10;
+const SOME: usize = 5;
 const ALL: usize = 200;
 /// One call in this many is killed.
 const KILLED: usize = 16;

@@ -45,7 +45,7 @@ fn is_killed(output: &Output) -> Result<(), String> {
 /// Injects a fault into each call of a kind in stories that write in different ways.
 fn everywhere(what: &str, call: &str, does: &str, check: fn(&Scene, &Output) -> Result<(), String>) {
     let stories = [stories::finish_ccw as fn() -> _, stories::begin_in_a_session, stories::aios, stories::run];
-    for story in support::sample(2, what.len(), stories) {
+    for story in support::sample(4, what.len(), stories) {
         let scene = Scene::new(story());
         let Some(library) = library(&scene) else { return };
         let hit = scene.sandbox.top().join("hit");

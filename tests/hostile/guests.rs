@@ -138,7 +138,7 @@ fn plans_of_other_systems_that_are_large_or_deep_are_read_in_time() {
         .collect();
     let contains =
         format!("---\nmust_haves:\n  artifacts:\n    - path: src/a.txt\n      contains: \"{explosive}\"\n---\n");
-    for (path, text) in [
+    let plans_of = [
         (PLAN, contains),
         (PLAN, format!("---\n{line}: [\n---\n<task>\n<name>{line}\n")),
         (ROADMAP, format!("# Roadmap\n\n### Phase 1: {line}\n- [ ] 01-02-PLAN.md {line}\n")),
@@ -149,7 +149,8 @@ fn plans_of_other_systems_that_are_large_or_deep_are_read_in_time() {
         (CHANGE, boxes),
         (FEATURE, format!("- [ ] T001 {line}\n")),
         (BUILD, format!("### Task 1: {line}\n\n**Files:**\n- Create: `{line}`\n\n### Task 2: {line}\n")),
-    ] {
+    ];
+    for (path, text) in sample(2, 0, plans_of) {
         let sandbox = Sandbox::with_git();
         let outside = Outside::of(&sandbox);
         plans(&sandbox, "a");

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use camino::Utf8Path;
 
 use super::{KINDS, Kind, Outside, SECRET, check_answer, check_silent, read_all, records, within, write_all};
-use crate::support::{Output, Sandbox};
+use crate::support::{Output, Sandbox, sample};
 
 /// Replaces a file or folder by a link to it.
 fn lead_out(sandbox: &Sandbox, path: &str, target: &Utf8Path) {
@@ -34,7 +34,7 @@ fn a_state_or_a_folder_that_is_a_link_out_is_neither_read_nor_written() {
     for kind in &KINDS {
         let top = kind.folder.split('/').next().expect("a path has a part");
         let files = kind.states().into_iter().map(|state| (state, "state.json"));
-        for (path, target) in files.chain([(kind.folder, ""), (top, "")]) {
+        for (path, target) in sample(3, kind.name.len(), files.chain([(kind.folder, ""), (top, "")])) {
             let sandbox = kind.project();
             let outside = Outside::of(&sandbox);
             // The files outside are valid state, so that only their location is wrong.
@@ -81,7 +81,7 @@ const OWN: [&str; 11] = [
 #[test]
 fn links_in_place_of_pitons_files_are_not_followed() {
     let ccw = &KINDS[1];
-    for name in OWN {
+    for name in sample(3, 0, OWN) {
         // The top of the project has only logs of sessions.
         let has_top = matches!(name, "" | "sessions");
         for folder in [ccw.folder, ""].into_iter().filter(|folder| has_top || !folder.is_empty()) {
@@ -144,9 +144,8 @@ fn endless_files_are_not_read_to_their_end() {
         if rustix::process::geteuid().is_root() {
             ways.push(("a device", Box::new(make_device)));
         }
-        for (what, put, state) in
-            ways.iter().flat_map(|(what, put)| kind.states().into_iter().map(move |state| (what, put, state)))
-        {
+        let all = ways.iter().flat_map(|(what, put)| kind.states().into_iter().map(move |state| (what, put, state)));
+        for (what, put, state) in sample(2, kind.name.len(), all) {
             let sandbox = kind.project();
             sandbox.remove(state);
             put(&sandbox.root().join(state));

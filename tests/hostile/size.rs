@@ -95,7 +95,7 @@ fn huge_documents_beside_a_state_do_not_take_it_down() {
 fn many_small_values_take_bounded_memory() {
     let many = format!("\"many\": [{}0],", "0,".repeat(1_500_000));
     let states = KINDS.iter().flat_map(|kind| kind.states()).filter(|state| state.contains(".json"));
-    for state in sample(3, 0, states) {
+    for state in sample(4, 1, states) {
         let kind = KINDS.iter().find(|kind| kind.states().contains(&state)).expect("it is of a kind");
         let sandbox = kind.project();
         let text = sandbox.read(state);
@@ -130,7 +130,7 @@ fn aliases_do_not_multiply() {
             (&KINDS[2], "docs/stories/epics/checkout/EPIC-7-EXECUTION.yaml"),
             (&KINDS[4], ".claude/piton/release.yaml"),
         ];
-        for (kind, path) in sample(2, turn, places) {
+        for (kind, path) in sample(3, turn, places) {
             let sandbox = kind.project();
             let old = sandbox.read(path);
             for text in [text.to_owned(), format!("{old}\n{text}")] {

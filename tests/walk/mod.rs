@@ -174,7 +174,7 @@ fn every_printed_command_works() {
     let (seeds, moves) = if all { ALL } else { SAMPLE };
     let starts = starts::all();
     let walks = (0..seeds).flat_map(|seed| starts.iter().map(move |start| (start, seed)));
-    let walks: Vec<(&Start, u64)> = sample(2, 0, walks);
+    let walks: Vec<(&Start, u64)> = sample(3, 0, walks);
     let (turn, total) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {

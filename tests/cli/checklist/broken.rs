@@ -144,7 +144,7 @@ fn a_list_with_conflict_markers_is_planned_by_a_person() {
 fn hostile_lists_are_read_in_time() {
     let sandbox = Sandbox::new();
     let path = "specs/001-a/tasks.md";
-    let many: String = (0..20_000)
+    let many: String = (0..if takes_all() { 20_000 } else { 4_000 })
         .map(|at| format!("- [ ] T{:03} [P] Add src/f{at}.rs (depends on T001-T999)\n", at % 1000))
         .collect();
     let long = format!(
