@@ -95,7 +95,7 @@ fn texts_of_plans_of_other_systems_are_data() {
         let outside = Outside::of(&sandbox);
         plans(&sandbox, text);
         sandbox.commit("plans");
-        read_each(&sandbox, &outside, &sample(3, turn, READS), text);
+        read_each(&sandbox, &outside, &sample(4, turn, READS), text);
     }
 }
 
@@ -113,7 +113,7 @@ fn plans_of_other_systems_that_are_links_out_are_not_read() {
         }
         let target = if path == "src" { outside.folder.clone() } else { outside.folder.join("secret.txt") };
         symlink(target, place).expect("a link in the sandbox");
-        read_each(&sandbox, &outside, &sample(3, turn, READS), path);
+        read_each(&sandbox, &outside, &sample(4, turn, READS), path);
     }
 }
 
@@ -128,7 +128,7 @@ fn plans_of_other_systems_that_are_large_or_deep_are_read_in_time() {
     let line = "x".repeat(64 << 10);
     let deep =
         format!("{{\"tasks\": {}{}}}", "[{\"id\": 1, \"title\": \"t\", \"subtasks\": ".repeat(3_000), "]".repeat(9));
-    let many = if takes_all() { 20_000 } else { 2_000 };
+    let many = if takes_all() { 20_000 } else { 1_000 };
     let boxes: String = (0..many).map(|at| format!("- [ ] {at}.1 Do it\n")).collect();
     let stories: String = (0..many).map(|at| format!("  {}-{}-s: backlog\n", at / 100, at % 100)).collect();
     let tasks: Vec<String> = (0..many)

@@ -22,7 +22,7 @@ use crate::{
 /// How many combinations of unflushed writes are tried at each moment, at most.
 const MIXTURES: usize = 24;
 /// How many different disks of one command are checked; `PITON_TESTS=all` checks every one.
-const DISKS: usize = 8;
+const DISKS: usize = 10;
 
 /// A command during which the power fails, with its context.
 struct Story {

@@ -35,7 +35,7 @@ const MARKERS: &str = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n";
 /// Bytes from one cut to the next.
 const STEP: usize = 10;
 /// Files of a run of which some places are damaged, unless all are.
-const FILES: usize = 3;
+const FILES: usize = 2;
 /// Time in which every damaged plan is planned, also on a busy machine.
 const TIME: Duration = Duration::from_secs(10);
 

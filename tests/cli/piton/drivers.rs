@@ -12,7 +12,7 @@ use super::{
 use crate::support::{Output, read, takes_all};
 
 /// How many kills there are; `PITON_TESTS=all` makes it [`ALL`].
-const SOME: usize = 30;
+const SOME: usize = 12;
 const ALL: usize = 300;
 /// The longest time before a kill, in milliseconds.
 const LONGEST: u64 = 70;

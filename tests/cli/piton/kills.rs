@@ -9,7 +9,7 @@ use crate::support::{read, takes_all};
 
 const STEPS: usize = 30;
 /// How many kills there are; `PITON_TESTS=all` makes it [`ALL`].
-const SOME: usize = 20;
+const SOME: usize = 10;
 const ALL: usize = 200;
 /// The longest time before a kill, in milliseconds: most runners are killed before they finish.
 const LONGEST: u64 = 90;
