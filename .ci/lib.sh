@@ -6,7 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export INSTA_UPDATE=no RUST_BACKTRACE=0 CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
 unset UPDATE_SCHEMAS
 
-# Puts temporary files into memory, where there is room for them and programs may run there: tests flush many thousands of small files.
+# Puts temporary files into memory, where there is room for them and programs may run there: tests flush many thousands of small files. Not for
+# a benchmark: there a flush is free.
 in_memory() {
   local avail
   avail=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1) || return 0
@@ -18,7 +19,6 @@ in_memory() {
   chmod +x "$TMPDIR/program"
   if "$TMPDIR/program" 2>/dev/null; then export TMPDIR; else TMPDIR=/tmp; fi
 }
-in_memory
 
 # Has the linter compile: what it says and what the tests run come from one reading of the library. `cargo clippy` would read it twice more.
 lint_while_compiling() {

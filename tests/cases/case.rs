@@ -107,6 +107,11 @@ impl Case {
             if step.piton.is_none() && step.checks_answer() {
                 return Err(format!("step {}: checks of an answer without a call", at + 1));
             }
+            // Times, digests and revisions have such parts.
+            let is_chance = |text: &&String| text.len() < 6 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if let Some(text) = step.lacks.iter().chain(step.json_lacks.values().flatten()).find(is_chance) {
+                return Err(format!("step {}: `{text}` may be there by chance; name more of its sentence", at + 1));
+            }
         }
         if case.steps.iter().any(|step| step.checks_answer() || step.prints.is_some() || !step.after.is_empty()) {
             Ok(case)

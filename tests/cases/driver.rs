@@ -30,6 +30,8 @@ fn what_asserts_nothing_is_refused() -> Result<(), String> {
         ("steps: [{piton: plan, commit: a, has: [x]}]", "2 actions"),
         ("steps: [{commit: a, has: [x]}]", "checks of an answer without a call"),
         ("steps: [{piton: plan, hass: [x]}]", "unknown field"),
+        ("steps: [{piton: plan, lacks: ['98']}]", "by chance"),
+        ("steps: [{piton: plan, json_lacks: {/a: [cd34]}}]", "by chance"),
     ] {
         match Case::parse(text) {
             Err(found) if found.contains(problem) => {}
