@@ -10,14 +10,15 @@ unset UPDATE_SCHEMAS
 # a benchmark: there a flush is free.
 in_memory() {
   local avail
-  avail=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1) || return 0
-  [ -z "${TMPDIR-}" ] && [ "$avail" -ge 4000000 ] && TMPDIR=$(mktemp -d /dev/shm/piton-gate.XXXXXX) || return 0
-  trap 'rm -rf "$TMPDIR"' EXIT
+  [ -z "${TMPDIR-}" ] && avail=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1) && [ "$avail" -ge 4000000 ] || return 0
+  # Not TMPDIR: it is removed at the end whatever becomes of that.
+  memory=$(mktemp -d /dev/shm/piton-gate.XXXXXX) || return 0
+  trap 'rm -rf "$memory"' EXIT
   # Some tests run the program as another user.
-  chmod 755 "$TMPDIR"
-  printf '#!/bin/sh\n' >"$TMPDIR/program"
-  chmod +x "$TMPDIR/program"
-  if "$TMPDIR/program" 2>/dev/null; then export TMPDIR; else TMPDIR=/tmp; fi
+  chmod 755 "$memory"
+  printf '#!/bin/sh\n' >"$memory/program"
+  chmod +x "$memory/program"
+  if "$memory/program" 2>/dev/null; then export TMPDIR="$memory"; fi
 }
 
 # Has the linter compile: what it says and what the tests run come from one reading of the library. `cargo clippy` would read it twice more.

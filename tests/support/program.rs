@@ -307,7 +307,7 @@ impl<'a> Program<'a> {
 }
 
 /// Returns where some bytes are among others.
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+pub(super) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 

@@ -61,12 +61,16 @@ impl Terminal {
             output
         });
         let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
-        while !shown.ends_with(END) {
+        // What the program started may go on to write.
+        let end = loop {
             let read = person.read(&mut piece).expect("a terminal whose other end is held");
             shown.extend_from_slice(&piece[..read]);
             see(&shown);
-        }
-        shown.truncate(shown.len() - END.len());
+            if let Some(end) = super::program::find(&shown, END) {
+                break end;
+            }
+        };
+        shown.truncate(end);
         (waiter.join().expect("a waiter without assertions"), shown)
     }
 }
