@@ -42,7 +42,7 @@ pub(crate) fn hide_from_git(project: &Project, dialect: &dyn Dialect) {
 pub(super) fn exclude(project: &Project, patterns: &[String]) {
     if let (Some(git), false) = (&project.git, patterns.is_empty()) {
         let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-        let _ = store::git::info_exclude(&git.common_dir, &patterns);
+        let _ = store::git::info_exclude(git, &patterns);
     }
 }
 

@@ -57,6 +57,13 @@ pub(crate) fn check_worktree(project: &Project, in_place: &str) -> Result<(), Ru
     };
     let (message, first) = match &project.git {
         None => (format!("a worktree needs git, and {} is in no repository", project.root), "git init, commit"),
+        Some(git) if !git.is_own => {
+            let folder = &git.common_dir;
+            (
+                format!("a worktree would be made in {folder}, which belongs to another folder or user"),
+                "git init, commit",
+            )
+        }
         Some(_) if has_commit() => return Ok(()),
         Some(_) => ("a worktree needs a commit, and this repository has none yet".to_owned(), "git commit"),
     };

@@ -105,6 +105,6 @@ fn hide(project: &Project, folder: &Utf8Path, path: &RelPath) {
         && !shown.is_empty()
     {
         // Where it cannot be written, git shows the link; nothing depends on that.
-        let _ = store::git::info_exclude(&repository.common_dir, &[pattern.trim_end_matches('/')]);
+        let _ = store::git::info_exclude(repository, &[pattern.trim_end_matches('/')]);
     }
 }

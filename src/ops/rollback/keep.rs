@@ -92,7 +92,7 @@ pub(super) fn keep(
 ) -> Result<(), OpError> {
     let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
     if let (Some(git), Some(pattern)) = (&context.ctx.project.git, rollback_backup(context, back).unversioned) {
-        store::git::info_exclude(&git.common_dir, &[&pattern])?;
+        store::git::info_exclude(git, &[&pattern])?;
     }
     let commits = commit_info(report, git_impact);
     let mut digest = String::new();

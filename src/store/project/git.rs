@@ -5,7 +5,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, BinaryHeap},
     io::{BufRead as _, BufReader, Read as _, Write as _},
-    process::{ChildStdin, ChildStdout, Command, Stdio},
+    process::{ChildStdin, ChildStdout, Stdio},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -16,7 +16,8 @@ pub(crate) use super::repository::{branch_exists, head};
 
 use super::{
     git_filters,
-    git_process::{ask, ask_within, command},
+    git_process::{ask, ask_within, command, output},
+    repository::GitPaths,
 };
 use crate::{
     model::{CommitFact, CommitTrace, RelPath, Timestamp},
@@ -28,6 +29,8 @@ use crate::{
 
 /// Time after which a git process that dates the runs of a list is killed.
 const LIST_TIME_LIMIT: Duration = Duration::from_millis(200);
+/// Bytes of one line that is read.
+const LINE_LIMIT: u64 = 1 << 10;
 /// Bytes of output that are read.
 const OUTPUT_LIMIT: u64 = 64 << 20;
 /// Bytes of an object that is read.
@@ -43,11 +46,8 @@ const CLOCK_SLOP: i64 = 7 * 86_400;
 pub(crate) fn version() -> Option<String> {
     let mut command = program("git");
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
-        let mut text = String::new();
-        stdout.take(1 << 10).read_to_string(&mut text).map(|_| text)
-    })?;
-    if is_success { output.ok().map(|text| text.trim().to_owned()) } else { None }
+    let text = String::from_utf8(output(&mut command, LINE_LIMIT)?).ok()?;
+    Some(text.trim().to_owned())
 }
 
 /// Returns when a file was last committed, for a state without a timestamp.
@@ -60,15 +60,22 @@ pub(crate) fn head_committed_at(worktree: &Utf8Path) -> Option<Timestamp> {
     last_commit(worktree, &[])
 }
 
+/// Returns when a commit was made.
+pub(crate) fn made_at(worktree: &Utf8Path, sha: &str) -> Option<Timestamp> {
+    let bytes = answer(worktree, &["log", "-1", "--format=%ct", sha, "--"]).filter(|_| is_sha(sha))?;
+    Timestamp::from_unix(String::from_utf8_lossy(&bytes).trim().parse().ok()?, 0)
+}
+
+/// Tells whether a commit is in the history of a branch.
+pub(crate) fn has_commit(worktree: &Utf8Path, branch: &str, sha: &str) -> bool {
+    is_sha(sha) && answer(worktree, &["merge-base", "--is-ancestor", sha, &format!("refs/heads/{branch}")]).is_some()
+}
+
 fn last_commit(worktree: &Utf8Path, paths: &[&str]) -> Option<Timestamp> {
     let mut command = command(worktree);
     command.args(["log", "-1", "--format=%ct", "--"]).args(paths);
-    let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
-        let mut text = String::new();
-        stdout.take(1 << 10).read_to_string(&mut text).map(|_| text)
-    })?;
-    let seconds = output.ok().filter(|_| is_success)?.trim().parse().ok()?;
-    Timestamp::from_unix(seconds, 0)
+    let text = String::from_utf8(output(&mut command, LINE_LIMIT)?).ok()?;
+    Timestamp::from_unix(text.trim().parse().ok()?, 0)
 }
 
 /// When files were last committed, as far as one call of git found out in its time.
@@ -119,13 +126,7 @@ pub(crate) fn branch_log(worktree: &Utf8Path) -> Vec<CommitTrace> {
     let mut command = command(worktree);
     command.args(["log", "--max-count=500", "--format=%H%x09%ct%x09%s", "HEAD"]);
     command.args(["--not", "--branches=main", "--branches=master"]);
-    let answer = command.spawn().ok().and_then(|child| {
-        ask(child, |_, stdout| {
-            let mut bytes = Vec::new();
-            stdout.take(1 << 20).read_to_end(&mut bytes).map(|_| bytes)
-        })
-    });
-    let Some((Ok(bytes), true)) = answer else { return Vec::new() };
+    let bytes = output(&mut command, OUTPUT_LIMIT).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let commit = |line: &str| {
         let mut fields = line.splitn(3, '\t');
@@ -140,15 +141,7 @@ pub(crate) fn branch_log(worktree: &Utf8Path) -> Vec<CommitTrace> {
 pub(super) fn answer(worktree: &Utf8Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut command = command(worktree);
     command.args(arguments);
-    read(&mut command)
-}
-
-fn read(command: &mut Command) -> Option<Vec<u8>> {
-    let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
-        let mut bytes = Vec::new();
-        stdout.take(OUTPUT_LIMIT).read_to_end(&mut bytes).map(|_| bytes)
-    })?;
-    if is_success { output.ok() } else { None }
+    output(&mut command, OUTPUT_LIMIT)
 }
 
 /// Returns the full id of the commit that a name means (`HEAD`, a branch, a short id); `None` if git does not know it.
@@ -193,7 +186,7 @@ pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
     let drivers = git_filters::arguments_without_filters(worktree)?;
     let mut command = command(worktree);
     command.args(drivers).arg("status").args(STATUS);
-    read(&mut command).map(|bytes| changed(&bytes))
+    output(&mut command, OUTPUT_LIMIT).map(|bytes| changed(&bytes))
 }
 
 pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
@@ -388,13 +381,17 @@ fn parse_commit(sha: &str, body: &str) -> Commit {
     commit
 }
 
-/// Makes git ignore paths in this clone only (`info/exclude`). Existing lines are not repeated. Returns whether it wrote.
+/// Makes git ignore paths in this clone only (`info/exclude`). Existing lines are not repeated. Returns whether it wrote: never into a
+/// repository that is not that of the project.
 ///
 /// # Errors
 ///
 /// When the file cannot be written.
-pub(crate) fn info_exclude(common_dir: &Utf8Path, lines: &[&str]) -> Result<bool, StoreError> {
-    let common_dir = common_dir.canonicalize_utf8().map_err(|source| StoreError::io(common_dir, source))?;
+pub(crate) fn info_exclude(git: &GitPaths, lines: &[&str]) -> Result<bool, StoreError> {
+    if !git.is_own {
+        return Ok(false);
+    }
+    let common_dir = git.common_dir.canonicalize_utf8().map_err(|source| StoreError::io(&git.common_dir, source))?;
     let path = common_dir.join("info/exclude");
     let old =
         platform::read_data_file(path.as_std_path(), EXCLUDE_LIMIT).map_err(|source| StoreError::io(&path, source))?;

@@ -21,7 +21,7 @@ fn filters_of_the_repository_are_switched_off_and_those_of_the_user_are_not() {
         "local",
         "core.bare\nfalse",
     ]);
-    let found = arguments(&text, |_| true).unwrap();
+    let found = arguments(&text, || true).unwrap();
     let settings: Vec<&str> = found.iter().map(String::as_str).filter(|word| *word != "-c").collect();
     assert_eq!(
         settings,
@@ -49,8 +49,8 @@ fn what_cannot_be_switched_off_is_not_asked() {
         ("more filters than anybody has", many),
         ("files that lie elsewhere", vec!["worktree", "core.worktree\n/etc"]),
     ] {
-        assert_eq!(arguments(&listed(&fields), |_| false), None, "{what}");
+        assert_eq!(arguments(&listed(&fields), || false), None, "{what}");
     }
-    assert_eq!(arguments(b"local\0filter.\xff.clean\nx\0", |_| true), None, "a name that is not UTF-8");
-    assert_eq!(arguments(&listed(&["local", "core.worktree\n.."]), |_| true), Some(Vec::new()));
+    assert_eq!(arguments(b"local\0filter.\xff.clean\nx\0", || true), None, "a name that is not UTF-8");
+    assert_eq!(arguments(&listed(&["local", "core.worktree\n.."]), || true), Some(Vec::new()));
 }

@@ -1,6 +1,7 @@
 //! A git process that starts no other program, asks nothing, and ends in time.
 
 use std::{
+    io::Read as _,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::mpsc,
     thread,
@@ -59,6 +60,15 @@ pub(super) fn command(worktree: &Utf8Path) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     command
+}
+
+/// Returns what a command prints; `None` if it fails, is not done in time, or prints more than `limit` bytes.
+pub(super) fn output(command: &mut Command, limit: u64) -> Option<Vec<u8>> {
+    let (printed, is_success) = ask(command.spawn().ok()?, move |_, stdout| {
+        let mut bytes = Vec::new();
+        stdout.take(limit + 1).read_to_end(&mut bytes).map(|_| bytes)
+    })?;
+    printed.ok().filter(|bytes| is_success && bytes.len() as u64 <= limit)
 }
 
 /// Talks to a child process on a separate thread and kills it after the time limit.

@@ -1,6 +1,6 @@
 use std::fs;
 
-use super::{changed, changes, commits, info_exclude, names};
+use super::{GitPaths, changed, changes, commits, info_exclude, names};
 use crate::{model::CommitFact, store::testing::Scratch};
 
 const AT: &str = "2026-01-01T00:00:00Z";
@@ -81,13 +81,16 @@ fn a_short_name_stands_for_its_commit_only() {
 #[test]
 fn missing_lines_are_added_to_the_exclude_file_once() {
     let scratch = Scratch::new();
-    let common = scratch.root.join(".git");
-    fs::create_dir_all(&common).unwrap();
-    assert!(info_exclude(&common, &[".piton/"]).unwrap());
+    let common_dir = scratch.root.join(".git");
+    fs::create_dir_all(&common_dir).unwrap();
+    let (git_dir, main_root) = (common_dir.clone(), scratch.root.clone());
+    let own = GitPaths { common_dir, git_dir, main_root, worktrees: Vec::new(), is_own: true };
+    assert!(!info_exclude(&GitPaths { is_own: false, ..own.clone() }, &[".piton/"]).unwrap());
+    assert!(info_exclude(&own, &[".piton/"]).unwrap());
     assert_eq!(scratch.text(".git/info/exclude").as_deref(), Some(".piton/\n"));
     scratch.write(".git/info/exclude", "# mine\r\n.piton/\r\nlast");
-    assert!(info_exclude(&common, &[".piton/", ".worktree/"]).unwrap());
+    assert!(info_exclude(&own, &[".piton/", ".worktree/"]).unwrap());
     assert_eq!(scratch.text(".git/info/exclude").as_deref(), Some("# mine\r\n.piton/\r\nlast\n.worktree/\n"));
-    assert!(!info_exclude(&common, &[".piton/", ".worktree/"]).unwrap());
+    assert!(!info_exclude(&own, &[".piton/", ".worktree/"]).unwrap());
     assert_eq!(scratch.files(".git/info"), ["exclude"]);
 }

@@ -22,8 +22,8 @@ pub(crate) struct GitPaths {
     pub(crate) main_root: Utf8PathBuf,
     /// Existing linked worktrees, sorted by path.
     pub(crate) worktrees: Vec<Utf8PathBuf>,
-    /// The git folder lies in the worktree, or names it, and belongs to this user. Else a `.git` file leads to it that came with the project,
-    /// and nothing of Piton is kept there.
+    /// Whether worktree and git folder name each other and the latter belongs to this user. Else the `.git` may have come with the project and lead
+    /// to the repository of another one: nothing is written there.
     pub(crate) is_own: bool,
 }
 
@@ -40,15 +40,16 @@ impl GitPaths {
     /// Finds the repository whose worktree begins exactly at `top`.
     pub(crate) fn at(top: &Utf8Path) -> Option<Self> {
         let git_dir = git_dir(top)?;
-        let common_dir = common_dir(&git_dir);
-        let linked = common_dir != git_dir;
+        let common_dir = common_dir(&git_dir)?;
+        let is_joined = name_each_other(top, &git_dir, &common_dir);
+        let is_own = is_joined && common_dir.metadata().is_ok_and(|metadata| platform::is_ours(&metadata));
         let main_root = match common_dir.parent() {
-            Some(parent) if linked && common_dir.file_name() == Some(".git") => parent.to_owned(),
+            Some(parent) if is_joined && common_dir != git_dir && common_dir.file_name() == Some(".git") => {
+                parent.to_owned()
+            }
             Some(_) | None => top.to_owned(),
         };
-        let worktrees = worktrees(&common_dir);
-        let is_ours = common_dir.metadata().is_ok_and(|metadata| platform::is_ours(&metadata));
-        let is_own = is_ours && names_back(top, &git_dir);
+        let worktrees = if is_joined { worktrees(&common_dir) } else { Vec::new() };
         Some(Self { common_dir, git_dir, main_root, worktrees, is_own })
     }
 
@@ -63,21 +64,23 @@ impl GitPaths {
 fn git_dir(top: &Utf8Path) -> Option<Utf8PathBuf> {
     let dot_git = top.join(".git");
     let metadata = std::fs::metadata(&dot_git).ok()?;
-    let dir = if metadata.is_dir() { dot_git } else { pointer(&dot_git, "gitdir:", top)? };
+    let dir = if metadata.is_dir() { dot_git } else { pointer(&dot_git, "gitdir: ", top)? };
     dir.join("HEAD").symlink_metadata().is_ok().then_some(dir)
 }
 
-/// Tells whether a git folder lies in a worktree, or says that this is its worktree: `gitdir` of a linked worktree, `core.worktree` of a
-/// submodule.
-fn names_back(top: &Utf8Path, git_dir: &Utf8Path) -> bool {
-    let dot_git = top.join(".git");
-    if dot_git.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return true;
+/// Tells whether a worktree and its git folder name each other: the git folder is the `.git` of the worktree, it is one of those that the
+/// shared folder keeps for its worktrees (`gitdir`), or that of a submodule (`core.worktree`). A project can bring a `.git` that leads
+/// anywhere, but cannot write where it leads to.
+fn name_each_other(top: &Utf8Path, git_dir: &Utf8Path, common_dir: &Utf8Path) -> bool {
+    let is_here = |place: &Utf8Path| top.canonicalize_utf8().is_ok_and(|top| top == place);
+    if common_dir != git_dir {
+        let admin = git_dir.canonicalize_utf8().unwrap_or_else(|_| git_dir.to_owned());
+        let named = pointer(&git_dir.join("gitdir"), "", git_dir);
+        return admin.parent().is_some_and(|admins| admins == common_dir.join("worktrees"))
+            && named.is_some_and(|dot_git| dot_git.parent().is_some_and(is_here));
     }
-    let is_here = |place: Utf8PathBuf| top.canonicalize_utf8().is_ok_and(|top| top == place);
-    let linked = pointer(&git_dir.join("gitdir"), "", git_dir);
-    if let Some(named) = linked {
-        return named.parent().is_some_and(|place| is_here(place.to_owned()));
+    if top.join(".git").symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return true;
     }
     let config = read_text(&git_dir.join("config"), POINTER_LIMIT).unwrap_or_default();
     let mut section = "";
@@ -89,30 +92,29 @@ fn names_back(top: &Utf8Path, git_dir: &Utf8Path) -> bool {
         let worktree = worktree.filter(|_| section.eq_ignore_ascii_case("[core]"));
         let place =
             worktree.and_then(|(_, place)| git_dir.join(place.trim().trim_matches('"')).canonicalize_utf8().ok());
-        place.is_some_and(is_here)
+        place.is_some_and(|place| is_here(&place))
     })
 }
 
 /// Tells whether the repository of a folder is a shallow clone.
 pub(super) fn is_shallow(folder: &Utf8Path) -> bool {
     let git_dir = folder.ancestors().find_map(git_dir);
-    git_dir.is_some_and(|git_dir| common_dir(&git_dir).join("shallow").is_file())
+    git_dir.and_then(|git_dir| common_dir(&git_dir)).is_some_and(|common_dir| common_dir.join("shallow").is_file())
 }
 
-fn common_dir(git_dir: &Utf8Path) -> Utf8PathBuf {
-    pointer(&git_dir.join("commondir"), "", git_dir).filter(|dir| dir.is_dir()).unwrap_or_else(|| git_dir.to_owned())
+/// Returns the git folder that all worktrees share; `None` if `commondir` is there and leads nowhere.
+fn common_dir(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
+    let named = git_dir.join("commondir");
+    match named.symlink_metadata() {
+        Ok(_) => pointer(&named, "", git_dir).filter(|dir| dir.is_dir()),
+        Err(_) => Some(git_dir.to_owned()),
+    }
 }
 
-/// Lists the files that may configure the repository of a folder, for every folder above it that git could take for its top.
-pub(super) fn config_files(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
-    let git_dirs = folder.ancestors().filter_map(git_dir);
-    git_dirs.flat_map(|git_dir| [common_dir(&git_dir).join("config"), git_dir.join("config.worktree")]).collect()
-}
-
-/// Reads a file that holds one path, relative to `base`.
+/// Reads a file that holds one path, relative to `base`. Only what git leaves out around it is left out (`read_gitfile_gently`).
 fn pointer(file: &Utf8Path, label: &str, base: &Utf8Path) -> Option<Utf8PathBuf> {
     let text = read_text(file, POINTER_LIMIT)?;
-    let target = text.strip_prefix(label)?.trim();
+    let target = text.strip_prefix(label)?.trim_end_matches(['\n', '\r']);
     if target.is_empty() || target.contains('\0') {
         return None;
     }
@@ -164,7 +166,7 @@ fn read_text(path: &Utf8Path, limit: u64) -> Option<String> {
 /// Reads the current branch and commit of a worktree; `None` outside of git.
 pub(crate) fn head(worktree: &Utf8Path) -> Option<Head> {
     let git_dir = git_dir(worktree)?;
-    let common_dir = common_dir(&git_dir);
+    let common_dir = common_dir(&git_dir)?;
     let text = read_text(&git_dir.join("HEAD"), POINTER_LIMIT)?;
     let Some(reference) = text.trim_end().strip_prefix("ref:").map(str::trim) else {
         return Some(Head { branch: None, sha: sha_in(&text) });
@@ -184,7 +186,8 @@ pub(super) fn head_above(folder: &Utf8Path) -> Option<Head> {
 pub(crate) fn branch_exists(worktree: &Utf8Path, branch: &str) -> Option<bool> {
     let git_dir = git_dir(worktree)?;
     let reference = format!("refs/heads/{branch}");
-    is_ref_name(&reference).then(|| resolve(&git_dir, &common_dir(&git_dir), &reference).is_some())
+    let common_dir = common_dir(&git_dir)?;
+    is_ref_name(&reference).then(|| resolve(&git_dir, &common_dir, &reference).is_some())
 }
 
 fn resolve(git_dir: &Utf8Path, common_dir: &Utf8Path, reference: &str) -> Option<String> {

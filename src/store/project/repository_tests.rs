@@ -182,3 +182,53 @@ fn a_worktree_is_stray_where_only_the_way_to_it_is_lost() {
     scratch.write("main/.worktree/feature/.git", &foreign);
     assert!(is_stray(".worktree/feature"), "the project was copied from there");
 }
+
+#[test]
+fn a_worktree_is_of_a_repository_that_names_it_too() {
+    let (scratch, linked) = repository();
+    let main = scratch.root.join("main");
+    let is_own = |top: &str| GitPaths::at(&scratch.root.join(top)).map(|git| git.is_own);
+    assert_eq!([is_own("main"), is_own("main/.worktree/feature")], [Some(true), Some(true)]);
+    let admin = format!("gitdir: {main}/.git/worktrees/feature\n");
+    for (name, dot_git) in [("thief", admin.as_str()), ("taken", &format!("gitdir: {main}/.git\n"))] {
+        scratch.write(&format!("{name}/.git"), dot_git);
+        assert_eq!(is_own(name), Some(false), "{name}");
+        let project = open(&scratch.root.join(name));
+        assert_eq!((project.root, project.git.unwrap().worktrees), (scratch.root.join(name), Vec::new()), "{name}");
+    }
+    scratch.write("forged/admin/HEAD", "ref: refs/heads/main\n");
+    scratch.write("forged/admin/commondir", &format!("{main}/.git\n"));
+    scratch.write("forged/admin/gitdir", &format!("{}/forged/.git\n", scratch.root));
+    scratch.write("forged/.git", "gitdir: admin\n");
+    scratch.write("split/.git/HEAD", "ref: refs/heads/main\n");
+    scratch.write("split/.git/commondir", &format!("{main}/.git\n"));
+    assert_eq!([is_own("forged"), is_own("split")], [Some(false), Some(false)]);
+    scratch.write("super/.git/modules/sub/HEAD", "ref: refs/heads/main\n");
+    scratch.write("super/.git/modules/sub/config", "[core]\n\tworktree = ../../../sub\n");
+    scratch.write("super/sub/.git", "gitdir: ../.git/modules/sub\n");
+    assert_eq!(is_own("super/sub"), Some(true));
+    assert_eq!(open(&linked).git.unwrap().main_root, main);
+}
+
+#[test]
+fn a_pointer_is_read_as_git_reads_it_or_not_at_all() {
+    for (dot_git, common, expected) in [
+        ("gitdir: real\n", None, true),
+        ("gitdir: real\r\n", None, true),
+        ("gitdir:  real\n", None, false),
+        ("gitdir: real \n", None, false),
+        ("gitdir:real\n", None, false),
+        ("gitdir: real\n", Some(&b"../other\n"[..]), true),
+        ("gitdir: real\n", Some(b"../other \n"), false),
+        ("gitdir: real\n", Some(b"../other\xff\n"), false),
+    ] {
+        let scratch = Scratch::new();
+        scratch.write("p/real/HEAD", "ref: refs/heads/main\n");
+        scratch.write("p/other/HEAD", "ref: refs/heads/main\n");
+        scratch.write("p/.git", dot_git);
+        if let Some(common) = common {
+            std::fs::write(scratch.root.join("p/real/commondir"), common).unwrap();
+        }
+        assert_eq!(GitPaths::at(&scratch.root.join("p")).is_some(), expected, "{dot_git:?} {common:?}");
+    }
+}
