@@ -43,6 +43,12 @@ pub(super) fn ask(question: &Question) -> io::Result<Option<String>> {
     output::ask(&prompt)
 }
 
+/// Asks for the name of the person who decides; `None` at the end of input, or if none is typed.
+pub(super) fn name() -> io::Result<Option<String>> {
+    let [(_, _, asked), ..] = PLACEHOLDERS;
+    Ok(output::ask(asked)?.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()))
+}
+
 /// Asks for what a command leaves open and returns its words; `None` if something is not filled in. The run is named by its path, since
 /// several may have its id.
 pub(super) fn completed(option: &QuestionOption, run: &str, path: &str) -> io::Result<Option<Vec<String>>> {
@@ -86,17 +92,27 @@ pub(super) fn which(runs: &[ListedRun]) -> io::Result<Option<String>> {
 /// Splits one of our own commands, in which a word with special characters is in single quotes.
 fn words(command: &str) -> Vec<String> {
     let (mut words, mut word, mut is_quoted, mut is_escaped) = (Vec::new(), None::<String>, false, false);
-    for c in command.chars() {
+    // Inside of `$'`, where a backslash escapes.
+    let mut is_ansi = false;
+    let mut chars = command.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
+            'U' if is_escaped && is_ansi => {
+                let digits: String = chars.by_ref().take(8).collect();
+                word.get_or_insert_default().extend(u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32));
+                is_escaped = false;
+            }
             _ if is_escaped => {
                 word.get_or_insert_default().push(c);
                 is_escaped = false;
             }
+            '$' if !is_quoted && chars.peek() == Some(&'\'') => is_ansi = true,
             '\'' => {
                 word.get_or_insert_default();
                 is_quoted = !is_quoted;
+                is_ansi &= is_quoted;
             }
-            '\\' if !is_quoted => is_escaped = true,
+            '\\' if !is_quoted || is_ansi => is_escaped = true,
             ' ' if !is_quoted => words.extend(word.take()),
             c => word.get_or_insert_default().push(c),
         }
@@ -112,7 +128,9 @@ mod tests {
 
     #[test]
     fn a_command_has_the_words_that_a_shell_would_give_it() {
-        for text in ["plain", "with blank", "", "it's", "''", "a\\b", "--x=y z", "\"double\"", "é $HOME"] {
+        for text in
+            ["plain", "with blank", "", "it's", "''", "a\\b", "--x=y z", "\"double\"", "é $HOME", "a\nb'\\", "\u{2028}"]
+        {
             let command = format!("piton redo {} --run {}  --by NAME", quoted(text), quoted(text));
             assert_eq!(words(&command), ["piton", "redo", text, "--run", text, "--by", "NAME"], "{command}");
         }

@@ -13,6 +13,23 @@ fn words(line: &str) -> Result<Vec<String>, String> {
     while let Some(c) = chars.next() {
         match c {
             ' ' => words.extend(word.take()),
+            // As bash and zsh read `$'`, for the two escapes that `quoted` writes.
+            '$' if chars.as_str().starts_with('\'') => {
+                chars.next();
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next().ok_or("an open quote")? {
+                        '\'' => break,
+                        '\\' if chars.as_str().starts_with('U') => {
+                            let code: String = chars.by_ref().skip(1).take(8).collect();
+                            let code = u32::from_str_radix(&code, 16).map_err(|error| error.to_string())?;
+                            word.extend(char::from_u32(code));
+                        }
+                        '\\' => word.extend(chars.next()),
+                        c => word.push(c),
+                    }
+                }
+            }
             '\'' => {
                 let word = word.get_or_insert_default();
                 loop {
@@ -44,7 +61,7 @@ const HOSTILE: [&str; 18] = [
     "$(rm -rf ~)",
     "`id`",
     "x; rm y",
-    "a\nb",
+    "a\nb'\\c\u{202e}",
     "\\",
     "~root",
     "*?[a]",

@@ -61,6 +61,7 @@ fn rich(hostile: &str) -> Run {
 fn brief(hostile: &str) -> Brief {
     let text = |what: &str| format!("{what}{hostile}");
     Brief {
+        task: String::new(),
         agent_context: json!({"worktree_path": "/project/.worktree/x", "notes": [text("mind the gap")]}),
         told: Vec::new(),
         prompt: text("Work Context:\n\tall of it"),

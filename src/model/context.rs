@@ -30,7 +30,10 @@ pub(crate) struct Context {
     pub(crate) position: String,
     /// The one thing to do.
     pub(crate) next_action: String,
-    /// What the run's own system says about doing this step. Untrusted text.
+    /// The instructions of the step: Piton's own, or those of a workflow file that a person started.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) task: String,
+    /// What the state files of another system say about doing the step. Untrusted text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) instructions: String,
     /// How to report the result, with the words for it; words in capitals stand for what is filled in. Empty if nothing is reported.
@@ -97,6 +100,8 @@ pub(crate) struct Brief {
     /// Keys of `agent_context` whose content the context says elsewhere.
     pub(crate) told: Vec<&'static str>,
     pub(crate) prompt: String,
+    /// The instructions of the step: Piton's own, or those of a workflow file that a person started.
+    pub(crate) task: String,
     /// What only the prompt says about doing the step. Untrusted text.
     pub(crate) instructions: String,
     /// Documents to read first, before the summaries: the task, the plan.

@@ -60,8 +60,17 @@ fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{180e}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Quotes a text as one word of a POSIX shell. Ids come from untrusted files and end up in commands that agents run.
+/// Quotes a text as one word of a shell, on one line. Ids come from untrusted files and end up in commands that agents run. A text with
+/// characters that end a line or show nothing is written with escapes (`$'a\u000ab'`), which bash and zsh read.
 pub(crate) fn quoted(text: &str) -> String {
+    if text.chars().any(is_unprintable) {
+        let escaped = text.chars().map(|c| match c {
+            '\'' | '\\' => format!("\\{c}"),
+            c if is_unprintable(c) => format!("\\U{:08x}", u32::from(c)),
+            c => c.to_string(),
+        });
+        return format!("$'{}'", escaped.collect::<String>());
+    }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '+' | ',');
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
         text.to_owned()
@@ -70,9 +79,28 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
+/// Tells whether a character ends a line, or is taken out of what is shown.
+fn is_unprintable(c: char) -> bool {
+    c.is_control() || is_unsafe(c)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{clean, clean_line};
+    use super::{clean, clean_line, quoted};
+
+    #[test]
+    fn a_quoted_text_is_one_word_on_one_line() {
+        for (text, word) in [
+            ("plain-1", "plain-1"),
+            ("-x", "'-x'"),
+            ("it's", "'it'\\''s'"),
+            ("a\nb", "$'a\\U0000000ab'"),
+            ("a\u{2028}'\\", "$'a\\U00002028\\'\\\\'"),
+            ("\u{200b}", "$'\\U0000200b'"),
+        ] {
+            assert_eq!(quoted(text), word, "{text:?}");
+        }
+    }
 
     #[test]
     fn escapes_and_bidirectional_marks_go() {

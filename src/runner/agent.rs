@@ -102,7 +102,7 @@ impl StepExecutor<'_> {
         let run = ledger.run();
         let top = run.step(&brief.step).ok_or_else(|| refused("the run has no such step".to_owned()))?;
         let mut context = Context {
-            instructions: instructions.join("\n"),
+            task: instructions.join("\n"),
             report: engine::agent_contract(top),
             // The plan cannot fill in what only a running step knows.
             open_questions: Vec::new(),

@@ -273,7 +273,10 @@ impl<'a> Scene<'a> {
             changes: step.changes.as_deref().map(list),
         };
         let changes = before.map(|before| before.changes(&self.tree()));
-        let changes = changes.map(|lines| lines.iter().map(|line| home_as_tilde(line)).collect());
+        // The user's list names files by what they are on disk.
+        let is_listed = |line: &&String| line.contains("/.local/state/piton/logs/");
+        let changes =
+            changes.map(|lines| lines.iter().filter(|line| !is_listed(line)).map(|line| home_as_tilde(line)).collect());
         let answer = Answer { output: &output, changes };
         answer.check(&checks)?;
         if step.same && self.before.as_ref().is_none_or(|before| before.stdout != output.stdout) {
@@ -408,9 +411,11 @@ fn home_as_tilde(line: &str) -> String {
 
 /// Returns a text without the marks of what is quoted from state files: they depend on the place of the project.
 fn without_marks(text: &str) -> String {
-    let mut parts = text.split("state files (");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| text + "state files (…" + part.trim_start_matches(|c: char| c.is_ascii_hexdigit()))
+    ["state files (", "instructions ("].iter().fold(text.to_owned(), |text, mark| {
+        let mut parts = text.split(mark);
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |text, part| text + mark + "…" + part.trim_start_matches(|c: char| c.is_ascii_hexdigit()))
+    })
 }
 
 /// Returns when this process began, as the system counts it; nothing where there is no `/proc`.

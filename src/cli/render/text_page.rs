@@ -68,6 +68,10 @@ impl Page {
         for (at, line) in context.report.lines().enumerate() {
             self.text.line(if at == 0 { format!("Report: {line}") } else { line.to_owned() });
         }
+        if !context.task.is_empty() {
+            // It quotes names and values, and no line of it is to look like one around it.
+            self.fenced("your instructions", &context.task);
+        }
         self.text.line(&context.untrusted).end();
         self.fenced("untrusted text from state files", &untrusted(context));
         if !context.prompt.is_empty() {

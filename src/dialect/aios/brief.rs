@@ -26,6 +26,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let first_open = open.map(|task| json!({ "text": task.text, "line": task.line }));
     let reading = file.iter().map(|path| path.reading_item("the story"));
     Brief {
+        task: String::new(),
         agent_context: json!({
             "workflow": run.workflow,
             "step": next.step,

@@ -42,6 +42,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
     let step = run.step(&next.step);
     let facts = Facts::gather(files, &layout, run, plan, next);
     Brief {
+        task: String::new(),
         agent_context: facts.agent_context(plan, step),
         told: TOLD.to_vec(),
         prompt: facts.prompt(next, step),

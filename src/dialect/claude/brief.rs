@@ -20,6 +20,7 @@ pub(super) fn write(digest: &Digest, run: &Run, plan: &Plan, next: &Next) -> Bri
     let step = run.step(&next.step);
     let context = context(digest, run, plan);
     Brief {
+        task: String::new(),
         prompt: prompt(run, &context),
         agent_context: context,
         told: Vec::new(),

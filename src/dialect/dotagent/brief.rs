@@ -24,7 +24,8 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         agent_context,
         told: vec!["workflow_id", "phase", "task_id", "attempt", "output"],
         prompt: prompt(&layout, run, next, output.as_ref()),
-        instructions: match next.action {
+        instructions: String::new(),
+        task: match next.action {
             Action::Run | Action::Exec | Action::Retry | Action::Return => {
                 format!("{}{}", checked(next), leave(&layout, next, output.as_ref()))
             }

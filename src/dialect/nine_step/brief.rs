@@ -52,7 +52,7 @@ pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
         agent_context: agent_context(&facts),
         told: told(run, &facts, next),
         prompt: prompt(&facts, next),
-        instructions: match facts.position {
+        task: match facts.position {
             // A commit may have been made before the agent was lost.
             Some(position) if next.action == Action::Retry && position.step == StepNumber::Commit => {
                 scope(&facts, next)
@@ -63,6 +63,7 @@ pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
             }
             Some(_) | None => String::new(),
         },
+        instructions: String::new(),
         // What a first planning step is to write is not there to read.
         reading: if is_first_plan && next.action == Action::Run { Vec::new() } else { vec![reading] },
         notes: Vec::new(),

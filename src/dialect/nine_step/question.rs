@@ -25,8 +25,9 @@ fn without_phase(run: &Run, mut question: Question, limit: &Finding) -> Option<Q
         question.text = format!("⚠️ Same Step failed {failures}+ times. {}", question.text);
     }
     let before_abort = question.options.iter().position(|option| option.id == "abort")?;
-    let label = format!("leave out what is open in phase {}", at.phase);
-    let command = format!("piton skip --phase {} --run {} --reason TEXT --by NAME", at.phase, quoted(run.id.as_str()));
+    let label = format!("leave out what is open in phase {}, its gate and reviews too", at.phase);
+    let run = quoted(run.id.as_str());
+    let command = format!("piton skip --phase {} --run {run} --reason TEXT --by NAME --yes", at.phase);
     question.options.insert(before_abort, QuestionOption::new("skip-phase", label, command).by_person());
     Some(question)
 }

@@ -48,7 +48,8 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         }),
         told: told(&outputs),
         prompt: prompt(run, step, next, &instructions),
-        instructions: with_wanted(&instructions, step),
+        task: with_wanted(&instructions, step),
+        instructions: String::new(),
         reading: reading.into_iter().chain(used(definition)).collect::<Vec<ReadingItem>>(),
         notes: gate.into_iter().chain(unset).collect(),
     }

@@ -93,7 +93,8 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         }),
         told: vec!["session", "workflow", "step", "attempt"],
         prompt,
-        instructions: told,
+        task: told,
+        instructions: String::new(),
         reading: vec![ReadingItem { what: "workflow file".to_owned(), path: workflow }],
         notes: Vec::new(),
     }

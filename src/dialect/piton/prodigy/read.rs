@@ -42,6 +42,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
     let Some(step) = run.step(&next.step) else { return Brief::default() };
     let title = clean_line(&step.title, 200);
     Brief {
+        task: String::new(),
         agent_context: json!({
             "session": run.id,
             "workflow": run.workflow,
