@@ -9,6 +9,7 @@ use crate::{
     engine::Planned,
     model::{Action, Change, ChangeKind, DialectId, Run, Status, StepId, Verdict},
     ops::OpenedRun,
+    store::Trusted,
 };
 
 /// Limit that keeps inputs fast.
@@ -36,7 +37,7 @@ fn plans(dialect: DialectId, data: &[u8]) {
     let probed = by_id(dialect).probe(&bundle.listing(by_id(dialect)));
     for candidate in probed.candidates.into_iter().chain(probed.ended).take(CANDIDATES) {
         let files = bundle.read(&candidate);
-        let opened = OpenedRun::new(candidate, files);
+        let opened = OpenedRun::new(candidate, files, &Trusted::nothing());
         look::look(&opened, &bundle);
         let Some(run) = &opened.loaded.run else { continue };
         let planned = look::plan(&opened, run, &look::evidence(&opened, &bundle));
@@ -80,7 +81,7 @@ fn check_suggestions(opened: &OpenedRun, run: &Run, planned: &Planned, bundle: &
         patched.files.insert(suggestion.file.clone(), suggestion.after.clone().into());
     }
     let files = patched.read(&opened.candidate);
-    let again = OpenedRun::new(opened.candidate.clone(), files);
+    let again = OpenedRun::new(opened.candidate.clone(), files, &Trusted::nothing());
     let run = again.loaded.run.as_ref().expect("a patched run is read");
     for suggestion in again.dialect.comparison().suggest(&again.files, run, done).files {
         let now = &patched.files[&suggestion.file];

@@ -11,6 +11,7 @@ use crate::{
     engine::Planned,
     model::{Action, Candidate, CommitFact, Evidence, FileFact, Options, RelPath, Run, Traces, clean, mask_secrets},
     ops::{self, OpenedRun},
+    store::Trusted,
 };
 
 const CONTEXT_BYTES: usize = 6_000;
@@ -28,7 +29,7 @@ pub(super) fn look(opened: &OpenedRun, bundle: &Bundle) {
         return;
     };
     let planned = plan(opened, run, &evidence);
-    let again = OpenedRun::new(opened.candidate.clone(), files.clone());
+    let again = OpenedRun::new(opened.candidate.clone(), files.clone(), &Trusted::nothing());
     let run_again = again.loaded.run.as_ref().expect("the same bytes tell a run again");
     assert_eq!(shown(&planned), shown(&plan(&again, run_again, &evidence)), "the same bytes have two plans");
     opened.dialect.wording().notices(&opened.files, run, &planned.plan, &planned.findings);
@@ -88,7 +89,7 @@ pub(super) fn again(before: &Candidate, bundle: &Bundle, written: &[RelPath]) ->
     let found: Vec<Candidate> = probed.candidates.into_iter().chain(probed.ended).collect();
     let same = found.iter().find(|candidate| candidate.state == before.state);
     let candidate = same.or_else(|| found.iter().find(|candidate| written.contains(&candidate.state)))?;
-    Some(OpenedRun::new(candidate.clone(), bundle.read(candidate)))
+    Some(OpenedRun::new(candidate.clone(), bundle.read(candidate), &Trusted::nothing()))
 }
 
 fn each_text(value: &Value, check: &mut dyn FnMut(&str)) {

@@ -1,7 +1,7 @@
 //! Runs of every dialect: read, planned, handed over and changed.
 
 use super::{bundle::Bundle, change, look::look};
-use crate::{dialect::by_id, model::DialectId, ops::OpenedRun};
+use crate::{dialect::by_id, model::DialectId, ops::OpenedRun, store::Trusted};
 
 /// Limit that keeps inputs fast.
 const CANDIDATES: usize = 4;
@@ -34,7 +34,7 @@ fn project(dialect: DialectId, data: &[u8]) {
     by_id(dialect).discovery().leftovers(&listing);
     for candidate in probed.candidates.into_iter().chain(probed.ended).take(CANDIDATES) {
         let files = bundle.read(&candidate);
-        let opened = OpenedRun::new(candidate, files);
+        let opened = OpenedRun::new(candidate, files, &Trusted::nothing());
         look(&opened, &bundle);
         change::all(opened, bundle.clone());
     }

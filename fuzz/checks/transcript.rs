@@ -9,6 +9,7 @@ use crate::{
         Status, Timestamp,
     },
     ops::{OpenedRun, assemble_native, evaluate},
+    store::Trusted,
 };
 
 /// Reads any bytes as the transcript of a session and of an agent, as a journal and as the small files, and plans what was read.
@@ -33,7 +34,7 @@ pub(super) fn transcript(data: &[u8]) {
         ..Digest::default()
     };
     let bytes = serde_json::to_vec(&digest).expect("a digest can be written");
-    let opened = OpenedRun::new(candidate(), files(&bytes));
+    let opened = OpenedRun::new(candidate(), files(&bytes), &Trusted::nothing());
     let run = opened.loaded.run.as_ref().expect("a digest is a run");
     let options = Options::at(opened.files.clock.now);
     let planned = evaluate(&opened, run, &Evidence::default(), &options);

@@ -98,6 +98,8 @@ verbs! {
     Complete(commands::pause::Complete),
     /// Resume an interrupted run: print the context of its next step or, for a session of `run`, continue running it
     Resume(commands::resume::Resume),
+    /// List what came with the project and does not count, or say that it is yours
+    Trust(commands::trust::Trust),
     /// Run a workflow file unattended, in its own worktree
     Run(commands::run::Run),
     /// Print what the steps of a session printed, with -f as it comes

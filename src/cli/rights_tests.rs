@@ -14,6 +14,7 @@ const ASKING_VERBS: &[&str] = &[
     "workflows",
     "start",
     "adopt",
+    "trust",
     "watch",
     "approve",
     "accept",

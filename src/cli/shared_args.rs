@@ -71,16 +71,12 @@ pub(super) struct Allowed {
     /// Go on although a limit of the run is reached, and count anew from here
     #[arg(long)]
     pub(super) over_limits: bool,
-    /// Run the commands of a run that came with a copy of the project
-    #[arg(long)]
-    pub(super) trust: bool,
 }
 
 impl Allowed {
     /// Returns the first of these flags that was given.
     pub(super) fn given(self) -> Option<&'static str> {
-        let flags =
-            [("--accept-edits", self.accept_edits), ("--over-limits", self.over_limits), ("--trust", self.trust)];
+        let flags = [("--accept-edits", self.accept_edits), ("--over-limits", self.over_limits)];
         flags.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
     }
 }

@@ -233,7 +233,7 @@ pub(super) fn open(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<Opene
     for (path, original) in &archived.files {
         files.files.insert(original.clone(), FileEntry::new(store::read_file(&archived.root, path), None));
     }
-    let mut opened = OpenedRun::new(candidate, files);
+    let mut opened = OpenedRun::new(candidate, files, &ctx.project.trusted);
     let message = format!("{} is in the archive {}", archived.name, archived.folder);
     let finding = Finding::new(FindingCode::SessionArchived, message).at(&archived.folder);
     let finding = finding.fix(archived.restore_command());

@@ -256,7 +256,7 @@ fn draft_resumed(
     }
     let mut files = locked.opened.files.clone();
     store::lay_edits_over(&mut files, &locked.opened.candidate.reads, &first.edits);
-    let resumed = OpenedRun::new(locked.opened.candidate.clone(), files);
+    let resumed = locked.opened.reread(files);
     let evidence = locked.ctx().workspace_evidence(&resumed);
     Ok(match resumed.draft(&evidence, begin, limits)? {
         ChangeDraft::Checkpoint(second) => {

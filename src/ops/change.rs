@@ -84,7 +84,8 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
         }
         return Ok(report(ctx, &locked.opened, written));
     }
-    let evidence = locked.evidence();
+    // Whether the work is merged, git says.
+    let evidence = ctx.evidence(&locked.opened, matches!(request.kind, ChangeKind::Complete { .. }));
     let kind = agent_report::complete(&locked, run, &evidence, request.kind)?;
     let kind = resolve_ids(ctx, &locked.opened, run, kind)?;
     let limits = ChangeLimits { force: request.force, ..locked.limits() };
@@ -200,9 +201,7 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change
     }
     let make_worktree = planned.findings.into_iter().find(|finding| finding.code == FindingCode::WorktreeMissing);
     let required = make_worktree.filter(|_| run.workspace.wanted_worktree.is_some()).and_then(|finding| finding.fix);
-    let merge = planned.plan.question.as_ref().and_then(|question| question.option("merge"));
-    let merge = merge.map(|option| option.command.clone());
-    Some(planned.plan.commands.begin.or(required).or(merge).unwrap_or_else(plan))
+    Some(planned.plan.commands.begin.or(required).unwrap_or_else(plan))
 }
 
 /// Returns the decision that approves what follows when every step is done, which has no step of its own.

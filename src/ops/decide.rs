@@ -12,7 +12,6 @@ use super::{
 use crate::{
     engine::{self, Decided},
     model::{Decision, DecisionKind, Run, Statement, StatementKind, are},
-    store,
 };
 
 /// A decision as typed; the step is not yet resolved against the run.
@@ -47,24 +46,26 @@ impl LockedRun<'_> {
     /// Admits a decision and makes it durable.
     pub(super) fn decide(&self, run: &Run, decision: Decision) -> Result<Written, OpError> {
         let evidence = self.ctx().workspace_evidence(&self.opened);
-        let (kind, step) = (decision.decision, decision.step.clone());
+        let (kind, step, said) = (decision.decision, decision.step.clone(), decision.clone());
+        let statement = |decision| Statement {
+            run: run.id.as_str().to_owned(),
+            dialect: run.dialect,
+            kind: StatementKind::Decision(decision),
+        };
         let decided = engine::decide(run, &evidence, &self.opened.loaded.findings, decision, self.limits());
         let mut written = Written::of(run, kind.as_str(), step);
         match decided.map_err(OpError::Refused)? {
             Decided::Already(message) => {
                 written.message.clone_from(&message);
                 written.already = Some(message);
+                self.keep_words(run, Some(statement(said)), &mut written)?;
             }
             Decided::Record(decisions) => {
                 startable::hide_from_git(&self.ctx().project, self.opened.dialect);
                 let steps: Vec<&str> = decisions.iter().filter_map(|one| Some(one.step.as_ref()?.as_str())).collect();
                 written.message = format!("{} {} by a person", steps.join(", "), past(kind, steps.len()));
-                let (root, data_dir) = self.opened.reports_dir();
-                let (run, dialect) = (run.id.as_str(), run.dialect);
-                let statement =
-                    |decision| Statement { run: run.to_owned(), dialect, kind: StatementKind::Decision(decision) };
                 let statements: Vec<Statement> = decisions.into_iter().map(statement).collect();
-                store::reports::append(root, &data_dir, &statements)?;
+                self.say(&statements)?;
                 self.log(kind.as_str(), written.step.as_ref());
             }
         }

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-use super::{exit::Exit, report::ListedRun};
+use super::{exit::Exit, report::ListedRun, trust};
 use crate::{
     dialect::{self, EditError},
     engine::{Refusal, RefusalKind, quoted},
@@ -189,6 +189,10 @@ impl OpError {
                 vec!["`piton plan` shows the current state of the run".to_owned(), "piton doctor".to_owned()]
             }
             Self::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
+            Self::Store(StoreError::NotTrusted { path }) => trust::ways(path.as_str()).into(),
+            Self::Store(StoreError::NoHome) => {
+                one("set PITON_HOME to a folder that lasts, then run the command again".to_owned())
+            }
             Self::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | Self::Path(_) => Vec::new(),
             Self::NoRun { searched, .. } => {
                 vec![format!("searched {searched}"), "to look elsewhere: `piton --project DIR list`".to_owned()]
@@ -268,6 +272,8 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         StoreError::Conflict { .. } | StoreError::LockTimeout { .. } => Exit::Conflict,
         StoreError::HistoryMissing { .. } => Exit::NotFound,
         StoreError::Config { .. } => Exit::Usage,
+        StoreError::NotTrusted { .. } => Exit::Person,
+        StoreError::NoHome => Exit::No,
         StoreError::Unreadable { .. }
         | StoreError::Permission { .. }
         | StoreError::NoSpace { .. }

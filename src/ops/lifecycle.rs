@@ -58,6 +58,7 @@ impl Lifecycle {
             Stage::Open => None,
             Stage::Paused => plan.commands.resume.clone().or_else(|| command("plan")),
             Stage::Finished if plan.commands.begin.is_some() => plan.commands.begin.clone(),
+            Stage::Finished if plan.next.iter().any(|next| next.action == Action::Merge) => command("plan"),
             Stage::Aborted | Stage::Finished => archive_command(opened, run, now).or_else(|| command("plan")),
             Stage::Archived => Some("piton list".to_owned()),
         }

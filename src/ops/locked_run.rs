@@ -1,20 +1,22 @@
 //! A run that is locked and loaded: the only way to write its state.
 
+use std::slice;
+
 use super::{
-    OpError, client_sessions, copied_run,
+    OpError, client_sessions,
     draft::{ChangeDraft, PreparedChange},
     lifecycle::gone,
     opened_run::OpenedRun,
     project_context::ProjectContext,
     run_location::{RunLocation, header_bytes},
-    startable, versions,
+    startable, trust, versions,
 };
 use crate::{
     dialect::by_id,
     engine::{self, ChangeLimits, Refusal, RefusalKind},
     model::{
         Change, ChangeKind, Clock, Content, Edit, EditKind, Evidence, Finding, FindingCode, Next, Outcome, Owner,
-        RelPath, Run, Status, StepId, clean_line,
+        RelPath, Run, Statement, Status, StepId, clean_line,
     },
     store::{self, CheckpointMeta, Environment, RunLock, StoreError},
 };
@@ -79,6 +81,7 @@ impl<'a> LockedRun<'a> {
     /// Locks the run and loads it under the lock.
     pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
         client_sessions::check_writable(ctx, location)?;
+        trust::check(ctx, location)?;
         if let Some((_, run)) = location.own_run() {
             check_not_its_child(&ctx.environment, run).map_err(OpError::Refused)?;
         }
@@ -87,7 +90,7 @@ impl<'a> LockedRun<'a> {
             && let Some(header) = header_bytes(home, run)
         {
             // Derived data: the change does not depend on it.
-            let _ = ctx.index.follow(run, &header, home);
+            let _ = ctx.project.trusted.follow(run, &header, home);
         }
         // After waiting for the lock, the time is read again.
         let clock = ctx.later();
@@ -97,8 +100,8 @@ impl<'a> LockedRun<'a> {
             store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }
-        let mut opened = OpenedRun::new(location.candidate.clone(), files);
-        opened.loaded.findings.extend(copied_run::finding(&ctx.index, &location.root, &location.candidate));
+        let opened = OpenedRun::new(location.candidate.clone(), files, &ctx.project.trusted);
+        opened.check_log()?;
         Ok(Self { ctx, lock, opened: versions::offer_what_works(&ctx.project, opened) })
     }
 
@@ -109,7 +112,7 @@ impl<'a> LockedRun<'a> {
         let (candidate, root, clock) = (opened.candidate.clone(), opened.files.root.clone(), opened.files.clock);
         drop(opened);
         let files = store::file_set_locked(&ctx.project, &lock, &root, &candidate, clock);
-        Self { ctx, lock, opened: OpenedRun::new(candidate, files) }
+        Self { ctx, lock, opened: OpenedRun::new(candidate, files, &ctx.project.trusted) }
     }
 
     /// Loads the run again, where the change left it and under the lock there.
@@ -189,8 +192,35 @@ impl<'a> LockedRun<'a> {
     ) -> Result<Written, OpError> {
         let change = self.stamped(kind);
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
+        let run = self.opened.run()?;
+        let said = engine::statement(run, &change);
         let draft = self.opened.draft(evidence, change, limits)?;
-        self.write(name, step, draft, None)
+        let mut written = self.write(name, step, draft, None)?;
+        self.keep_words(run, said, &mut written)?;
+        Ok(written)
+    }
+
+    /// Records what a person said with a decision that changes nothing.
+    pub(super) fn keep_words(
+        &self,
+        run: &Run,
+        said: Option<Statement>,
+        written: &mut Written,
+    ) -> Result<(), StoreError> {
+        let Some(said) = said.filter(|said| written.already.is_some() && said.note().is_some()) else { return Ok(()) };
+        let is_known =
+            self.opened.statements(run).iter().any(|known| known.step() == said.step() && known.note() == said.note());
+        if !is_known {
+            self.say(slice::from_ref(&said))?;
+            written.message.push_str("; what was said with it is recorded");
+        }
+        Ok(())
+    }
+
+    /// Makes statements about the run durable.
+    pub(super) fn say(&self, statements: &[Statement]) -> Result<(), StoreError> {
+        let (root, data_dir) = self.opened.reports_dir();
+        store::reports::append(&self.ctx.project.trusted, root, &data_dir, statements)
     }
 
     /// Returns a change with the time of the lock, without secrets.
@@ -215,9 +245,8 @@ impl<'a> LockedRun<'a> {
         written.findings = findings;
         startable::hide_from_git(&self.ctx.project, self.opened.dialect);
         if let Some(statement) = engine::statement(run, &change) {
-            let (root, data_dir) = self.opened.reports_dir();
             let is_wordless = engine::is_wordless(run, &statement);
-            match store::reports::append(root, &data_dir, &[statement]) {
+            match self.say(&[statement]) {
                 // Nothing that was said is lost.
                 Err(_) if is_wordless => {}
                 appended => appended?,

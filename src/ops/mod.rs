@@ -32,7 +32,6 @@ mod cleanup;
 pub(crate) mod client_sessions;
 mod configured;
 mod context;
-mod copied_run;
 mod decide;
 mod demo;
 mod doctor;
@@ -78,6 +77,7 @@ mod startable;
 mod status;
 #[cfg(test)]
 mod toy_tests;
+mod trust;
 mod unfinished;
 mod validate;
 mod versions;
@@ -95,7 +95,6 @@ pub(crate) use client_sessions::{last_error as last_error_of_session, notice as 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use context::assemble_native;
 pub(crate) use context::{brief_of, context, session_brief};
-pub(crate) use copied_run::trust;
 pub(crate) use decide::{DecisionRequest, decide};
 pub(crate) use demo::{DemoReport, demo};
 pub(crate) use doctor::{DoctorReport, doctor};
@@ -148,6 +147,9 @@ pub(crate) use show::{Effort, PageFile, ShowReport, open_page, show, write_page}
 pub(crate) use skip_phase::skip_phase;
 pub(crate) use start::{StartOptions, start, ways_to_start};
 pub(crate) use status::{StatusReport, status};
+pub(crate) use trust::{
+    TrustReport, decide as trust, list as trusted, sentence as stranger_in_words, ways as ways_to_trust,
+};
 pub(crate) use validate::{ValidateReport, validate};
 pub(crate) use watch::{WatchedList, WatchedRun, watch, watch_all};
 pub(crate) use workflow_file::{

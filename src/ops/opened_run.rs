@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-use super::{OpError, error::permission_fix, package::place_files};
+use super::{OpError, error::permission_fix, package::place_files, trust};
 use crate::{
     dialect::{Dialect, Guest, Loaded, StateHome, by_id},
     engine,
@@ -10,7 +10,7 @@ use crate::{
         Candidate, Content, Edit, EditKind, FileSet, Finding, FindingCode, ReadProblem, RelPath, Run, RunHeader,
         RunStatus, Statement, Step, definition_digest, sha256_hex_of,
     },
-    store::{self, StoreError},
+    store::{self, StoreError, Trusted},
 };
 
 /// A loaded run with its files.
@@ -20,16 +20,28 @@ pub(crate) struct OpenedRun {
     pub(crate) candidate: Candidate,
     pub(crate) files: FileSet,
     pub(crate) loaded: Loaded,
+    /// What this user made on this machine, or said yes to.
+    pub(super) trusted: Trusted,
 }
 
 impl OpenedRun {
-    pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
+    pub(crate) fn new(candidate: Candidate, files: FileSet, trusted: &Trusted) -> Self {
         let dialect = by_id(candidate.dialect);
         let mut loaded = load(dialect, &candidate, &files);
         place_files(&mut loaded, &files.root);
-        let mut opened = Self { dialect, candidate, files, loaded };
+        let mut opened = Self { dialect, candidate, files, loaded, trusted: trusted.clone() };
+        if opened.keeps_reports() {
+            let (root, data_dir) = opened.reports_dir();
+            let finding = trust::log_finding(trusted, root, &data_dir);
+            opened.loaded.findings.extend(finding);
+        }
         opened.add_unrecorded();
         opened
+    }
+
+    /// Returns the same run with other files.
+    pub(super) fn reread(&self, files: FileSet) -> Self {
+        Self::new(self.candidate.clone(), files, &self.trusted)
     }
 
     /// Adds to the run what only Piton's own log knows: steps in progress, a pause, an abort, or the reason for one.
@@ -66,12 +78,22 @@ impl OpenedRun {
 
     /// Returns what was said about the run, oldest first.
     pub(super) fn statements(&self, run: &Run) -> Vec<Statement> {
-        // Nothing is recorded about a session of the client; what is there is of a repository.
-        if self.dialect.state_home() == StateHome::Client {
+        if !self.keeps_reports() {
             return Vec::new();
         }
         let (root, data_dir) = self.reports_dir();
-        store::reports::read(root, &data_dir, &run.id, run.dialect)
+        store::reports::read(&self.trusted, root, &data_dir, &run.id, run.dialect)
+    }
+
+    /// Refuses to record anything where what is said of the run could not be kept, or would not count afterwards.
+    pub(super) fn check_log(&self) -> Result<(), OpError> {
+        let (root, data_dir) = self.reports_dir();
+        Ok(store::reports::check(&self.trusted, root, &data_dir)?)
+    }
+
+    /// Tells whether anything is recorded about such a run: nothing is about a session of the client.
+    fn keeps_reports(&self) -> bool {
+        self.dialect.state_home() != StateHome::Client
     }
 
     /// Returns a digest of the definition of a step; `None` if the workflow fixes it.

@@ -9,12 +9,12 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    OpError, copied_run,
+    OpError,
     error::permission_fix,
     opened_run::OpenedRun,
     relative_workflow,
     run_location::{RunLocation, session_header},
-    unfinished, versions, workflow_file,
+    trust, unfinished, versions, workflow_file,
 };
 use crate::{
     dialect::{DIALECTS, Dialect, Leftover, StateHome, claude::Digest, piton::prodigy},
@@ -23,7 +23,7 @@ use crate::{
         Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence, Listing, Mode,
         ReadProblem, RelPath, Run, StatementKind, Status, StepId, plural,
     },
-    store::{self, CheckpointMeta, Environment, Project, RunIndex, Scope, SessionHome},
+    store::{self, CheckpointMeta, Environment, Project, Scope, SessionHome},
 };
 
 /// Options that every verb has.
@@ -49,8 +49,6 @@ pub(crate) struct ProjectContext {
     pub(crate) home: SessionHome,
     /// Every folder that such runs may be in.
     pub(crate) homes: Vec<SessionHome>,
-    /// The runs that this user began.
-    pub(crate) index: RunIndex,
     pub(crate) clock: Clock,
     /// The time was given by the caller.
     is_time_given: bool,
@@ -122,10 +120,9 @@ impl ProjectContext {
             None => (SessionHome::for_project(&project, &environment), homes),
         };
         homes.iter().for_each(SessionHome::follow);
-        let index = RunIndex::of(&environment);
         let is_here = |id: &str| homes.iter().any(|home| store::is_folder(&home.session(id)));
         let elsewhere = request.run.as_deref().filter(|id| run_path.is_none() && !is_here(id));
-        if let Some(place) = elsewhere.and_then(|id| index.place_of(id)) {
+        if let Some(place) = elsewhere.and_then(|id| project.trusted.place_of(id)) {
             return Self::open(&Request { run: Some(place.into_string()), ..request.clone() });
         }
         project.exclude_session_worktrees(&home.worktrees());
@@ -141,7 +138,6 @@ impl ProjectContext {
             environment,
             home,
             homes,
-            index,
             clock,
             is_time_given,
             asked_mode,
@@ -240,8 +236,9 @@ impl ProjectContext {
             findings.extend(unfinished::walk(listing));
             pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
+        findings.extend(self.project.foreign.iter().map(|marker| foreign_marker(marker)));
         for home in self.homes.iter().filter(|home| scope.includes(home)) {
-            let sessions = home.listing(&self.project, &self.index);
+            let sessions = home.listing(&self.project);
             probe(StateHome::Home, &sessions.listing, locations, findings);
             pending.extend(sessions.listing.pending.iter().map(|own| (sessions.listing.root.clone(), own.clone())));
             findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
@@ -268,18 +265,19 @@ impl ProjectContext {
         if location.is_of_client() {
             return Ok(self.read_session(location));
         }
-        let files = store::file_set(&self.project, &location.root, &location.candidate, self.clock)?;
-        let mut opened = OpenedRun::new(location.candidate.clone(), files);
+        let (candidate, untrusted) = trust::readable(self, location);
+        let files = store::file_set(&self.project, &location.root, &candidate, self.clock)?;
+        let mut opened = OpenedRun::new(candidate, files, &self.project.trusted);
         if let Some(workflow) = relative_workflow::found(&self.project, &opened) {
             let mut candidate = location.candidate.clone();
             candidate.reads.push(workflow);
             let files = store::file_set(&self.project, &location.root, &candidate, self.clock)?;
-            opened = OpenedRun::new(candidate, files);
+            opened = OpenedRun::new(candidate, files, &self.project.trusted);
         }
         let ignored = self.project.ignored_settings.iter();
         opened.loaded.findings.extend(ignored.map(|what| Finding::new(FindingCode::SettingIgnored, what.as_str())));
         opened.loaded.findings.extend(unfinished::change(&opened));
-        opened.loaded.findings.extend(copied_run::finding(&self.index, &location.root, &location.candidate));
+        opened.loaded.findings.extend(untrusted);
         let opened = if opened.loaded.run.is_none() { versions::shown_from_history(opened) } else { opened };
         Ok(versions::offer_what_works(&self.project, opened))
     }
@@ -456,6 +454,15 @@ pub(crate) fn wanted_format() -> Option<String> {
 /// Returns the dialects that keep their runs there.
 pub(super) fn dialects_in(state_home: StateHome) -> impl Iterator<Item = &'static dyn Dialect> {
     DIALECTS.iter().copied().filter(move |dialect| dialect.state_home() == state_home)
+}
+
+fn foreign_marker(marker: &Utf8Path) -> Finding {
+    let message = format!("{marker} belongs to another user: it does not make a project of the folder that it is in");
+    let fix = format!(
+        "if it is to count: piton --project {} list",
+        engine::quoted(marker.parent().map_or("/", Utf8Path::as_str))
+    );
+    Finding::new(FindingCode::SessionForeign, message).fix(fix)
 }
 
 fn foreign_folder(folder: &Utf8Path) -> Finding {

@@ -77,7 +77,10 @@ impl LockedRun<'_> {
         let kind = StatementKind::Begun(attempt);
         let statement = Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind };
         let (root, data_dir) = self.opened.reports_dir();
-        unwritten("who began the step", store::reports::note_attempt(root, &data_dir, &statement))
+        unwritten(
+            "who began the step",
+            store::reports::note_attempt(&self.ctx().project.trusted, root, &data_dir, &statement),
+        )
     }
 
     /// Records digests of a finished step's outputs, and of what a gate approves, so that a later plan can tell whether they changed.

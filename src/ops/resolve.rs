@@ -1,5 +1,9 @@
 //! What was typed in a change, resolved to steps, parts, files and commits of the run.
 
+use std::cmp::Ordering;
+
+use camino::Utf8Path;
+
 use super::{OpError, opened_run::OpenedRun, plan, project_context::ProjectContext};
 use crate::{
     model::{ChangeKind, Outcome, RelPath, Run, Status, Step, StepId, StepKind},
@@ -74,6 +78,23 @@ fn resolve_output(ctx: &ProjectContext, opened: &OpenedRun, path: &RelPath) -> R
     })
 }
 
+/// Returns why a commit cannot be the result of a step of a run: it was there before the run began. Git keeps whole seconds; in the one in which
+/// the run began, only the branch that it goes into tells.
+fn no_evidence(worktree: &Utf8Path, run: &Run, sha: &str) -> Option<&'static str> {
+    let began = run.started_at?.unix_seconds();
+    let made = store::git::made_at(worktree, sha)?.unix_seconds();
+    let own = run.workspace.branch.as_deref();
+    let bases = run.workspace.base_branch.as_deref().into_iter().chain(["main", "master"]);
+    let mut bases = bases.filter(|base| own.is_some() && Some(*base) != own);
+    match made.cmp(&began) {
+        Ordering::Less => Some("is older than the run"),
+        Ordering::Equal if bases.any(|base| store::git::has_commit(worktree, base, sha)) => {
+            Some("is on the branch that the run began on")
+        }
+        Ordering::Equal | Ordering::Greater => None,
+    }
+}
+
 /// Resolves a commit with git, in the folder that the run works in. Without a repository or git only the id of a commit is taken.
 fn resolve_commit(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, name: &str) -> Result<String, OpError> {
     let unknown = |message: String| OpError::Usage {
@@ -84,7 +105,10 @@ fn resolve_commit(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, name: &st
     let worktree = Some(run.workspace.folder(root)).filter(|path| store::is_folder(path));
     let worktree = worktree.as_deref().unwrap_or(root);
     match ctx.project.git.as_ref().and_then(|_| store::git::resolve_commit(worktree, name)) {
-        Some(sha) => Ok(sha),
+        Some(sha) => match no_evidence(worktree, run, &sha) {
+            Some(why) => Err(unknown(format!("`{name}` {why}, so it is not the work of {}", run.id))),
+            None => Ok(sha),
+        },
         None if ctx.project.git.is_some() && store::git::version().is_some() => {
             Err(unknown(format!("git knows no commit `{name}`")))
         }

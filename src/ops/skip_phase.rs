@@ -10,15 +10,15 @@ use super::{
 };
 use crate::{
     engine::{self, ChangeLimits},
-    model::{ChangeKind, Step, StepId},
+    model::{ChangeKind, Step, StepId, StepKind},
 };
 
 /// Leaves the open steps of a phase out, each with its record. If that is cut off, the same call leaves out the rest.
 pub(crate) fn skip_phase(
     ctx: &ProjectContext,
     phase: u32,
-    by: Option<&str>,
-    reason: &str,
+    (by, reason): (&str, &str),
+    agrees: bool,
 ) -> Result<Report<CheckpointReport>, OpError> {
     let location = select::location(ctx)?;
     let mut locked = LockedRun::open(ctx, &location)?;
@@ -35,9 +35,17 @@ pub(crate) fn skip_phase(
     let Some(last) = open.last().cloned() else {
         return Err(usage(format!("{} has no open step in phase {phase}", run.id), plan));
     };
+    let is_gate = |step: &&Step| matches!(step.kind, StepKind::Gate | StepKind::Review) && open.contains(&step.id);
+    let gates: Vec<String> = run.steps.iter().filter(is_gate).map(|step| step.id.with_title(&step.title)).collect();
+    if !gates.is_empty() && !agrees {
+        let message = format!("phase {phase} has gates and reviews that are open: {}", gates.join(", "));
+        let (run, by, reason) = (engine::quoted(run.id.as_str()), engine::quoted(by), engine::quoted(reason));
+        let anyway = format!("piton skip --phase {phase} --run {run} --reason {reason} --by {by} --yes");
+        return Err(OpError::NotConfirmed { message, hints: vec![plan, format!("to leave them out too: `{anyway}`")] });
+    }
     let mut written = Written::of(run, "skip", None);
     for step in open.iter().cloned() {
-        let kind = ChangeKind::Skip { step, part: None, by: by.map(str::to_owned), reason: reason.to_owned() };
+        let kind = ChangeKind::Skip { step, part: None, by: Some(by.to_owned()), reason: reason.to_owned() };
         let limits = ChangeLimits { with_gates: true, ..locked.limits() };
         written = locked.apply(kind, &locked.evidence(), limits)?;
         locked = locked.after(&location, &mut written)?;

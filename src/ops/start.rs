@@ -82,14 +82,14 @@ pub(crate) fn start(
     if location.root == ctx.home.root() {
         ctx.home.create(&location.candidate.name)?;
     }
-    enter(ctx, &location, &edits);
+    enter(ctx, &location, &edits)?;
     let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
     startable::hide_from_git(&ctx.project, dialect);
     hide_new_state(ctx, dialect, &location, &edits);
     store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
     // Under the same lock, so that the report is about this run.
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
-    let opened = OpenedRun::new(location.candidate.clone(), files);
+    let opened = OpenedRun::new(location.candidate.clone(), files, &ctx.project.trusted);
     drop(lock);
     let (also_open, hidden) = also_open(ctx, &feature)?;
     let body = CheckpointReport {
@@ -110,10 +110,9 @@ pub(crate) fn start(
 }
 
 /// Enters a run of a workflow file into the index, before its first record is written.
-fn enter(ctx: &ProjectContext, location: &RunLocation, edits: &[Edit]) {
-    let Some((home, id)) = location.own_run() else { return };
-    // A client's sandbox may allow writes in the project only.
-    let _ = ctx.index.enter_new(id, edits, home);
+fn enter(ctx: &ProjectContext, location: &RunLocation, edits: &[Edit]) -> Result<(), OpError> {
+    let Some((home, id)) = location.own_run() else { return Ok(()) };
+    Ok(ctx.project.trusted.enter_new(id, edits, home)?)
 }
 
 /// Number of other open runs that a start names.

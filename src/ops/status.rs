@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     engine::{self, Planned},
-    model::{AgeBand, Cause, Decision, LimitWait, Run, RunId, Severity, StepReport, Verdict, human_age},
+    model::{AgeBand, Cause, Decision, LimitWait, PERSON_VERBS, Run, RunId, Severity, StepReport, Verdict, human_age},
 };
 
 /// A three-line summary of a run (`status/1`).
@@ -94,6 +94,16 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report<StatusReport>, OpErr
     Ok(Report { exit, body, findings: planned.findings })
 }
 
+/// Tells whether a fix is more than one command that can be typed as it is, or one that decides.
+fn decides(fix: &str) -> bool {
+    let mut words = fix.split(' ');
+    match (words.next(), words.next()) {
+        (Some("piton"), Some(verb)) => PERSON_VERBS.contains(&verb),
+        (Some("git"), Some(_)) => false,
+        (_, _) => true,
+    }
+}
+
 /// Returns the most useful next command.
 pub(super) fn next_command(
     ctx: &ProjectContext,
@@ -106,11 +116,12 @@ pub(super) fn next_command(
     let worst = planned.findings.iter().find(|finding| finding.severity != Severity::Info);
     let command = match plan.verdict {
         _ if lifecycle.stage.is_over() => lifecycle.command(opened, run, plan, ctx.clock.now),
-        Verdict::Blocked => worst.and_then(|finding| finding.fix.clone()).or_else(|| plan.commands.begin.clone()),
+        // What a person decides is a question of the plan.
+        Verdict::Blocked => {
+            worst.and_then(|finding| finding.fix.clone()).filter(|fix| plan.question.is_none() || !decides(fix))
+        }
         Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => {
-            let merge = plan.question.as_ref().and_then(|question| question.option("merge"));
-            let merge = merge.map(|option| option.command.clone());
-            plan.commands.resume.clone().or_else(|| plan.commands.begin.clone()).or(merge)
+            plan.commands.resume.clone().or_else(|| plan.commands.begin.clone())
         }
     };
     command.unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str())))

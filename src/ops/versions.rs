@@ -256,7 +256,7 @@ pub(super) fn with_files(opened: &OpenedRun, version: &Version) -> OpenedRun {
         let entry = FileEntry::new(Content::Bytes(Arc::from(bytes.as_slice())), None);
         files.files.insert(path.clone(), entry);
     }
-    OpenedRun::new(opened.candidate.clone(), files)
+    opened.reread(files)
 }
 
 /// Loads the run as it would be with a checkpoint of its journal restored, with the edits that do that.
@@ -264,5 +264,5 @@ pub(super) fn in_journal(opened: &OpenedRun, id: &str) -> Result<(Vec<Edit>, Ope
     let edits = opened.dialect.journal().restore_checkpoint(&opened.files, id)?;
     let mut files = opened.files.clone();
     store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
-    Ok((edits, OpenedRun::new(opened.candidate.clone(), files)))
+    Ok((edits, opened.reread(files)))
 }

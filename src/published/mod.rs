@@ -47,6 +47,7 @@ published! {
     "list" "The runs of a project, newest first." answer::<crate::ops::ListReport>(1);
     "status" "The status of a run in three lines: progress, what is stale, and the next command." answer::<crate::ops::StatusReport>(1);
     "validate" "Which files are valid." answer::<crate::ops::ValidateReport>(1);
+    "trust" "What speaks for this user in a project, and what would if they said yes." answer::<crate::ops::TrustReport>(1);
     "workflows" "The workflows that can be begun, with their inputs and commands." answer::<crate::ops::WorkflowsReport>(1);
     "schema-list" "The names of the published schemas." answer::<crate::ops::SchemaList>(1);
     "checkpoint" "What a writing verb recorded, and the most useful next command." answer::<crate::ops::CheckpointReport>(1);

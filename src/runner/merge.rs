@@ -8,7 +8,7 @@ use super::{
     error::{ProblemKind, RunError},
     finish::{self, MergeStyle},
     ledger::Ledger,
-    mend, open, origin,
+    mend, open,
     pools::Pools,
     report::{RunEnd, RunResult, WorktreeOutcome},
     resume::ResumeOptions,
@@ -39,10 +39,9 @@ pub(crate) struct MergeRequest {
 /// Merges a finished session, once a person agreed.
 pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let header = open::header(&request.home, &request.session)?;
-    let environment = RunEnvironment::of_session(&header, request.now.as_deref())?;
+    let environment = RunEnvironment::of_session(&request.home, &header, request.now.as_deref(), console)?;
     let paths = open::session_paths(&request.home, &request.session, &environment.project)?;
     let asked = ResumeOptions { yes: request.yes, ..ResumeOptions::default() };
-    origin::check(&environment.index(), &request.home, &header, false, console)?;
     open::claim(&paths, &environment, &asked)?;
     let done = (|| {
         let candidate = open::candidate(&header.session, Some(&header))?;
@@ -88,10 +87,10 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
 }
 
 /// Tells whether the work of a session is done and waits for a merge: a resume that agrees to everything merges it.
-pub(crate) fn waits_for_merge(home: &Utf8Path, session: &str) -> bool {
+pub(crate) fn waits_for_merge(home: &Utf8Path, session: &str, console: &dyn Console) -> bool {
     let read = || {
         let header = open::header(home, session)?;
-        let environment = RunEnvironment::of_session(&header, None)?;
+        let environment = RunEnvironment::of_session(home, &header, None, console)?;
         let paths = open::session_paths(home, session, &environment.project)?;
         let candidate = open::candidate(session, Some(&header))?;
         let lock = paths.lock()?;

@@ -13,7 +13,7 @@ use super::{
     files,
     ledger::{Ledger, SessionPaths},
     mend::load_repaired,
-    origin, orphan,
+    orphan,
     pools::Pools,
     preview::{KnownVariables, NewRun, Preview},
     ready::{check_programs, check_programs_of, check_worktree, folder},
@@ -174,7 +174,7 @@ fn asked_for<'a>(workflow: &'a Workflow, start: &StartRequest) -> Vec<&'a Step> 
 /// Resumes a session.
 pub(crate) fn resume(resume: &ResumeRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let header = header(&resume.home, &resume.session)?;
-    let run_environment = RunEnvironment::of_session(&header, resume.now.as_deref())?;
+    let run_environment = RunEnvironment::of_session(&resume.home, &header, resume.now.as_deref(), console)?;
     drive_session(&run_environment, &resume.home, &resume.session, &resume.asked, console)
 }
 
@@ -230,8 +230,8 @@ fn begin(
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
     let new =
         piton::start(&header, change, Outline::of(workflow, files.sha256), head).expect("a generated id is valid");
+    project.trusted.enter_new(&id, &new, home.root())?;
     home.create(&id)?;
-    run_environment.index().enter_new(&id, &new, home.root())?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta::new("start", now, 0);
     store::commit(&lock, &new, &meta)?;
@@ -245,6 +245,7 @@ pub(super) fn session_paths(home: &Utf8Path, id: &str, project: &Project) -> Res
         data_dir,
         lock_timeout: project.lock_timeout,
         log_bytes: project.config.limits.log_bytes,
+        trusted: project.trusted.clone(),
     })
 }
 
@@ -264,7 +265,6 @@ fn drive_session(
     let header = header(home, id)?;
     let paths = session_paths(home, id, &run_environment.project)?;
     if !asked.dry_run {
-        origin::check(&run_environment.index(), home, &header, asked.trust, console)?;
         claim(&paths, run_environment, asked)?;
     }
     let done = drive_claimed(run_environment, &paths, &header, asked, console);

@@ -6,7 +6,7 @@ use super::{
     console::Console,
     error::RunError,
     ledger::Ledger,
-    mend, open, origin, ready,
+    mend, open, ready,
     resume::{ResumeOptions, ScheduledStep},
     run_environment::RunEnvironment,
     worktree_files,
@@ -27,7 +27,7 @@ pub(crate) fn prepare(
     if header.worktree.is_none() || !header.is_attended {
         return Ok(());
     }
-    let environment = RunEnvironment::of_session(&header, now)?;
+    let environment = RunEnvironment::of_session(home, &header, now, console)?;
     let paths = open::session_paths(home, session, &environment.project)?;
     let asked = ResumeOptions::default();
     let candidate = open::candidate(session, Some(&header))?;
@@ -37,7 +37,6 @@ pub(crate) fn prepare(
     if run.steps.iter().any(|step| step.attempts > 0) {
         return Ok(());
     }
-    origin::check(&environment.index(), home, &header, false, console)?;
     open::claim(&paths, &environment, &asked)?;
     let done = (|| {
         let (workflow, _) = open::workflow(&header.workflow)?;

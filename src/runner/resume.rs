@@ -46,8 +46,6 @@ pub(crate) struct ResumeOptions {
     pub(crate) over_limits: bool,
     /// Run steps that are up to date, too.
     pub(crate) always_run: bool,
-    /// Run the commands of a run that this user did not begin.
-    pub(crate) trust: bool,
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
 }

@@ -2,11 +2,15 @@
 
 use camino::Utf8Path;
 
-use super::error::{ProblemKind, RunError};
+use super::{
+    console::Console,
+    error::{ProblemKind, RunError},
+    origin,
+};
 use crate::{
     dialect::piton::record::Header,
     ops,
-    store::{self, Caller, Environment, Project, RunIndex, Ticker},
+    store::{self, Caller, Environment, Project, Ticker, Trusted},
 };
 
 /// The project, the environment and the clock of a run.
@@ -25,8 +29,14 @@ impl RunEnvironment {
         Ok(Self { environment, project, ticker })
     }
 
-    /// Opens the project of a session.
-    pub(super) fn of_session(header: &Header, now: Option<&str>) -> Result<Self, RunError> {
+    /// Opens the project of a run that speaks for this user.
+    pub(super) fn of_session(
+        home: &Utf8Path,
+        header: &Header,
+        now: Option<&str>,
+        console: &dyn Console,
+    ) -> Result<Self, RunError> {
+        origin::check(&Trusted::of(&Environment::read()), home, header, console)?;
         if !store::is_folder(&header.root) {
             let message =
                 format!("session {} was made in {}, which is not there any more", header.session, header.root);
@@ -37,10 +47,5 @@ impl RunEnvironment {
 
     pub(super) fn caller(&self) -> Caller {
         Caller::this_process(&self.environment)
-    }
-
-    /// Returns the runs that this user began.
-    pub(super) fn index(&self) -> RunIndex {
-        RunIndex::of(&self.environment)
     }
 }

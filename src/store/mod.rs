@@ -65,8 +65,9 @@ pub(crate) use project::{
     home_link::{link_of, moved_from},
     open::{Project, work_tree},
     reports,
-    run_index::RunIndex,
     scratch::{CLIENT_FOLDER, Scratch, current_dir, current_exe, existing_path, is_folder},
     sessions::{self, SessionHome},
-    settings, worktree,
+    settings,
+    trusted::{LogStanding, Stranger, Trusted},
+    worktree,
 };

@@ -7,7 +7,8 @@ use tempfile::TempDir;
 
 use super::{
     commit::{checkpoint::CheckpointMeta, lock::RunLock},
-    project::open::Project,
+    fs::environment::Environment,
+    project::{open::Project, trusted::Trusted},
 };
 use crate::model::{Candidate, Clock, Config, DialectId, Edit, EditKind, ReadSpec, RelPath, StepId, Timestamp};
 
@@ -56,7 +57,9 @@ impl Scratch {
 
     pub(super) fn project(&self) -> Project {
         Project {
+            trusted: Trusted::of(&Environment::default()),
             ignored_settings: Vec::new(),
+            foreign: Vec::new(),
             root: self.root.clone(),
             cwd: self.root.clone(),
             git: None,

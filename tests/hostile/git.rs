@@ -212,6 +212,100 @@ fn no_verb_starts_what_a_repository_names() {
     }
 }
 
+/// Every way in which a `.git` can lead git, but not a reader that trims or gives up, to settings that start a program.
+/// SECURITY: row 1
+#[test]
+fn a_pointer_that_only_git_follows_starts_nothing() {
+    let (plain, evil) = ("evil", " evil");
+    for (name, pointer, common, real) in [
+        ("a blank in front", format!("gitdir: {evil}\n"), None, evil),
+        ("a blank behind", "gitdir: evil \n".to_owned(), None, "evil "),
+        ("a tab", "gitdir: \tevil\n".to_owned(), None, "\tevil"),
+        ("a vertical tab", "gitdir: evil\u{b}\n".to_owned(), None, "evil\u{b}"),
+        ("a blank in commondir", "gitdir: admin\n".to_owned(), Some(b"../evil \n".to_vec()), "evil "),
+        ("bytes in commondir", "gitdir: admin\n".to_owned(), Some(b"../evil\xff\n".to_vec()), ""),
+    ] {
+        let sandbox = trapped(&KINDS[0]);
+        let root = sandbox.root().to_owned();
+        let real = if real.is_empty() { OsStr::from_bytes(b"evil\xff") } else { OsStr::new(real) };
+        std::fs::rename(root.join(".git"), root.as_std_path().join(real)).expect("a folder of our own");
+        // What a reader finds that reads the pointer otherwise.
+        sandbox.file(&format!("{plain}/HEAD"), "ref: refs/heads/main\n").file(&format!("{plain}/config"), "");
+        if let Some(common) = common {
+            std::fs::create_dir_all(root.join("admin")).expect("a folder of our own");
+            std::fs::copy(root.as_std_path().join(real).join("HEAD"), root.join("admin/HEAD")).expect("a HEAD");
+            std::fs::copy(root.as_std_path().join(real).join("index"), root.join("admin/index")).expect("an index");
+            std::fs::write(root.join("admin/commondir"), common).expect("a file of our own");
+        }
+        write(&root.join(".git"), &pointer);
+        let status = sandbox.tool("git", ["status", "--porcelain"]).env("PATH", "/usr/bin:/bin").run();
+        assert!(!sprung(&sandbox).is_empty(), "{name} is no trap: {status}");
+        for words in [&["plan"][..], &["list"], &["status"], &["context"], &["show"], &["validate"], &["doctor"]] {
+            let output = sandbox.piton(words.iter().copied()).run();
+            assert!(output.code < 10, "{name}: {output}");
+            assert_eq!(sprung(&sandbox), [""; 0], "{name}: {words:?}\n{output}");
+        }
+    }
+}
+
+/// A `.git` that leads to the repository of another folder: that one stays as it is, whatever is recorded here.
+/// SECURITY: row 2
+#[test]
+fn nothing_is_written_into_another_repository() {
+    for name in ["a worktree of it", "its git folder", "a link to it", "its commondir", "a gitdir that names back"] {
+        let sandbox = Sandbox::new();
+        let victim = sandbox.top().join("victim");
+        std::fs::create_dir_all(&victim).expect("a folder in the sandbox");
+        for words in [
+            &["init", "--quiet"][..],
+            &["commit", "--quiet", "--allow-empty", "--message=x"],
+            &["worktree", "add", "--quiet", "../linked", "-b", "w"],
+        ] {
+            let done = sandbox.tool("git", ["-C", victim.as_str()].iter().chain(words).copied()).run();
+            assert_eq!(done.code, 0, "{done}");
+        }
+        let (dot_git, of_victim) = (sandbox.root().join(".git"), victim.join(".git"));
+        let head = || write(&sandbox.root().join("admin/HEAD"), "ref: refs/heads/main\n");
+        match name {
+            "a worktree of it" => write(&dot_git, &format!("gitdir: {of_victim}/worktrees/linked\n")),
+            "its git folder" => write(&dot_git, &format!("gitdir: {of_victim}\n")),
+            "a link to it" => std::os::unix::fs::symlink(&of_victim, &dot_git).expect("a link of our own"),
+            "its commondir" => {
+                write(&dot_git.join("HEAD"), "ref: refs/heads/main\n");
+                write(&dot_git.join("commondir"), &format!("{of_victim}\n"));
+            }
+            _ => {
+                head();
+                write(&sandbox.root().join("admin/commondir"), &format!("{of_victim}\n"));
+                write(&sandbox.root().join("admin/gitdir"), &format!("{dot_git}\n"));
+                write(&dot_git, "gitdir: admin\n");
+            }
+        }
+        let before = tree(&victim);
+        for line in [
+            "start nine-step --feature zz",
+            "begin 1",
+            "finish 1 --phases 1",
+            "pause --reason later",
+            "abort",
+            "archive --yes",
+            "start w.yaml --feature ww --worktree",
+            "run w.yaml",
+        ] {
+            sandbox.file("w.yaml", "name: w\nsteps:\n  - id: a\n    agent: coder\n");
+            let output = sandbox.piton(line.split(' ')).run();
+            assert!(output.code < 10, "{name}: {output}");
+            assert_eq!(tree(&victim), before, "{name}: {line}\n{output}");
+        }
+    }
+}
+
+/// Lists a folder with the content of its files; a link is its target.
+fn tree(folder: &Utf8Path) -> Vec<(String, Vec<u8>)> {
+    let paths = crate::support::paths_below(folder);
+    paths.into_iter().map(|path| (path.to_string(), std::fs::read(folder.join(&path)).unwrap_or_default())).collect()
+}
+
 /// The answer itself: uncommitted changes are still counted, with the filters off.
 /// SECURITY: row 1
 #[test]

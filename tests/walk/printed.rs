@@ -40,6 +40,7 @@ const VERBS: &[&str] = &[
     "start",
     "status",
     "statusline",
+    "trust",
     "validate",
     "watch",
     "workflows",

@@ -28,7 +28,7 @@ use crate::{
         GuestEvidence, Listing, ListingEntry, Options, RelPath, Run, Status, Verdict,
     },
     ops::{self, OpenedRun},
-    store,
+    store::{self, Trusted},
 };
 
 const MARKERS: &str = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n";
@@ -124,7 +124,7 @@ impl Sample {
         if let Some(entry) = files.files.get_mut(path) {
             entry.content = Content::Bytes(bytes);
         }
-        let opened = OpenedRun::new(candidate, files);
+        let opened = OpenedRun::new(candidate, files, &Trusted::nothing());
         let run = opened.loaded.run.clone()?;
         let evidence = self.evidence(&opened);
         let planned = ops::evaluate(&opened, &run, &evidence, &Options::at(clock().now));

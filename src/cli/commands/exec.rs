@@ -17,9 +17,6 @@ pub(in crate::cli) struct Exec {
     /// Run its probe without asking, if it is unknown whether it took effect
     #[arg(short, long)]
     yes: bool,
-    /// Run the command of a run that came with a copy of the project
-    #[arg(long)]
-    trust: bool,
     /// Print events as JSON lines
     #[arg(long)]
     events: bool,
@@ -34,12 +31,7 @@ impl Command for Exec {
             return Err(CommandError::usage(message));
         };
         let screen = Screen::of(call.global, self.events);
-        let asked = ResumeOptions {
-            only: Some(self.step.clone()),
-            yes: self.yes,
-            trust: self.trust,
-            ..ResumeOptions::default()
-        };
+        let asked = ResumeOptions { only: Some(self.step.clone()), yes: self.yes, ..ResumeOptions::default() };
         let request = ResumeRequest::new(call.global.now.as_ref(), run, asked);
         Ok(screen.end(runner::resume(&request, &screen)))
     }

@@ -31,6 +31,7 @@ pub(super) mod setup;
 pub(super) mod show;
 pub(super) mod start;
 pub(super) mod status;
+pub(super) mod trust;
 pub(super) mod validate;
 pub(super) mod watch;
 pub(super) mod workflows;

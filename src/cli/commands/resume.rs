@@ -71,13 +71,8 @@ impl Command for Resume {
             return Ok(self.run_on(home, session, call));
         }
         let jobs = self.jobs.map(|_| "--jobs");
-        let trusts = self.allowed.trust && location.own_run().is_some();
-        let allowed = self.allowed.given().filter(|flag| !(trusts && *flag == "--trust"));
-        if let Some(flag) = self.events.then_some("--events").or(jobs).or(allowed) {
+        if let Some(flag) = self.events.then_some("--events").or(jobs).or(self.allowed.given()) {
             return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
-        }
-        if trusts && !self.dry_run {
-            ops::trust(&ctx.index, &location.root, &location.candidate)?;
         }
         if self.dry_run {
             return call.answer(ops::plan(&ctx, &self.flags.request(), self.detail.shown()));
@@ -113,13 +108,12 @@ impl Resume {
             force: plan.force,
             accept_edits: self.allowed.accept_edits,
             over_limits: self.allowed.over_limits,
-            trust: self.allowed.trust,
             yes: self.yes,
             dry_run: self.dry_run,
             ..ResumeOptions::default()
         };
         let is_plain = asked.from.is_none() && asked.skip.is_empty() && !(asked.force || asked.dry_run);
-        let merges = asked.yes && is_plain && runner::waits_for_merge(home, session);
+        let merges = asked.yes && is_plain && runner::waits_for_merge(home, session, &screen);
         if merges {
             let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
             let request = runner::MergeRequest { now, home, session, style: runner::MergeStyle::Merge, yes: true };

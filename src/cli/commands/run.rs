@@ -85,7 +85,7 @@ impl Command for Run {
             return self.go_on(&location, call, &screen);
         }
         if self.from.is_some() || !self.skip.is_empty() || self.force || self.failed || self.allowed.given().is_some() {
-            let flags = "--from, --skip, --failed, --force, --accept-edits, --over-limits and --trust";
+            let flags = "--from, --skip, --failed, --force, --accept-edits and --over-limits";
             let message = format!("{} is no run: {flags} are for one", self.file);
             return Err(CommandError::usage(message));
         }
@@ -161,7 +161,6 @@ impl Run {
             force: self.force,
             accept_edits: self.allowed.accept_edits,
             over_limits: self.allowed.over_limits,
-            trust: self.allowed.trust,
             yes: self.yes,
             dry_run: self.dry_run,
         };

@@ -396,7 +396,7 @@ fn opened(ctx: &ProjectContext, location: &RunLocation, mut digest: Option<Diges
         clock: ctx.clock,
         config: Arc::clone(&ctx.project.config),
     };
-    OpenedRun::new(location.candidate.clone(), files)
+    OpenedRun::new(location.candidate.clone(), files, &ctx.project.trusted)
 }
 
 /// Compares the edits that were cut off with their files.

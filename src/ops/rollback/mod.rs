@@ -65,7 +65,10 @@ pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Resul
     client_sessions::check_writable(ctx, &location)?;
     // Not as the history has it: what is proposed has to work on the state that is there.
     let files = store::file_set(&ctx.project, &location.root, &location.candidate, ctx.clock)?;
-    let opened = versions::offer_what_works(&ctx.project, OpenedRun::new(location.candidate.clone(), files));
+    let opened = versions::offer_what_works(
+        &ctx.project,
+        OpenedRun::new(location.candidate.clone(), files, &ctx.project.trusted),
+    );
     answer(ctx, &location, &opened, request, None)
 }
 

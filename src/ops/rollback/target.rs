@@ -164,7 +164,7 @@ fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>
         let edits = opened.dialect.journal().restore_checkpoint(&opened.files, id)?;
         let mut files = opened.files.clone();
         store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
-        return Ok((edits, OpenedRun::new(opened.candidate.clone(), files)));
+        return Ok((edits, opened.reread(files)));
     }
     let version = versions::version_by_name(opened, id)?;
     let after = versions::with_files(opened, &version);

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     dialect::piton::{self, ItemWorktree, Session, record::Header},
     model::{RunId, plural, quoted},
-    ops::{OpError, archive, project_context::ProjectContext, report::Report, run_location::RunLocation},
+    ops::{OpError, archive, project_context::ProjectContext, report::Report, run_location::RunLocation, trust},
     store::{
         self, RunLock,
         worktree::{self, GitRefusal},
@@ -60,6 +60,13 @@ pub(super) fn records_in(ctx: &ProjectContext, location: &RunLocation, id: &str)
 /// Returns what would be removed with a session, or why it stays; a finished session that stays has a fix.
 fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, KeptSession>, OpError> {
     let InspectedSession { opened, row, .. } = inspect(ctx, location)?;
+    if let Err(refusal) = trust::check(ctx, location) {
+        return Ok(Err(KeptSession {
+            id: row.id,
+            reason: refusal.to_string(),
+            fix: refusal.hints().into_iter().next(),
+        }));
+    }
     let kept = |reason: String, fix: Option<String>| Ok(Err(KeptSession { id: row.id.clone(), reason, fix }));
     match row.status {
         SessionStatus::Completed | SessionStatus::Merged | SessionStatus::GivenUp => {}

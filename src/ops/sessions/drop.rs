@@ -11,7 +11,7 @@ use crate::{
         state::{RunPhase, State},
     },
     model::{StepId, quoted},
-    ops::{OpError, project_context::ProjectContext, report::Report},
+    ops::{OpError, project_context::ProjectContext, report::Report, trust},
     store::{self, worktree},
 };
 
@@ -28,6 +28,7 @@ pub(crate) struct DropRequest {
 /// Drops a session; the caller asks for confirmation. Refuses over work that is nowhere else, unless that is to be discarded.
 pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Result<Report<DropReport>, OpError> {
     let location = named(ctx, Some(&request.id))?;
+    trust::check(ctx, &location)?;
     let InspectedSession { opened, row, .. } = inspect(ctx, &location)?;
     let id = row.id.clone();
     if row.status == SessionStatus::Running {

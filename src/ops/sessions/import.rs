@@ -152,7 +152,7 @@ fn start(ctx: &ProjectContext, run: &Run, header: &Header) -> Change {
 fn write(ctx: &ProjectContext, header: &Header, edits: &[Edit]) -> Result<(), OpError> {
     let home = &ctx.home;
     home.create(&header.session)?;
-    ctx.index.enter_new(&header.session, edits, home.root())?;
+    ctx.project.trusted.enter_new(&header.session, edits, home.root())?;
     let own = RelPath::parse(&format!("runs/{}", header.session))?;
     let lock = RunLock::acquire(home.root(), &own, ctx.project.lock_timeout)?;
     store::commit(&lock, edits, &ctx.checkpoint("import"))?;

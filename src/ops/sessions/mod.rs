@@ -35,7 +35,7 @@ use crate::{
         Action, ClaudeWork, Evidence, Finding, FindingCode, Options, Owner, Run, RunStatus, Status, StepId, Verdict,
         clean_line, mask_secrets, quoted,
     },
-    store::{self, Environment, RunIndex, Scope},
+    store::{self, Environment, Scope, Trusted},
 };
 
 /// Lists the sessions of the repository, and of Prodigy if requested.
@@ -65,7 +65,7 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError>
 /// Lists the sessions that this user began on this machine, of every project that still has them.
 pub(crate) fn list_all(request: &Request) -> Result<Report<SessionList>, OpError> {
     let mut sessions: Vec<SessionRow> = Vec::new();
-    for place in RunIndex::of(&Environment::read()).places() {
+    for place in Trusted::of(&Environment::read()).places() {
         let request = Request { project: None, run: Some(place.as_str().to_owned()), ..request.clone() };
         let row = row_elsewhere(&request);
         let name = || place.file_name().unwrap_or_default();

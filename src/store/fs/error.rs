@@ -48,6 +48,15 @@ pub(crate) enum StoreError {
     HistoryMissing { path: Utf8PathBuf, id: String },
     #[error("{path} was changed after it was put into the history: its digest differs")]
     HistoryCorrupt { path: Utf8PathBuf },
+    /// What is there speaks for nobody on this machine, so that nothing is added to it.
+    #[error("{path} came with the project: this user did not begin it here; nothing was written")]
+    NotTrusted { path: Utf8PathBuf },
+    /// What this user makes cannot be told from what comes with a project.
+    #[error(
+        "HOME, XDG_STATE_HOME and PITON_HOME are not set: Piton notes there what you make, to tell it from what comes with a project; \
+         nothing was written"
+    )]
+    NoHome,
     #[error("{path} is not UTF-8 text")]
     NotText { path: Utf8PathBuf },
 }

@@ -166,6 +166,9 @@ pub(super) fn apply(_file: &File, _attributes: Attributes) -> io::Result<()> {
     Ok(())
 }
 
+/// The user id of the system's administrator.
+pub(in crate::store) const ROOT: u32 = 0;
+
 /// Returns the user id of the owner.
 #[cfg(unix)]
 pub(in crate::store) fn owner(metadata: &Metadata) -> u32 {
@@ -264,6 +267,18 @@ pub(super) fn has_other_names(metadata: &Metadata) -> bool {
 #[cfg(not(unix))]
 pub(super) fn has_other_names(_metadata: &Metadata) -> bool {
     false
+}
+
+/// Returns what tells a file from every other one that this machine has or had: a number may be given again, a time of birth is not.
+#[cfg(unix)]
+pub(in crate::store) fn identity(metadata: &Metadata) -> String {
+    let born = metadata.created().ok().and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
+    format!("{} {} {}", metadata.dev(), metadata.ino(), born.map_or(0, |born| born.as_nanos()))
+}
+
+#[cfg(not(unix))]
+pub(super) fn identity(metadata: &Metadata) -> String {
+    format!("{:?}", metadata.created().ok())
 }
 
 /// Tells whether a file or folder belongs to the user of this process.

@@ -3,7 +3,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{repository::GitPaths, run_index::write_lines};
+use super::{repository::GitPaths, trusted::write_lines};
 use crate::store::fs::{error::StoreError, platform, stage};
 
 /// The file in the git folder, in the folder where the runs are without `PITON_HOME`.

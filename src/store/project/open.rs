@@ -10,10 +10,11 @@ use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use super::{
     config,
     repository::{self, GitPaths},
+    trusted::Trusted,
 };
 use crate::{
     model::Config,
-    store::fs::{environment::Environment, error::StoreError},
+    store::fs::{environment::Environment, error::StoreError, platform},
 };
 
 /// Names that mark the top of a project that is not in git.
@@ -55,6 +56,19 @@ fn has_marker(folder: &Utf8Path) -> bool {
     !INNER.iter().any(is_inner) && MARKERS.iter().any(|marker| folder.join(marker).exists())
 }
 
+/// Returns what marks a folder above `cwd` as a project and belongs neither to this user, nor to root, nor to the owner of `cwd`.
+fn foreign_marker(folder: &Utf8Path, cwd: &Utf8Path) -> Option<Utf8PathBuf> {
+    let owner = |path: &Utf8Path| path.symlink_metadata().ok().filter(|found| !platform::is_ours(found));
+    let is_foreign = |marker: &Utf8PathBuf| {
+        owner(marker).is_some_and(|found| {
+            let owner = platform::owner(&found);
+            owner != platform::ROOT && cwd.metadata().ok().is_none_or(|cwd| platform::owner(&cwd) != owner)
+        })
+    };
+    let markers = MARKERS.iter().chain(&[".git"]).map(|name| folder.join(name));
+    markers.filter(|_| folder != cwd).find(is_foreign)
+}
+
 /// Returns the work tree around a folder, linked or not; outside of git, the marked folder around it, else the folder itself.
 pub(crate) fn work_tree(folder: &Utf8Path) -> Option<Utf8PathBuf> {
     let folder = folder.canonicalize_utf8().ok()?;
@@ -72,8 +86,12 @@ pub(crate) struct Project {
     pub(crate) cwd: Utf8PathBuf,
     pub(crate) git: Option<GitPaths>,
     pub(crate) config: Arc<Config>,
+    /// What this user made on this machine, or said yes to.
+    pub(crate) trusted: Trusted,
     /// Settings of the project that only its user may make, as sentences.
     pub(crate) ignored_settings: Vec<String>,
+    /// What belongs to another user and would have made a folder above the project.
+    pub(crate) foreign: Vec<Utf8PathBuf>,
     pub(crate) lock_timeout: Duration,
     /// The branch of each linked worktree, read once a run asks.
     pub(in crate::store) branches: OnceLock<Vec<(Utf8PathBuf, Option<String>)>>,
@@ -88,25 +106,38 @@ impl Project {
     pub(crate) fn open(start: &Utf8Path, environment: &Environment) -> Result<Self, StoreError> {
         let cwd = start.canonicalize_utf8().map_err(|source| StoreError::io(start, source))?;
         let cwd = if cwd.is_dir() { cwd } else { cwd.parent().map_or_else(|| cwd.clone(), Utf8Path::to_owned) };
-        let found = cwd.ancestors().find_map(|top| Some((top, GitPaths::at(top)?)));
+        // As git's `safe.directory`: whoever can write in a folder above could make this the project of theirs.
+        let mut foreign = Vec::new();
+        let mut may_lead = |folder: &Utf8Path| match foreign_marker(folder, &cwd) {
+            Some(marker) => {
+                foreign.push(marker);
+                false
+            }
+            None => true,
+        };
+        let tops: Vec<&Utf8Path> = cwd.ancestors().filter(|folder| is_marked(folder) && may_lead(folder)).collect();
+        let found = tops.iter().find_map(|top| Some((*top, GitPaths::at(top)?)));
         let (root, git) = match found {
             Some((top, git)) => {
                 let mut inside = cwd.ancestors().take_while(|folder| *folder != top);
-                let own_project = inside.find(|folder| folder.join(config::FILE_NAME).is_file());
+                let own_project =
+                    inside.find(|folder| tops.contains(folder) && folder.join(config::FILE_NAME).is_file());
                 match own_project {
                     Some(root) => (root.to_owned(), Some(git.below(root))),
                     None => (git.main_root.clone(), Some(git)),
                 }
             }
             None => {
-                let marked = cwd.ancestors().find(|folder| has_marker(folder));
-                (marked.unwrap_or(&cwd).to_owned(), None)
+                let marked = tops.iter().find(|folder| has_marker(folder));
+                (marked.map_or_else(|| cwd.clone(), |top| (*top).to_owned()), None)
             }
         };
         let loaded = config::load(&root, environment.user_config.as_deref(), &environment.overrides)?;
         let (config, ignored_settings) = (Arc::new(loaded.config), loaded.ignored);
         let lock_timeout = environment.lock_timeout;
-        Ok(Self { root, cwd, git, config, ignored_settings, lock_timeout, branches: OnceLock::new() })
+        let trusted = Trusted::of(environment);
+        let branches = OnceLock::new();
+        Ok(Self { root, cwd, git, config, trusted, ignored_settings, foreign, lock_timeout, branches })
     }
 
     /// Excludes the worktrees of sessions: they hold the work of a session, not a project. The one around the current folder

@@ -8,8 +8,9 @@ use std::{
     slice,
 };
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
+use super::trusted::{LogStanding, Trusted};
 use crate::{
     model::{
         Attempt, DialectId, DriverId, Presence, RelPath, Run, RunId, Statement, StatementKind, Status, StepId,
@@ -18,8 +19,11 @@ use crate::{
     store::{
         commit::{data_dir, journal},
         fs::{
+            data_file,
             error::StoreError,
+            nofollow::{self, OpenMode},
             path::Root,
+            platform,
             process::{self, Process},
         },
         owner::{caller::Caller, session::SESSION_CHARS},
@@ -34,10 +38,14 @@ const NEVER_ROTATED: u64 = u64::MAX;
 ///
 /// # Errors
 ///
-/// When it cannot be written.
-pub(crate) fn append(root: &Utf8Path, data_dir: &RelPath, statements: &[Statement]) -> Result<(), StoreError> {
-    let data_path = Root::open(root)?.target(data_dir)?;
-    data_dir::create_data_dir(&data_path)?;
+/// When it cannot be written, or came with the project.
+pub(crate) fn append(
+    trusted: &Trusted,
+    root: &Utf8Path,
+    data_dir: &RelPath,
+    statements: &[Statement],
+) -> Result<(), StoreError> {
+    let data_path = opened(trusted, root, data_dir)?;
     journal::append_durably(&data_path, LOG, statements, NEVER_ROTATED)
 }
 
@@ -45,11 +53,61 @@ pub(crate) fn append(root: &Utf8Path, data_dir: &RelPath, statements: &[Statemen
 ///
 /// # Errors
 ///
-/// When it cannot be written.
-pub(crate) fn note_attempt(root: &Utf8Path, data_dir: &RelPath, statement: &Statement) -> Result<(), StoreError> {
+/// When it cannot be written, or came with the project.
+pub(crate) fn note_attempt(
+    trusted: &Trusted,
+    root: &Utf8Path,
+    data_dir: &RelPath,
+    statement: &Statement,
+) -> Result<(), StoreError> {
+    let data_path = opened(trusted, root, data_dir)?;
+    journal::append(&data_path, LOG, slice::from_ref(statement), NEVER_ROTATED)
+}
+
+/// Refuses a log that came with the project, and any without a state folder.
+///
+/// # Errors
+///
+/// As said.
+pub(crate) fn check(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreError> {
+    match standing(trusted, root, data_dir) {
+        Some((path, LogStanding::Foreign)) => Err(StoreError::NotTrusted { path }),
+        Some(_) | None => trusted.check_home(),
+    }
+}
+
+/// Returns the folder of the log, which is there and in the list of this user. It is entered while it is empty: a call that is killed in
+/// between leaves one that says nothing.
+fn opened(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Result<Utf8PathBuf, StoreError> {
     let data_path = Root::open(root)?.target(data_dir)?;
     data_dir::create_data_dir(&data_path)?;
-    journal::append(&data_path, LOG, slice::from_ref(statement), NEVER_ROTATED)
+    let path = data_path.join(LOG);
+    if trusted.standing(&path) == LogStanding::Foreign {
+        return Err(StoreError::NotTrusted { path });
+    }
+    // One with other names is replaced by a copy, which is another file.
+    data_file::open(&path, OpenMode::Log, platform::DATA_FILE_MODE).map_err(|source| StoreError::io(&path, source))?;
+    trusted.enter_log(&path)?;
+    Ok(data_path)
+}
+
+/// Returns the path of the log below a root, and whether what it says counts; `None` if its folder cannot be reached.
+pub(crate) fn standing(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Option<(Utf8PathBuf, LogStanding)> {
+    let path = Root::open(root).ok()?.locate(data_dir).ok()?.join(LOG);
+    let standing = trusted.standing(&path);
+    Some((path, standing))
+}
+
+/// Sets a log aside that came with the project, and returns its new path; another one can then be begun.
+///
+/// # Errors
+///
+/// When it cannot be renamed.
+pub(crate) fn set_aside(log: &Utf8Path) -> Result<Utf8PathBuf, StoreError> {
+    let names = (1..).map(|number| log.with_file_name(format!("reports.refused-{number}.jsonl")));
+    let aside = names.into_iter().find(|name| name.symlink_metadata().is_err()).expect("a number is free");
+    nofollow::rename(log, &aside).map_err(|source| StoreError::io(log, source))?;
+    Ok(aside)
 }
 
 /// Returns the caller as the driver of an attempt.
@@ -105,9 +163,16 @@ fn presence(driver: &DriverId, caller: &Caller) -> Presence {
     }
 }
 
-/// Reads what was said about a run, oldest first. Lines that do not parse are left out.
-pub(crate) fn read(root: &Utf8Path, data_dir: &RelPath, run: &RunId, dialect: DialectId) -> Vec<Statement> {
+/// Reads what was said about a run, oldest first: nothing in a log that came with the project counts. Lines that do not parse are left out.
+pub(crate) fn read(
+    trusted: &Trusted,
+    root: &Utf8Path,
+    data_dir: &RelPath,
+    run: &RunId,
+    dialect: DialectId,
+) -> Vec<Statement> {
     let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    let data_path = data_path.filter(|data_path| trusted.standing(&data_path.join(LOG)) == LogStanding::Ours);
     let mut statements: Vec<Statement> = data_path.map_or_else(Vec::new, |data_path| journal::read(&data_path, LOG));
     statements.retain(|statement| statement.run == run.as_str() && statement.dialect == dialect);
     statements

@@ -1,7 +1,10 @@
-use super::{append, read};
+use super::{append, read, set_aside, standing};
 use crate::{
     model::{Decision, DecisionKind, DialectId, RunId, Statement, StatementKind},
-    store::testing::{Scratch, rel, time},
+    store::{
+        Environment, LogStanding, StoreError, Trusted,
+        testing::{Scratch, rel, time},
+    },
 };
 
 fn statement(run: &str, note: &str) -> Statement {
@@ -17,19 +20,62 @@ fn statement(run: &str, note: &str) -> Statement {
     Statement { run: run.to_owned(), dialect: DialectId::Ccw, kind: StatementKind::Decision(decision) }
 }
 
+/// Returns the list of a user whose state folder is in the scratch folder.
+fn own_list(scratch: &Scratch) -> Trusted {
+    Trusted::of(&Environment { state_home: Some(scratch.root.join("state")), ..Environment::default() })
+}
+
+#[test]
+fn a_log_counts_that_this_user_began_and_none_that_took_its_place() {
+    let scratch = Scratch::new();
+    let (trusted, data_dir, run) = (own_list(&scratch), rel(".piton"), RunId::new("A"));
+    let count = |trusted: &Trusted| read(trusted, &scratch.root, &data_dir, &run, DialectId::Ccw).len();
+    append(&trusted, &scratch.root, &data_dir, &[statement("A", "mine")]).unwrap();
+    assert_eq!(count(&trusted), 1);
+    assert_eq!(count(&Trusted::nothing()), 0, "the log of another user");
+    assert!(matches!(
+        append(&Trusted::nothing(), &scratch.root, &rel("new"), &[statement("A", "lost")]),
+        Err(StoreError::NoHome)
+    ));
+    let log = scratch.root.join(".piton/reports.jsonl");
+    std::fs::copy(&log, scratch.root.join("planted")).unwrap();
+    std::fs::rename(scratch.root.join("planted"), &log).unwrap();
+    assert_eq!(count(&trusted), 0, "the same words in another file");
+    let refused = append(&trusted, &scratch.root, &data_dir, &[statement("A", "more")]);
+    assert!(matches!(refused, Err(StoreError::NotTrusted { .. })), "{refused:?}");
+    trusted.enter_log(&log).unwrap();
+    assert_eq!(count(&trusted), 1, "a person said yes");
+    let aside = set_aside(&log).unwrap();
+    assert_eq!(standing(&trusted, &scratch.root, &data_dir).unwrap().1, LogStanding::Silent);
+    append(&trusted, &scratch.root, &data_dir, &[statement("A", "begun again")]).unwrap();
+    assert_eq!(count(&trusted), 1);
+    assert!(aside.exists());
+}
+
+#[test]
+fn a_log_with_other_names_stays_that_of_this_user_when_it_grows() {
+    let scratch = Scratch::new();
+    let (trusted, data_dir) = (own_list(&scratch), rel(".piton"));
+    append(&trusted, &scratch.root, &data_dir, &[statement("A", "first")]).unwrap();
+    std::fs::hard_link(scratch.root.join(".piton/reports.jsonl"), scratch.root.join("kept")).unwrap();
+    append(&trusted, &scratch.root, &data_dir, &[statement("A", "second")]).unwrap();
+    assert_eq!(read(&trusted, &scratch.root, &data_dir, &RunId::new("A"), DialectId::Ccw).len(), 2);
+}
+
 #[test]
 fn a_run_reads_what_was_said_about_it_past_a_line_that_was_cut_off() {
     let scratch = Scratch::new();
     let data_dir = rel(".piton");
-    append(&scratch.root, &data_dir, &[statement("A", "first")]).unwrap();
-    append(&scratch.root, &data_dir, &[statement("B", "of another run")]).unwrap();
+    let trusted = own_list(&scratch);
+    append(&trusted, &scratch.root, &data_dir, &[statement("A", "first")]).unwrap();
+    append(&trusted, &scratch.root, &data_dir, &[statement("B", "of another run")]).unwrap();
     let log = scratch.root.join(".piton/reports.jsonl");
     let mut bytes = std::fs::read(&log).unwrap();
     bytes.extend_from_slice(b"{\"run\":\"A\",\"dia");
     std::fs::write(&log, bytes).unwrap();
-    append(&scratch.root, &data_dir, &[statement("A", "second")]).unwrap();
-    let found = read(&scratch.root, &data_dir, &RunId::new("A"), DialectId::Ccw);
+    append(&trusted, &scratch.root, &data_dir, &[statement("A", "second")]).unwrap();
+    let found = read(&trusted, &scratch.root, &data_dir, &RunId::new("A"), DialectId::Ccw);
     assert_eq!(found, [statement("A", "first"), statement("A", "second")]);
-    assert!(read(&scratch.root, &data_dir, &RunId::new("A"), DialectId::Aios).is_empty());
+    assert!(read(&trusted, &scratch.root, &data_dir, &RunId::new("A"), DialectId::Aios).is_empty());
     assert_eq!(std::fs::read_to_string(scratch.root.join(".piton/.gitignore")).unwrap(), "*\n");
 }

@@ -16,7 +16,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{
     home_link::{self, HomeLink},
     open::Project,
-    run_index::{GENERATED, HEADER, RUNS, RunIndex, is_session_id, resolve_links},
+    trusted::{GENERATED, HEADER, RUNS, is_session_id, resolve_links},
 };
 use crate::{
     model::{Listing, ListingEntry, ReadProblem, RelPath, Timestamp, sha256_hex},
@@ -173,13 +173,8 @@ impl SessionHome {
         home(runs.parent()?.parent()?, runs.file_name()?)
     }
 
-    /// Tells whether a repository may bring the folder along, so that only runs that this user began are read from it.
-    fn can_be_shipped(&self, project: &Project) -> bool {
-        project.git.is_some() && self.root == project.root.join(DATA_DIR)
-    }
-
     /// Lists the headers of all sessions.
-    pub(crate) fn listing(&self, project: &Project, index: &RunIndex) -> Sessions {
+    pub(crate) fn listing(&self, project: &Project) -> Sessions {
         let mut found = Sessions::default();
         found.listing.root.clone_from(&self.root);
         found.listing.config = Arc::clone(&project.config);
@@ -223,10 +218,6 @@ impl SessionHome {
                 continue;
             }
             let content = root.read_for_probe(&path);
-            let is_known = || content.as_ref().is_some_and(|header| index.knows(entry.file_name(), header, &self.root));
-            if self.can_be_shipped(project) && !is_known() {
-                continue;
-            }
             found.listing.entries.push(ListingEntry { path, is_dir: false, content });
         }
         found.listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));

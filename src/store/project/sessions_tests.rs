@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{RunIndex, SessionHome, folder_name, new_id};
+use super::{SessionHome, folder_name, new_id};
 use crate::store::{
     Environment,
     testing::{Scratch, time},
@@ -52,7 +52,7 @@ fn home(scratch: &Scratch) -> SessionHome {
 }
 
 fn found(home: &SessionHome, scratch: &Scratch) -> (Vec<String>, usize) {
-    let sessions = home.listing(&scratch.project(), &RunIndex::of(&Environment::default()));
+    let sessions = home.listing(&scratch.project());
     (sessions.listing.entries.iter().map(|entry| entry.path.to_string()).collect(), sessions.foreign.len())
 }
 

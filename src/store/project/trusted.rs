@@ -1,10 +1,11 @@
-//! The index of the runs that this user began, in the user's state folder: a file for each, named `{id}-{digest of its header}`, with the home
-//! of its records, and on further lines those of its copies that a person continued.
+//! The list of what may speak for this user: what they made on this machine, and what they said yes to. It is in the user's state folder,
+//! never in a project.
 //!
-//! A folder of runs can come with a copy of a project. A run that is not in the index was begun elsewhere: its commands are run only after a
-//! person agreed. The index also leads to a run from any folder.
+//! A run has a file there, named `{id}-{digest of its header}`, with the home of its records, and on further lines those of its copies that a
+//! person continued; it also leads to the run from any folder. A log of reports and decisions has one that is named after the file it is on
+//! disk. What is not in the list came with a project.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs::Metadata, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -14,6 +15,8 @@ use crate::{
 };
 
 const FOLDER: &str = "index";
+/// The folder of the entries of logs.
+const LOGS: &str = "logs";
 /// What generated ids begin with.
 pub(super) const GENERATED: &str = "session-";
 pub(super) const HEADER: &str = "run.json";
@@ -28,27 +31,32 @@ const ENTRY_LIMIT: u64 = 16 << 10;
 /// Bytes of a header.
 const HEADER_LIMIT: u64 = 1 << 20;
 
-/// The index, in the state folder of this user.
+/// The list of this user.
 #[derive(Clone, Debug)]
-pub(crate) struct RunIndex {
+pub(crate) struct Trusted {
     /// `None` without a home folder.
     state_home: Option<Utf8PathBuf>,
 }
 
-impl RunIndex {
+impl Trusted {
     pub(crate) fn of(environment: &Environment) -> Self {
         Self { state_home: environment.state_home.as_deref().map(resolve_links) }
     }
 
-    /// Enters a run; called before its first record is written. Without a state folder nothing is entered.
+    /// Returns a list that nothing is in, and that nothing is entered into.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) const fn nothing() -> Self {
+        Self { state_home: None }
+    }
+
+    /// Enters a run; called before its first record is written.
     ///
     /// # Errors
     ///
-    /// If the entry cannot be written. A run without one is one that a person is asked about before its commands run.
+    /// If the entry cannot be written, or there is no state folder: the run would not be told from one that came with a project.
     pub(crate) fn enter(&self, id: &str, header: &[u8], home: &Utf8Path) -> Result<(), StoreError> {
-        let Some(path) = self.path(id, header) else { return Ok(()) };
-        let Some(folder) = path.parent() else { return Ok(()) };
-        stage::create_private_dirs(folder)?;
+        let path = self.path(id, header).ok_or(StoreError::NoHome)?;
+        stage::create_private_dirs(path.parent().unwrap_or(&path))?;
         let home = resolve_links(home);
         let known = homes_in(&path);
         let others = known.iter().filter(|known| **known != home && has_run(known, id, header));
@@ -56,7 +64,7 @@ impl RunIndex {
         write_lines(&path, &lines)
     }
 
-    /// [`RunIndex::enter`] for a run that these edits create.
+    /// [`Trusted::enter`] for a run that these edits create.
     ///
     /// # Errors
     ///
@@ -80,6 +88,15 @@ impl RunIndex {
         let Some(old) = homes.pop() else { return Ok(None) };
         self.enter(id, header, home)?;
         Ok(Some(old))
+    }
+
+    /// Tells why a run does not speak for this user; `None` for one that they began, or said yes to.
+    pub(crate) fn stranger(&self, id: &str, header: &[u8], home: &Utf8Path) -> Option<Stranger> {
+        match self.original_of(id, header, home) {
+            Some(original) => Some(Stranger::CopyOf(original)),
+            None if self.knows(id, header, home) => None,
+            None => Some(Stranger::Unknown),
+        }
     }
 
     /// Tells whether this user began a run: its records are in the user's own state folder, or it was entered.
@@ -142,6 +159,96 @@ impl RunIndex {
     fn path(&self, id: &str, header: &[u8]) -> Option<Utf8PathBuf> {
         let state_home = self.state_home.as_ref().filter(|_| is_session_id(id))?;
         Some(state_home.join(FOLDER).join(format!("{id}-{}", &sha256_hex(header)[..DIGEST])))
+    }
+}
+
+/// Why a run does not speak for this user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stranger {
+    /// They neither began it on this machine nor said yes to it.
+    Unknown,
+    /// It is a copy of a run of theirs, in this other home.
+    CopyOf(Utf8PathBuf),
+}
+
+/// Whether what a log says counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogStanding {
+    /// It is missing or empty, so that it says nothing.
+    Silent,
+    /// This user began it here, or said yes to it.
+    Ours,
+    /// It came with the project.
+    Foreign,
+}
+
+impl Trusted {
+    /// Returns the standing of a log. What git, or anybody else, puts in its place is another file.
+    pub(crate) fn standing(&self, log: &Utf8Path) -> LogStanding {
+        let Ok(metadata) = log.symlink_metadata() else { return LogStanding::Silent };
+        let is_entered = || self.log_entry(&metadata).is_some_and(|entry| entry.is_file());
+        match metadata.len() {
+            // What is no file cannot be read as one either.
+            _ if !metadata.is_file() => LogStanding::Silent,
+            0 => LogStanding::Silent,
+            _ if is_entered() => LogStanding::Ours,
+            _ => LogStanding::Foreign,
+        }
+    }
+
+    /// Refuses where nothing can be entered.
+    ///
+    /// # Errors
+    ///
+    /// Without a state folder.
+    pub(super) const fn check_home(&self) -> Result<(), StoreError> {
+        if self.state_home.is_some() { Ok(()) } else { Err(StoreError::NoHome) }
+    }
+
+    /// Enters a log that is there.
+    ///
+    /// # Errors
+    ///
+    /// If the entry cannot be written, or there is no state folder.
+    pub(crate) fn enter_log(&self, log: &Utf8Path) -> Result<(), StoreError> {
+        let metadata = log.symlink_metadata().map_err(|source| StoreError::io(log, source))?;
+        let entry = self.log_entry(&metadata).ok_or(StoreError::NoHome)?;
+        if entry.is_file() {
+            return Ok(());
+        }
+        stage::create_private_dirs(entry.parent().unwrap_or(&entry))?;
+        write_lines(&entry, &[log.as_str()])
+    }
+
+    /// Takes a log out of the list.
+    ///
+    /// # Errors
+    ///
+    /// If the entry cannot be removed.
+    pub(crate) fn forget_log(&self, log: &Utf8Path) -> Result<(), StoreError> {
+        let metadata = log.symlink_metadata().map_err(|source| StoreError::io(log, source))?;
+        self.log_entry(&metadata).map_or(Ok(()), |entry| forget(&entry))
+    }
+
+    /// Takes a run out of the list.
+    ///
+    /// # Errors
+    ///
+    /// If the entry cannot be removed.
+    pub(crate) fn forget(&self, id: &str, header: &[u8]) -> Result<(), StoreError> {
+        self.path(id, header).map_or(Ok(()), |entry| forget(&entry))
+    }
+
+    fn log_entry(&self, log: &Metadata) -> Option<Utf8PathBuf> {
+        let name = sha256_hex(platform::identity(log).as_bytes());
+        Some(self.state_home.as_ref()?.join(LOGS).join(&name[..DIGEST]))
+    }
+}
+
+fn forget(entry: &Utf8Path) -> Result<(), StoreError> {
+    match calls::remove_file(entry) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(StoreError::io(entry, source)),
+        Ok(()) | Err(_) => stage::sync_dirs(entry.parent().into_iter()),
     }
 }
 

@@ -1,0 +1,168 @@
+//! `trust`: what in a project may speak or run for this user. That is what they made on this machine, and what they said yes to; all verbs
+//! ask here.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    OpError,
+    exit::Exit,
+    project_context::ProjectContext,
+    report::{Body, Report},
+    run_location::{RunLocation, header_bytes},
+};
+use crate::{
+    engine::quoted,
+    model::{Candidate, Finding, FindingCode, ReadSpec, RelPath},
+    store::{self, DATA_DIR, LogStanding, Stranger, Trusted},
+};
+
+/// What speaks for this user in a project, and what would if they said yes (`trust/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TrustReport {
+    pub(crate) subjects: Vec<TrustSubject>,
+    /// What was done, as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) done: Option<String>,
+}
+
+/// Something that counts only if it is this user's.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TrustSubject {
+    /// What `trust` calls it: the id of a run, or the path of a log of reports and decisions.
+    pub(crate) name: String,
+    pub(crate) is_trusted: bool,
+    /// Why it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+}
+
+impl Body for TrustReport {
+    const SCHEMA: &'static str = "trust/1";
+}
+
+/// Returns the commands that answer whether something may speak for this user.
+pub(crate) fn ways(name: &str) -> [String; 2] {
+    let name = quoted(name);
+    [format!("if it is yours: `piton trust {name}`"), format!("if not: `piton trust --no {name}`")]
+}
+
+/// Returns why a run of a workflow file does not count; `None` for one that this user began or said yes to.
+fn stranger(trusted: &Trusted, home: &Utf8Path, id: &str) -> Option<Stranger> {
+    trusted.stranger(id, &header_bytes(home, id)?, home)
+}
+
+/// Returns why a run does not count, as a sentence.
+pub(crate) fn sentence(id: &str, stranger: &Stranger) -> String {
+    match stranger {
+        Stranger::Unknown => format!("this user did not begin the run {id} on this machine"),
+        Stranger::CopyOf(original) => {
+            format!(
+                "the run {id} was copied with its project: {original} has it too, and it does not go on in both places"
+            )
+        }
+    }
+}
+
+/// Refuses a run that does not count, before anything is done for it.
+///
+/// # Errors
+///
+/// With the command that says yes.
+pub(super) fn check(ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
+    let Some((home, id)) = location.own_run() else { return Ok(()) };
+    match stranger(&ctx.project.trusted, home, id) {
+        Some(stranger) => Err(OpError::NotConfirmed { message: sentence(id, &stranger), hints: ways(id).into() }),
+        None => Ok(()),
+    }
+}
+
+/// Returns what is read of a run, with the finding about one that does not count: of such a run nothing is read besides its records.
+pub(super) fn readable(ctx: &ProjectContext, location: &RunLocation) -> (Candidate, Option<Finding>) {
+    let mut candidate = location.candidate.clone();
+    let found = location.own_run().and_then(|(home, id)| Some((id, stranger(&ctx.project.trusted, home, id)?)));
+    let Some((id, stranger)) = found else { return (candidate, None) };
+    if stranger == Stranger::Unknown {
+        candidate.reads.retain(|read| !matches!(read, ReadSpec::Elsewhere { .. }));
+    }
+    let finding = Finding::new(FindingCode::RunUntrusted, sentence(id, &stranger));
+    (candidate, Some(finding.fix(format!("piton trust {}", quoted(id)))))
+}
+
+/// Returns the finding about a log of reports that does not count.
+pub(super) fn log_finding(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Option<Finding> {
+    let (path, standing) = store::reports::standing(trusted, root, data_dir)?;
+    let shown = path.strip_prefix(root).unwrap_or(&path);
+    let message = format!("{shown} came with the project: the reports and decisions in it do not count");
+    let fix = format!("piton trust {}", quoted(path.as_str()));
+    (standing == LogStanding::Foreign).then(|| Finding::new(FindingCode::ReportsUntrusted, message).fix(fix))
+}
+
+/// Lists what counts in a project only if it is this user's.
+pub(crate) fn list(ctx: &ProjectContext) -> Report<TrustReport> {
+    let (locations, findings) = ctx.locations();
+    let runs = locations.iter().filter_map(RunLocation::own_run).map(|(home, id)| {
+        let reason = stranger(&ctx.project.trusted, home, id).map(|stranger| sentence(id, &stranger));
+        TrustSubject { name: id.to_owned(), is_trusted: reason.is_none(), reason }
+    });
+    let mut subjects: Vec<TrustSubject> = runs.collect();
+    if let Some((path, standing)) = log(ctx).filter(|(_, standing)| *standing != LogStanding::Silent) {
+        let is_trusted = standing == LogStanding::Ours;
+        let reason = (!is_trusted).then(|| "it came with the project".to_owned());
+        let name = path.strip_prefix(&ctx.project.root).unwrap_or(&path).to_string();
+        subjects.push(TrustSubject { name, is_trusted, reason });
+    }
+    Report { exit: Exit::Ok, body: TrustReport { subjects, done: None }, findings }
+}
+
+/// Records what this user says about a run or a log: yes, or no. A log that gets a no is set aside, so that another one can be begun.
+///
+/// # Errors
+///
+/// If there is nothing of that name, or the answer cannot be kept.
+pub(crate) fn decide(ctx: &ProjectContext, name: &str, is_yes: bool) -> Result<Report<TrustReport>, OpError> {
+    let trusted = &ctx.project.trusted;
+    let named = store::existing_path(&ctx.project.cwd, name).or_else(|| store::existing_path(&ctx.project.root, name));
+    let done = match log(ctx).filter(|(path, _)| named.as_ref() == Some(path)) {
+        Some((path, _)) if is_yes => {
+            trusted.enter_log(&path)?;
+            format!("the reports and decisions in {name} count from now on")
+        }
+        Some((path, standing)) => {
+            if standing == LogStanding::Ours {
+                trusted.forget_log(&path)?;
+            }
+            format!("nothing in it counts; it is kept as {}", store::reports::set_aside(&path)?)
+        }
+        None => decide_run(ctx, name, is_yes)?,
+    };
+    Ok(Report::ok(TrustReport { subjects: list(ctx).body.subjects, done: Some(done) }))
+}
+
+/// Returns the log of the reports about runs in files of the project, and whether it counts.
+fn log(ctx: &ProjectContext) -> Option<(Utf8PathBuf, LogStanding)> {
+    let data_dir = RelPath::parse(DATA_DIR).expect("a constant is a path");
+    store::reports::standing(&ctx.project.trusted, &ctx.project.root, &data_dir)
+}
+
+fn decide_run(ctx: &ProjectContext, name: &str, is_yes: bool) -> Result<String, OpError> {
+    let (locations, _) = ctx.locations();
+    let runs = locations.iter().filter_map(|location| Some((location.own_run()?, &location.candidate.data_dir)));
+    let Some(((home, id), data_dir)) = runs.clone().find(|((_, id), _)| *id == name) else {
+        let known = runs.map(|((_, id), _)| id.to_owned()).collect();
+        let (wanted, searched) = (name.to_owned(), ctx.project.root.to_string());
+        return Err(OpError::UnknownRun { wanted, searched, known, near: Vec::new() });
+    };
+    let header = header_bytes(home, id).unwrap_or_default();
+    let trusted = &ctx.project.trusted;
+    if !is_yes {
+        trusted.forget(id, &header)?;
+        return Ok(format!("the run {id} does not speak for you; its records stay where they are"));
+    }
+    trusted.enter(id, &header, home)?;
+    if let Some((log, LogStanding::Foreign)) = store::reports::standing(trusted, home, data_dir) {
+        trusted.enter_log(&log)?;
+    }
+    Ok(format!("the run {id} counts as yours from now on; its commands run when you resume it"))
+}
