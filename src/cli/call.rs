@@ -4,6 +4,7 @@ use super::{
     error::{self, CommandError},
     format::Format,
     output::{self, Text},
+    question,
     render::{self, Shown, markdown},
     shared_args::Global,
 };
@@ -94,9 +95,26 @@ impl Call<'_> {
         ProjectContext::open(&Request { step, ..self.request(run) })
     }
 
+    /// Returns who decides about a run that this caller may change: the name that was given, else the one that a person types. No decision
+    /// is recorded without one.
+    pub(super) fn decider(&self, ctx: &ProjectContext, by: Option<String>) -> Result<String, CommandError> {
+        if let Some(name) = by.filter(|name| !name.trim().is_empty()) {
+            return Ok(name);
+        }
+        if let Some((_, run)) = ops::location(ctx)?.own_run() {
+            ops::check_not_its_child(&ctx.environment, run).map_err(OpError::Refused)?;
+        }
+        let typed = if self.can_ask() { question::name()? } else { None };
+        typed.ok_or_else(CommandError::without_decider)
+    }
+
     /// Records a change, and answers with its checkpoint.
-    pub(super) fn change(&self, run: Option<&String>, change: ops::ChangeRequest) -> Result<Exit, CommandError> {
-        self.answer(ops::change(&self.project_of(run, &change)?, change))
+    pub(super) fn change(&self, run: Option<&String>, mut change: ops::ChangeRequest) -> Result<Exit, CommandError> {
+        let ctx = self.project_of(run, &change)?;
+        if let Some(by) = change.kind.decider_mut() {
+            *by = Some(self.decider(&ctx, by.take())?);
+        }
+        self.answer(ops::change(&ctx, change))
     }
 
     /// Tells whether a person can be asked, and reads what is printed.

@@ -49,6 +49,12 @@ impl CommandError {
         Self::new(Exit::Usage, message, vec!["piton --help, or piton VERB --help".to_owned()])
     }
 
+    /// Returns the error for a decision that nobody signs.
+    pub(super) fn without_decider() -> Self {
+        let message = "a decision is a person's, and no name is given; nothing was recorded";
+        Self::new(Exit::Usage, message, vec!["add `--by NAME`, with the name of who decided".to_owned()])
+    }
+
     /// Returns the error for a caught panic.
     pub(super) fn bug() -> Self {
         let report = "this is a bug in piton; please report it with the command that led here";

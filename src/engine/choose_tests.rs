@@ -46,9 +46,11 @@ fn a_gate_is_always_put_to_a_person() {
             "{status}"
         );
         assert_eq!(planned.plan.next[0].reason, "User approval required");
+        assert_eq!(planned.plan.commands.begin, None, "what a person decides is no command");
         // A gate that was refused is lifted by a decision, not by an approval.
-        let approve = (status != Status::Failed).then_some("piton approve G --run R");
-        assert_eq!(planned.plan.commands.begin.as_deref(), approve);
+        let approve = planned.plan.question.as_ref().and_then(|question| question.option("approve"));
+        let expected = (status != Status::Failed).then_some("piton approve G --run R --by NAME");
+        assert_eq!(approve.map(|option| option.command.as_str()), expected);
     }
     let mut stale = line_of(&[("A", Status::Completed), ("G", Status::Completed), ("C", Status::Pending)]);
     step(&mut stale, "G").kind = StepKind::Gate;
@@ -137,7 +139,8 @@ fn what_an_agent_does_at_a_gate_is_tried_again_and_closed_by_a_person() {
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["retry G".to_owned()], Verdict::Resume));
     assert_eq!(planned.plan.next[0].reason, "G failed; retry with the error of the last attempt");
-    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton approve G --run R"));
+    let question = planned.plan.question.unwrap();
+    assert_eq!(question.option("approve").unwrap().command, "piton approve G --run R --by NAME");
 }
 
 #[test]
@@ -314,8 +317,18 @@ fn what_must_not_run_twice_is_asked_about() {
     let question = planned.plan.question.unwrap();
     assert_eq!(question.default.as_deref(), Some("leave"));
     let commands: Vec<&str> = question.options.iter().map(|option| option.command.as_str()).collect();
-    let finish = "piton finish B --run R --status completed";
-    assert_eq!(commands, [finish, "piton redo B --run R --by NAME --note WHY", "piton status R"]);
+    let accept = "piton accept B --run R --by NAME --note WHY";
+    assert_eq!(commands, [accept, "piton redo B --run R --by NAME --note WHY", "piton status R"]);
+    assert_eq!(planned.plan.commands.begin, None);
+    step(&mut run, "A").status = Status::InProgress;
+    step(&mut run, "A").idempotent = false;
+    step(&mut run, "B").depends_on.clear();
+    let planned = plan_of(&run, &options());
+    let question = planned.plan.question.unwrap();
+    let ids: Vec<&str> = question.options.iter().map(|option| option.id.as_str()).collect();
+    assert_eq!(ids, ["accept A", "redo A", "accept B", "redo B", "leave"]);
+    assert!(question.text.ends_with("Did they take effect?"), "{}", question.text);
+    assert_eq!((planned.plan.commands.begin, planned.plan.commands.others), (None, Vec::new()));
 }
 
 #[test]

@@ -61,8 +61,7 @@ pub(super) fn finish(step: &Step, run: &RunId) -> String {
         StepKind::Review => " --verdict VERDICT",
         StepKind::Work | StepKind::Gate | StepKind::Container => " --status completed",
     };
-    let tail = format!("{tail}{}", of_cut_off_part(step));
-    with_verdicts(on_step("finish", &step.id, run, &tail), step)
+    with_verdicts(on_step("finish", &step.id, run, tail), step)
 }
 
 /// Returns the part of a step that must not run twice and was cut off: only that may have taken effect.
@@ -70,9 +69,9 @@ pub(super) fn cut_off_part(step: &Step) -> Option<&Part> {
     step.detail.parts.iter().find(|part| !step.idempotent && part.status == Status::InProgress)
 }
 
-/// Returns the option that names that part.
-pub(super) fn of_cut_off_part(step: &Step) -> String {
-    cut_off_part(step).map(|part| option("part", &part.name)).unwrap_or_default()
+/// Returns the commands with which a person says whether a step that must not run twice took effect: that it did, and that it did not.
+pub(super) fn effect(step: &StepId, run: &RunId) -> [String; 2] {
+    [decide("accept", step, run), redo(step, run)]
 }
 
 /// Names the verdicts of a review in a comment, if its format cannot record every one.

@@ -399,14 +399,14 @@ impl<'a> Planner<'a> {
         groups
     }
 
-    pub(super) fn commands(&self, verdict: Verdict, next: &[Next], chosen: &Chosen, evidence: &Evidence) -> Commands {
+    pub(super) fn commands(&self, verdict: Verdict, next: &[Next], chosen: &Chosen) -> Commands {
         let run = &self.reconciled.run.id;
         let Some(first) = next.first() else { return Commands::default() };
         // A resume records what the options decide; before that the step cannot begin.
         let needs_resume = !chosen.needs.is_empty()
             || !self.options.skip.is_empty()
             || self.reconciled.run.status == RunStatus::Aborted;
-        let begins = |next: &Next| self.begin(verdict, next, evidence).filter(|_| !needs_resume);
+        let begins = |next: &Next| self.begin(verdict, next).filter(|_| !needs_resume);
         let others = next.iter().skip(1).filter_map(begins).take(OTHERS).collect();
         let after = matches!(first.action, Action::Merge | Action::Archive);
         let context = (!after).then(|| command::on_run("context", run, &command::option("step", first.step.as_str())));
@@ -420,8 +420,8 @@ impl<'a> Planner<'a> {
         Commands { begin: begins(first), others, context, resume }
     }
 
-    /// Returns the command that begins, decides or records a next step.
-    fn begin(&self, verdict: Verdict, next: &Next, evidence: &Evidence) -> Option<String> {
+    /// Returns the command that begins or records a next step; what decides about one is never a command of the plan.
+    fn begin(&self, verdict: Verdict, next: &Next) -> Option<String> {
         let run = &self.reconciled.run.id;
         let at = self.reconciled.graph.position(&next.step);
         match next.action {
@@ -433,30 +433,20 @@ impl<'a> Planner<'a> {
                 None
             }
             // After the failed work is redone, an approval closes the gate as before.
-            Action::Retry if self.is_gate(&next.step) => at.map(|gate| command::approve(self.step(gate), run, "")),
+            Action::Retry if self.is_gate(&next.step) => None,
             Action::Exec => Some(command::on_step("exec", &next.step, run, "")),
             Action::Run | Action::Retry | Action::Return => {
                 let agent = next.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
                 Some(command::on_step("begin", &next.step, run, &agent))
             }
-            Action::Approve
-                if at.is_some_and(|gate| {
-                    self.reconciled.is_refused_gate(gate)
-                        || self.reconciled.expired(gate, self.options.now).is_some()
-                        || !self.reconciled.missing_documents(gate, evidence).is_empty()
-                }) =>
-            {
-                None
-            }
-            Action::Approve => at.map(|gate| command::approve(self.step(gate), run, "")),
+            Action::Approve => None,
+            Action::Verify if at.is_some_and(|at| self.reconciled.is_outcome_unknown(at)) => None,
             // Nothing is recorded in a file that cannot be read.
             Action::Verify if at.is_some_and(|at| self.reconciled.compared.unread.contains(&at)) => None,
             Action::Verify => at.map(|at| command::finish(self.step(at), run)),
             Action::Archive => Some(command::on_run("archive", run, "")),
             Action::Merge if let Some(command) = self.reconciled.run.merge_command() => Some(command.to_owned()),
-            Action::Merge if evidence.merged == Some(true) => Some(command::on_run("complete", run, "")),
-            Action::Merge if self.reconciled.compared.decisions.approved_end().is_some() => None,
-            Action::Merge => Some(command::on_end("approve", run, "")),
+            Action::Merge => None,
         }
     }
 

@@ -159,7 +159,7 @@ impl PlanInputs<'_> {
                 tolerated: run.steps.iter().filter(|step| step.is_tolerated).count(),
             },
             question,
-            commands: planner.commands(verdict, &next, &chosen, evidence),
+            commands: planner.commands(verdict, &next, &chosen),
             reports: handed.reports,
             decisions: handed.decisions,
             next,

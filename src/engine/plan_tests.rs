@@ -129,9 +129,13 @@ fn what_comes_after_the_last_step_is_asked_for() {
     );
     let question = planned.plan.question.unwrap();
     assert_eq!((question.text.as_str(), question.default.as_deref()), ("Merge feature/x into main?", Some("no")));
+    assert_eq!(question.option("approve").unwrap().command, "piton approve merge --run R --by NAME");
     let commands = planned.plan.commands;
-    let approve = Some("piton approve merge --run R".to_owned());
-    assert_eq!((commands.begin, commands.context, commands.resume), (approve, None, None), "no command merges");
+    assert_eq!(
+        (commands.begin, commands.context, commands.resume),
+        (None, None, None),
+        "no command merges or approves"
+    );
     run.follow_up = Some(FollowUp { action: Action::Archive, ..merge() });
     let planned = plan_of(&run, &options());
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton archive R"));
@@ -211,7 +215,7 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
                     | FindingCode::RunFailed
                     | FindingCode::PlanChanged
                     | FindingCode::LimitReached
-                    | FindingCode::StateOlderThanLog
+                    | FindingCode::ReportsUntrusted
             );
         assert_eq!(planned.unattended, !stops, "{code}");
         assert!(planned.unattended || code.severity() == Severity::Blocking || planned.plan.question.is_some());
@@ -432,15 +436,16 @@ fn what_is_left_after_a_merge_is_to_record_it() {
         let plan = planned(run, &Evidence { merged, ..Evidence::default() }, &options()).plan;
         (plan.next[0].reason.clone(), plan.commands.begin)
     };
-    let approve = Some("piton approve merge --run R".to_owned());
     for merged in [None, Some(false)] {
-        assert_eq!(said(&run, merged), ("every phase is done".to_owned(), approve.clone()));
+        assert_eq!(said(&run, merged), ("every phase is done".to_owned(), None));
     }
-    let complete = Some("piton complete R".to_owned());
-    assert_eq!(said(&run, Some(true)), ("feature/x is merged".to_owned(), complete.clone()));
+    assert_eq!(said(&run, Some(true)), ("feature/x is merged".to_owned(), None));
+    let merged = Evidence { merged: Some(true), ..Evidence::default() };
+    let question = planned(&run, &merged, &options()).plan.question.unwrap();
+    assert_eq!(question.option("complete").unwrap().command, "piton complete R");
     run.workspace.clean_up = vec!["git worktree remove wt".to_owned(), "git branch -d feature/x".to_owned()];
     let clean_up = "feature/x is merged: record that the run is over, then clean up (git worktree remove wt, git branch -d feature/x)";
-    assert_eq!(said(&run, Some(true)), (clean_up.to_owned(), complete));
+    assert_eq!(said(&run, Some(true)), (clean_up.to_owned(), None));
 }
 
 #[test]
@@ -459,7 +464,7 @@ fn an_approval_of_the_merge_leaves_only_the_merge() {
         });
         let statement = crate::model::Statement { run: "R".to_owned(), dialect: run.dialect, kind };
         let plan = planned(&run, &Evidence { statements: vec![statement], ..Evidence::default() }, &options()).plan;
-        (plan.next[0].reason.clone(), plan.commands.begin.is_some())
+        (plan.next[0].reason.clone(), plan.question.is_some_and(|question| question.option("approve").is_some()))
     };
     assert_eq!(approval("B"), ("a person approved it: merge it with --no-ff".to_owned(), false));
     assert_eq!(approval("A"), ("every phase is done".to_owned(), true), "that was about another step");
@@ -467,7 +472,7 @@ fn an_approval_of_the_merge_leaves_only_the_merge() {
 
 #[test]
 fn no_command_records_what_the_format_does_not_keep() {
-    for status in [Status::Pending, Status::Failed, Status::WaitingApproval] {
+    for status in [Status::Pending, Status::Failed] {
         let mut run = line_of(&[("A", status)]);
         assert!(plan_of(&run, &options()).plan.commands.begin.is_some(), "{status}");
         step(&mut run, "A").recorded = false;

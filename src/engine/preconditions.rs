@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use super::{command, reconciled::ReconciledRun, reports::begun_by};
 use crate::model::{
-    Action, Attempt, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, Options, Owner, RelPath, Run, RunStatus,
-    Severity, Step, StepId, StepKind, Timestamp, Workspace, clean_line, plural, quoted,
+    Action, Attempt, DecisionKind, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, Options, Owner, RelPath,
+    Run, RunStatus, Severity, Statement, StatementKind, Step, StepId, StepKind, Timestamp, Workspace, clean_line,
+    plural, quoted,
 };
 
 /// Returns the problems with resuming a run that are not about its steps, rule 2 first.
@@ -23,10 +24,20 @@ pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec
 
 /// Reports a state from before steps that Piton recorded as done, such as one that git put back. A state that goes further than the
 /// record is not touched by this.
-fn older_than_log(run: &Run, evidence: &Evidence) -> Option<Finding> {
+pub(super) fn older_than_log(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let stamp = run.stamp?;
+    let is_redone = |statement: &Statement, record: &EvidenceRecord| match &statement.kind {
+        StatementKind::Decision(decision) => {
+            decision.decision == DecisionKind::Redo
+                && decision.at >= record.at
+                && decision.step.as_ref() == Some(&record.step)
+        }
+        StatementKind::Begun(_) | StatementKind::Report(_) => false,
+    };
+    // A rollback reopened the step, or a person takes the older state.
     let reopened = |record: &EvidenceRecord| {
         evidence.rollbacks.iter().any(|back| back.at >= record.at && back.reopened.contains(&record.step))
+            || evidence.statements.iter().any(|statement| is_redone(statement, record))
     };
     // Many formats keep whole seconds; then a record of the same second is not later.
     let is_whole = stamp.in_seconds() == stamp.to_string();

@@ -144,12 +144,21 @@ fn change(run: &Run, next: &Next) -> ChangeKind {
 }
 
 fn admits(run: &Run, evidence: &Evidence, next: &Next, force: bool) -> bool {
-    let change = Change { at: at(0), kind: change(run, next) };
+    let kind = change(run, next);
     // A step without its declared outputs can only be recorded by force.
     let is_unproved =
         next.action == Action::Verify && !unproved(run, run.step(&next.step).unwrap(), evidence).is_empty();
     let limits = ChangeLimits { force: force || is_unproved, ..ChangeLimits::of(3) };
-    matches!(admit(run, evidence, &[], change, limits), Ok(Admitted::Change { .. }))
+    let is_admitted =
+        |kind| matches!(admit(run, evidence, &[], Change { at: at(0), kind }, limits), Ok(Admitted::Change { .. }));
+    match kind {
+        // Whether a step that must not run twice took effect, a person says.
+        ChangeKind::Finish(outcome) if next.action == Action::Verify => {
+            is_admitted(ChangeKind::Finish(outcome.clone()))
+                || is_admitted(ChangeKind::Finish(Box::new(Outcome { accepts: true, ..*outcome })))
+        }
+        kind => is_admitted(kind),
+    }
 }
 
 /// Describes a failing run in a few lines.

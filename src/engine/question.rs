@@ -3,7 +3,7 @@
 use super::{command, overrides::flags, preconditions::renamed, reconciled::ReconciledRun};
 use crate::model::{
     Action, DecisionKind, Evidence, Finding, FindingClass, FindingCode, GateEffect, GateOption, Mode, Next, Options,
-    Question, QuestionOption, RunHeader, RunId, Severity, Step, StepId, Verdict, quoted,
+    Question, QuestionOption, RunHeader, RunId, Severity, Step, StepId, StepKind, Verdict, quoted,
 };
 
 /// What a person adds to a decision. Words in capitals stand for what is filled in.
@@ -39,7 +39,7 @@ pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
         let questions: Option<Vec<Question>> = blocking().map(|finding| input.decision(finding)).collect();
         return questions?.into_iter().next();
     }
-    if let Some(gate) = input.next.iter().find(|next| next.action == Action::Approve) {
+    if let Some(gate) = input.next.iter().find(|next| input.is_for_approval(next)) {
         return input.approval(gate);
     }
     match (input.verdict, input.options.mode) {
@@ -90,6 +90,12 @@ fn confirm_text(input: &QuestionInput<'_>) -> String {
 impl QuestionInput<'_> {
     fn run(&self) -> &RunId {
         &self.reconciled.run.id
+    }
+
+    /// Tells whether a person closes a next step: a gate, also after an agent did again what failed at it.
+    fn is_for_approval(&self, next: &Next) -> bool {
+        let is_gate = || self.reconciled.run.step(&next.step).is_some_and(|step| step.kind == StepKind::Gate);
+        next.action == Action::Approve || (next.action == Action::Retry && is_gate())
     }
 
     fn resume(&self, more: &str) -> String {
@@ -217,16 +223,8 @@ impl QuestionInput<'_> {
             let options = std::iter::once(again).chain(self.abort()).collect();
             Some(ask(message.clone(), options))
         } else if finding.code == FindingCode::OutcomeUnknown {
-            let step = step?;
-            let part = self.reconciled.run.step(step).map(command::of_cut_off_part).unwrap_or_default();
-            let finish = format!(" --status completed{part}");
-            let options = vec![
-                self.decide("finish", "it took effect: record it as done", step, &finish),
-                self.decide("redo", "it did not take effect: do it again", step, BY_AND_WHY),
-                self.leave("leave", "leave it as it is"),
-            ];
-            let text = format!("{message}. Did it take effect?");
-            Some(Question { text, options, default: Some("leave".to_owned()) })
+            step?;
+            self.effects()
         } else if finding.code == FindingCode::RunAborted && self.can_be_resumed {
             let yes = QuestionOption::new("yes", "resume it", self.resume(" --force")).by_person();
             Some(self.yes_or_no(format!("{message}. Resume it?"), yes, "no"))
@@ -250,6 +248,28 @@ impl QuestionInput<'_> {
         } else {
             None
         }
+    }
+
+    /// Asks of every step that must not run twice and was cut off whether it took effect.
+    fn effects(&self) -> Option<Question> {
+        let unknown = self.findings.iter().filter(|finding| finding.code == FindingCode::OutcomeUnknown);
+        let mut unknown: Vec<(&StepId, &str)> =
+            unknown.filter_map(|finding| Some((finding.step.as_ref()?, finding.message.as_str()))).collect();
+        unknown.dedup_by(|one, other| one.0 == other.0);
+        let is_one = unknown.len() == 1;
+        let of = |step: &StepId| if is_one { String::new() } else { format!("{step}: ") };
+        let options = unknown.iter().flat_map(|(step, _)| {
+            let mut did = self.decide("accept", &format!("{}it took effect", of(step)), step, BY_AND_WHY);
+            let mut did_not = self.decide("redo", &format!("{}it did not: do it again", of(step)), step, BY_AND_WHY);
+            for option in [&mut did, &mut did_not].into_iter().filter(|_| !is_one) {
+                option.id = format!("{} {step}", option.id);
+            }
+            [did, did_not]
+        });
+        let options = options.chain([self.leave("leave", "leave it as it is")]).collect();
+        let messages: Vec<&str> = unknown.iter().map(|(_, message)| *message).collect();
+        let text = format!("{}. Did {} take effect?", messages.join(". "), if is_one { "it" } else { "they" });
+        Some(Question { text, options, default: Some("leave".to_owned()) })
     }
 
     /// Returns an option for each decision that a person can make about a step that said no or that failed too often.

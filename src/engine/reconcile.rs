@@ -83,6 +83,9 @@ pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_find
             let found = reconciler.effective_status();
             reconciler.reopened(found, reconciled.decisions.redo(at))
         };
+        if reconciler.is_outcome_unknown {
+            reconciled.unknown_outcomes.insert(at);
+        }
         reconciled.effective_statuses.push(effective_status);
         reconciled.reasons.push(reconciler.reasons);
         reconciled.findings.append(&mut reconciler.findings);
@@ -114,6 +117,7 @@ impl Reconciler<'_> {
         };
         // What the evidence says about the attempt before no longer matters.
         self.findings.clear();
+        self.is_outcome_unknown = false;
         self.reasons = vec![redo];
         status
     }
@@ -159,9 +163,9 @@ impl Reconciler<'_> {
             return if self.step.idempotent { EffectiveStatus::Invalid } else { self.outcome_unknown(doubt) };
         }
         if self.step.proof.is_commit && self.step.commit.is_none() && self.ended_in_git() {
-            let fix = format!("`{} --commit HEAD`", command::on_step("finish", &self.step.id, &self.run.id, ""));
+            let fix = format!("`{}`", command::on_step("finish", &self.step.id, &self.run.id, " --commit SHA"));
             let message = format!("{} was finished without a commit", self.step.id.with_title(&self.step.title));
-            self.note(FindingCode::CommitMissing, message, format!("name it: {fix}"));
+            self.note(FindingCode::CommitMissing, message, format!("commit the work, then name the commit: {fix}"));
         }
         if let Some(commit) = &self.step.commit
             && let Some(fact @ (CommitFact::Elsewhere | CommitFact::Unknown)) = self.evidence.commits.get(commit)
@@ -227,9 +231,8 @@ impl Reconciler<'_> {
             Some(probe) if !self.step.recorded => format!("find out whether it took effect: {probe}"),
             Some(probe) => format!("to find out whether it took effect: `{probe}`"),
             None => {
-                let (finish, redo) =
-                    (command::finish(self.step, &self.run.id), command::decide("redo", &self.step.id, &self.run.id));
-                format!("find out whether it took effect, then `{finish}`, or if it did not: `{redo}`")
+                let [did, did_not] = command::effect(&self.step.id, &self.run.id);
+                format!("find out whether it took effect; if it did: `{did}`, if not: `{did_not}`")
             }
         };
         let part = command::cut_off_part(self.step).map(|part| format!("its part {} ", clean_line(&part.name, 100)));
@@ -242,6 +245,7 @@ impl Reconciler<'_> {
             self.reasons.push("its outcome is unknown".to_owned());
         }
         self.note(FindingCode::OutcomeUnknown, message, probe);
+        self.is_outcome_unknown = true;
         EffectiveStatus::Verify
     }
 

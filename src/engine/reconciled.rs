@@ -67,6 +67,8 @@ pub(super) struct Reconciled {
     pub(super) decisions: Decisions,
     /// Steps whose status is a word that is not known, by position.
     pub(super) unknown_words: BTreeSet<usize>,
+    /// Steps that must not run twice, of which nobody knows whether they took effect, by position.
+    pub(super) unknown_outcomes: BTreeSet<usize>,
     /// Steps without a status, by position.
     pub(super) unstated: BTreeSet<usize>,
     /// Steps whose file cannot be read, by position.
@@ -217,6 +219,11 @@ impl ReconciledRun<'_> {
     pub(super) fn attempt(&self, at: usize) -> Option<(&Attempt, Presence)> {
         let attempt = self.compared.attempts.get(&at).map(|(attempt, presence)| (attempt, *presence));
         attempt.filter(|_| self.effective_status(at) == EffectiveStatus::Interrupted)
+    }
+
+    /// Tells whether a step must not run twice and nobody knows whether it took effect.
+    pub(super) fn is_outcome_unknown(&self, at: usize) -> bool {
+        self.compared.unknown_outcomes.contains(&at)
     }
 
     /// Returns the caller's own attempt at a step.

@@ -92,6 +92,8 @@ pub(super) struct Reconciler<'a> {
     pub(super) overridden: bool,
     /// Whether the state has a status for it.
     pub(super) has_status: bool,
+    /// Whether nobody knows if it took effect, and it must not run twice.
+    pub(super) is_outcome_unknown: bool,
     pub(super) reasons: Vec<String>,
     pub(super) findings: Vec<Finding>,
 }
@@ -100,7 +102,8 @@ impl<'a> Reconciler<'a> {
     /// Returns the comparison of a step with a status of its own, which no attempt and no decision is about.
     pub(super) fn new(run: &'a Run, step: &'a Step, evidence: &'a Evidence, index: &'a EvidenceIndex<'a>) -> Self {
         let (reasons, findings) = (Vec::new(), Vec::new());
-        Self { run, step, evidence, index, goes_on: false, overridden: false, has_status: true, reasons, findings }
+        let (goes_on, overridden, has_status, is_outcome_unknown) = (false, false, true, false);
+        Self { run, step, evidence, index, goes_on, overridden, has_status, is_outcome_unknown, reasons, findings }
     }
 
     pub(super) fn note(&mut self, code: FindingCode, message: impl Into<String>, fix: impl Into<String>) {

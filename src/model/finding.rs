@@ -111,7 +111,8 @@ finding_codes! {
     LiveOwner "live-owner" Blocking true "Another process is driving this run.", CheckedByChange;
     SessionMayLive "session-may-live" Warning true "It cannot be known whether a session of the client is alive.";
     OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
-    CopiedRun "copied-run" Blocking true "The run was copied with its project, and the place that it was copied from has it too: it does not go on in both.", NeedsPerson;
+    RunUntrusted "run-untrusted" Blocking true "This user did not begin the run on this machine: it came with the project, or with a copy of it.", NeedsPerson;
+    ReportsUntrusted "reports-untrusted" Warning true "The log of reports and decisions came with the project: what it says does not count.", NeedsPerson;
     // Rule 3: reconcile.
     StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.", Invalid, UnknownWord;
     StatusAlias "status-alias" Info false "A status is not in the vocabulary, but its meaning is unambiguous.";
@@ -137,7 +138,7 @@ finding_codes! {
     CompletedByEvidence "completed-by-evidence" Info false "The step was in progress, but its valid output exists: it finished before the interruption.", ShownDone;
     CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch.";
     CommitMissing "commit-missing" Warning false "A step whose result is a commit was finished without one.";
-    StateOlderThanLog "state-older-than-log" Warning true "The state is older than what Piton recorded about the run: another version of its file was put in its place.", NeedsPerson;
+    StateOlderThanLog "state-older-than-log" Blocking true "The state is older than what Piton recorded about the run: another version of its file was put in its place.", NeedsPerson;
     PlanChanged "plan-changed" Warning true "A document was changed after a gate approved it.", NeedsPerson;
     RollbackLate "rollback-late" Warning true "The work that a rollback discards was merged more than 7 days ago.";
     GitSilent "git-silent" Warning true "Git does not answer, so a rollback cannot list commits and uncommitted changes.";

@@ -14,6 +14,25 @@ pub(crate) struct Statement {
     pub(crate) kind: StatementKind,
 }
 
+impl Statement {
+    /// Returns the step of a decision.
+    pub(crate) fn step(&self) -> Option<&StepId> {
+        self.decision().and_then(|decision| decision.step.as_ref())
+    }
+
+    /// Returns what a person said with a decision.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.decision().and_then(|decision| decision.note.as_deref()).filter(|note| !note.trim().is_empty())
+    }
+
+    const fn decision(&self) -> Option<&Decision> {
+        match &self.kind {
+            StatementKind::Decision(decision) => Some(decision),
+            StatementKind::Begun(_) | StatementKind::Report(_) => None,
+        }
+    }
+}
+
 /// The content of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]

@@ -21,7 +21,7 @@ use crate::{
         Change, ChangeKind, ClaudeWork, Content, Edit, EditKind, Evidence, EvidenceRecord, Options, Outcome, Part,
         PartKind, Proof, RelPath, Run, RunStatus, StartSpec, StatementKind, Status, Step, StepId, Timestamp,
     },
-    store::{self, Caller, CheckpointMeta, RunLock, StoreError, Ticker, briefs::BriefFile},
+    store::{self, Caller, CheckpointMeta, RunLock, StoreError, Ticker, Trusted, briefs::BriefFile},
     workflow::Workflow,
 };
 
@@ -42,6 +42,7 @@ pub(super) struct SessionPaths {
     pub(super) lock_timeout: Duration,
     /// The largest log of digests.
     pub(super) log_bytes: u64,
+    pub(super) trusted: Trusted,
 }
 
 /// The recorded state of a run, and the writer of its journal.
@@ -91,7 +92,7 @@ impl Ledger {
         run.steps.iter_mut().filter(|step| !is_judged(step)).for_each(|step| step.proof = Proof::default());
         let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
         let Session { header, state, journal_end, .. } = session;
-        let mut decisions = store::reports::read(&paths.home, &paths.data_dir, &run.id, run.dialect);
+        let mut decisions = store::reports::read(&paths.trusted, &paths.home, &paths.data_dir, &run.id, run.dialect);
         decisions.retain(|statement| matches!(statement.kind, StatementKind::Decision(_)));
         let run = LiveRun::new(run, Evidence { statements: decisions, ..evidence });
         let (snapshot_seq, is_given_up) = (journal_end.seq, false);
@@ -155,12 +156,12 @@ impl Ledger {
     /// The `retry` of a step limits its tries, not the engine.
     fn admit(&mut self, kind: ChangeKind, facts: Facts, limits: ChangeLimits, is_said: bool) -> Result<(), RunError> {
         let at = self.ticker.now().now;
-        match self.run.admit(Change { at, kind }, limits)? {
+        match self.run.admit(Change { at, kind }, ChangeLimits { knows_outcome: true, ..limits })? {
             Admitted::Change { change, .. } => {
                 let said = if is_said { engine::statement(self.run.run(), &change) } else { None };
                 if let Some(said) = said {
                     let lock = self.paths.lock()?;
-                    store::reports::append(&self.paths.home, &self.paths.data_dir, &[said])?;
+                    store::reports::append(&self.paths.trusted, &self.paths.home, &self.paths.data_dir, &[said])?;
                     drop(lock);
                 }
                 let reopens = change.kind.reopens().to_vec();
@@ -243,7 +244,8 @@ impl Ledger {
     /// Returns what agents said about the items of a step, by item.
     pub(super) fn item_reports(&self, step: &StepId) -> BTreeMap<String, String> {
         let run = self.run();
-        let statements = store::reports::read(&self.paths.home, &self.paths.data_dir, &run.id, run.dialect);
+        let statements =
+            store::reports::read(&self.paths.trusted, &self.paths.home, &self.paths.data_dir, &run.id, run.dialect);
         let said = statements.into_iter().filter_map(|statement| match statement.kind {
             StatementKind::Report(report) if report.step == *step => Some((report.part?, report.summary?)),
             StatementKind::Report(_) | StatementKind::Decision(_) | StatementKind::Begun(_) => None,
@@ -272,7 +274,8 @@ impl Ledger {
     /// Returns HEAD when the agent of a step last began it by hand, if the step needs that.
     pub(super) fn head_of_agent(&self, step: &StepId) -> Option<String> {
         let run = self.run();
-        let statements = store::reports::read(&self.paths.home, &self.paths.data_dir, &run.id, run.dialect);
+        let statements =
+            store::reports::read(&self.paths.trusted, &self.paths.home, &self.paths.data_dir, &run.id, run.dialect);
         statements.into_iter().rev().find_map(|statement| match statement.kind {
             StatementKind::Begun(attempt) if attempt.step == *step => attempt.head,
             StatementKind::Begun(_) | StatementKind::Report(_) | StatementKind::Decision(_) => None,

@@ -237,7 +237,8 @@ impl StepSelection<'_> {
     }
 
     fn record_effect(&mut self, step: &Step, summary: &str) -> Result<(), RunError> {
-        let outcome = Outcome { summary: Some(summary.to_owned()), ..Outcome::completed(step.id.clone()) };
+        let summary = Some(summary.to_owned());
+        let outcome = Outcome { summary, ..Outcome::completed(step.id.clone()) };
         let facts = Facts { digest: step.definition_digest(), ..Facts::default() };
         self.ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, true)
     }
@@ -252,8 +253,8 @@ impl StepSelection<'_> {
         let is_for_an_agent = piton::is_for_an_agent(&step.definition);
         let hints = [
             self.look(step.probe.clone().map(|probe| (probe, is_for_an_agent))),
-            format!("when it did: `piton finish {name} --run {id}`, then `{resume}`"),
-            format!("when it did not: `{resume} --from {name}`"),
+            format!("when it did: `piton accept {name} --run {id} --by NAME --note WHY`, then `{resume}`"),
+            format!("when it did not: `piton redo {name} --run {id} --by NAME --note WHY`, then `{resume}`"),
         ];
         RunError::new(ProblemKind::Person, message, hints)
     }

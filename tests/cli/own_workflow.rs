@@ -210,7 +210,7 @@ fn each_change_adds_one_record() {
     let sandbox = started("steps: [{id: a}, {id: b}]\n");
     let mut before = journal(&sandbox);
     for arguments in [["begin", "a"], ["finish", "a"], ["begin", "b"], ["skip", "b"]] {
-        let more: &[&str] = if arguments[0] == "skip" { &["--reason", "late"] } else { &[] };
+        let more: &[&str] = if arguments[0] == "skip" { &["--reason", "late", "--by", "Ann"] } else { &[] };
         piton(&sandbox, &[arguments.as_slice(), more].concat()).expect_code(0);
         let after = journal(&sandbox);
         assert!(after.starts_with(&before), "{arguments:?}");

@@ -147,13 +147,14 @@ fn a_person_says_at_a_terminal_that_a_step_took_effect() {
     let plan = sandbox.piton(["plan"]).run().expect_code(9);
     assert!(plan.findings().contains(&"outcome-unknown".to_owned()), "{plan}");
     let redo = "piton redo push --run demo --by NAME --note WHY";
-    let expected = ["piton finish push --run demo --status completed", redo, "piton status demo"];
+    let accept = "piton accept push --run demo --by NAME --note WHY";
+    let expected = [accept, redo, "piton status demo"];
     assert_eq!(commands(&plan).into_iter().map(|(command, _)| command).collect::<Vec<_>>(), expected);
     let before = sandbox.tree();
     let Some(output) = answered(&sandbox, "3\n") else { return };
     output.expect_code(9);
     assert_eq!(before.changes(&sandbox.tree()), [""; 0]);
-    let output = answered(&sandbox, "1\n").expect("there was one").expect_code(0);
+    let output = answered(&sandbox, "1\nana\nthe log shows it\n").expect("there was one").expect_code(0);
     assert!(output.stderr.contains("Did it take effect? (1-3)"), "{output}");
     assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/next/0/step"), "tell");
 }

@@ -85,7 +85,7 @@ pub(super) fn finish_ccw() -> Story {
 }
 
 pub(super) fn skip() -> Story {
-    Story::of("skip, ccw", ccw, Command::new(&["skip", "IMPL-002", "--reason", "later"]))
+    Story::of("skip, ccw", ccw, Command::new(&["skip", "IMPL-002", "--reason", "later", "--by", "Ann"]))
 }
 
 pub(super) fn approve() -> Story {

@@ -114,7 +114,7 @@ pub(super) const WRITES: [&[&str]; 9] = [
     &["pause"],
     &["repair", "--yes"],
     &["restore", "--yes"],
-    &["skip", "STEP", "--reason", "no"],
+    &["skip", "STEP", "--reason", "no", "--by", "Ann"],
     &["abort"],
     &["archive", "--yes"],
 ];

@@ -49,7 +49,7 @@ fn secrets_in_an_error_that_is_handed_in_are_written_nowhere() {
             &["finish", kind.step, "--status", "failed", "--summary", error.as_str()],
             &["pause", "--reason", error.as_str()],
             &["resume", "--yes"],
-            &["skip", kind.step, "--reason", error.as_str()],
+            &["skip", kind.step, "--reason", error.as_str(), "--by", "Ann"],
             &["abort", "--reason", error.as_str()],
         ] {
             let output = within(sandbox.piton(words.iter().copied()).session("s"));

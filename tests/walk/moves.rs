@@ -31,7 +31,7 @@ impl Walker {
             34..40 => self.begin(&run),
             40..48 => self.part(&run),
             48..55 => self.approve(&run),
-            55..59 => self.person(&run, "skip", "--reason 'not now'"),
+            55..59 => self.person(&run, "skip", "--by Ada --reason 'not now'"),
             59..64 => self.person(&run, "accept", "--by Ada --note fine"),
             64..68 => self.person(&run, "redo", "--by Ada --note again"),
             68..71 => self.person(&run, "override", "--by Ada --note go"),
@@ -55,11 +55,11 @@ impl Walker {
         if let Some(step) = run.group("in_progress").first() {
             return self.finish(run, step);
         }
-        let Some(begin) = run.plan["data"]["commands"]["begin"].as_str().map(str::to_owned) else {
-            return self.on_run(run, "resume", "");
-        };
-        // A person is asked now and then.
-        if begin.starts_with("piton approve ") { self.approve(run) } else { drop(self.make(&begin)) }
+        match run.plan["data"]["commands"]["begin"].as_str().map(str::to_owned) {
+            Some(begin) => drop(self.make(&begin)),
+            None if run.plan["data"]["next"][0]["action"] == "approve" => self.approve(run),
+            None => self.on_run(run, "resume", ""),
+        }
     }
 
     fn finish(&mut self, run: &RunSeen, step: &str) {

@@ -11,7 +11,7 @@ pub(in crate::cli) struct Approve {
     /// The gate's step id, as shown by `piton plan`
     #[arg(required_unless_present = "json")]
     step: Option<String>,
-    /// The person who approved
+    /// The person who approved; asked for at a terminal, needed elsewhere
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
     /// Their comment
@@ -47,7 +47,7 @@ impl Command for Approve {
 struct Decide {
     /// The step id, as shown by `piton plan`
     step: String,
-    /// The person who decided
+    /// The person who decided; asked for at a terminal, needed elsewhere
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
     /// Why
@@ -111,9 +111,10 @@ impl Command for Override {
 impl Decide {
     fn record(&self, decision: DecisionKind, call: &Call<'_>) -> Result<Exit, CommandError> {
         let Self { step, by, note, run, if_revision } = self;
-        let (step, by, note) = (step.clone(), by.clone(), note.clone());
+        let ctx = call.project(run.as_ref())?;
+        let (step, by, note) = (step.clone(), Some(call.decider(&ctx, by.clone())?), note.clone());
         let request = ops::DecisionRequest { step, decision, by, note, if_revision: if_revision.clone() };
-        call.answer(ops::decide(&call.project(run.as_ref())?, request))
+        call.answer(ops::decide(&ctx, request))
     }
 }
 
@@ -125,6 +126,9 @@ pub(in crate::cli) struct Skip {
     /// Leave out every open step of a phase, its gate and reviews too (nine-step)
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["step", "part", "json", "if_revision"])]
     phase: Option<u32>,
+    /// Leave the open gates and reviews of the phase out too
+    #[arg(short, long, requires = "phase")]
+    yes: bool,
     /// The reason
     #[arg(
         long,
@@ -134,7 +138,7 @@ pub(in crate::cli) struct Skip {
         allow_hyphen_values = true
     )]
     reason: Option<String>,
-    /// The person who decided
+    /// The person who decided; asked for at a terminal, needed elsewhere
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
     /// Only this part of the step
@@ -149,7 +153,9 @@ impl Command for Skip {
         let (run, by) = (self.target.run.as_ref(), self.by.clone());
         let reason = self.reason.clone().unwrap_or_default();
         if let Some(phase) = self.phase {
-            return call.answer(ops::skip_phase(&call.project(run)?, phase, by.as_deref(), &reason));
+            let ctx = call.project(run)?;
+            let by = call.decider(&ctx, by)?;
+            return call.answer(ops::skip_phase(&ctx, phase, (&by, &reason), self.yes));
         }
         let (step, part) = (step_id(self.step.as_ref()), self.part.clone());
         call.change(run, self.target.change("skip", || Ok(ChangeKind::Skip { step, part, by, reason }))?)

@@ -333,7 +333,8 @@ fn answers(page: &mut Page, plan: &Plan) {
         return;
     }
     for option in options.iter().filter(|option| !option.changes_nothing) {
-        page.text.line(format!("→ {}   # {}", option.command, option.label));
+        // An arrow is in front of what can be typed as it is; this is a person's answer.
+        page.text.line(format!("  {}   # {}", option.command, option.label));
     }
     if let Some(resume) = commands.resume.as_ref().filter(|resume| !is_option(resume)) {
         page.text.line(format!("→ {resume}   # continue"));

@@ -4,7 +4,7 @@ use super::{Rebegin, TransitionCheck};
 use crate::{
     engine::{
         command,
-        preconditions::workspace_problem,
+        preconditions::{older_than_log, workspace_problem},
         proof::{missing_documents, unproved},
         reconciled::{EffectiveStatus, Limit},
         refusal::{Refusal, RefusalKind, refuse},
@@ -59,8 +59,18 @@ impl TransitionCheck<'_> {
     pub(super) fn check_attempt(&self, at: usize) -> Result<Option<String>, Refusal> {
         let Some((attempt, presence)) = self.reconciled.attempt(at) else { return Ok(None) };
         let id = &attempt.step;
+        // A person said that it is done again.
+        if presence == Presence::Caller && self.reconciled.compared.decisions.redo(at).is_some() {
+            return Ok(None);
+        }
         let begun = format!("{id} is in progress (attempt {})", attempt.attempt);
         match (presence, self.limits.rebegin) {
+            (Presence::Caller, Rebegin::No) if !self.reconciled.run.steps[at].idempotent => {
+                Ok(Some(format!("{begun}, begun by you; it must not run twice, so finish it")))
+            }
+            (Presence::Caller, Rebegin::Again | Rebegin::TakeOver) if !self.reconciled.run.steps[at].idempotent => {
+                Err(self.outcome_unknown(at))
+            }
             (Presence::Caller, Rebegin::No) => {
                 let again = self.command("begin", id, " --again");
                 Ok(Some(format!("{begun}, begun by you; if its agent was lost: `{again}`")))
@@ -77,6 +87,15 @@ impl TransitionCheck<'_> {
             | (Presence::Unknown, Rebegin::TakeOver)
             | (Presence::Gone, _) => Ok(None),
         }
+    }
+
+    /// Returns the refusal to go on with a step that must not run twice and was cut off: whether it took effect, a person says.
+    pub(super) fn outcome_unknown(&self, at: usize) -> Refusal {
+        let id = &self.reconciled.run.steps[at].id;
+        let message = format!("{id} must not run twice, and it is unknown whether it took effect: a person finds out");
+        let [did, did_not] = command::effect(id, &self.reconciled.run.id);
+        let hints = [format!("if it did: `{did}`"), format!("if it did not: `{did_not}`")];
+        refuse(RefusalKind::Person, message, hints)
     }
 
     /// Refuses to approve a review that said no: new work or a person lifts that, not another word about the same work.
@@ -119,6 +138,27 @@ impl TransitionCheck<'_> {
             hints.insert(0, self.command("begin", rework.unwrap_or(id), ""));
         }
         Refusal { kind: RefusalKind::Person, message, hints }
+    }
+
+    /// Refuses to record anything in a state that is older than what was recorded: the newer one would be lost for good.
+    pub(super) fn check_not_older(&self, kind: &ChangeKind) -> Result<(), Refusal> {
+        match kind {
+            ChangeKind::Begin { .. }
+            | ChangeKind::Finish(_)
+            | ChangeKind::Approve { .. }
+            | ChangeKind::Skip { .. }
+            | ChangeKind::Pause { .. }
+            | ChangeKind::Resume { .. }
+            | ChangeKind::Complete { .. } => {}
+            ChangeKind::Abort { .. } | ChangeKind::Repair(_) | ChangeKind::RollBack(_) | ChangeKind::Start(_) => {
+                return Ok(());
+            }
+        }
+        let Some(older) = older_than_log(self.reconciled.run, self.evidence) else { return Ok(()) };
+        let redo =
+            older.step.as_ref().map(|step| format!("to go on from the older state: `{}`", self.decision("redo", step)));
+        let hints = older.fix.into_iter().chain(redo).collect();
+        Err(Refusal { kind: RefusalKind::Person, message: older.message, hints })
     }
 
     /// Rule 12: nothing is begun in the wrong workspace.

@@ -5,7 +5,7 @@ use crate::{
     engine::{
         command,
         graph::Graph,
-        preconditions::workspace_problem,
+        preconditions::{older_than_log, workspace_problem},
         proof::{missing_documents, unproved},
         reconcile::reconcile,
         reconciled::{EffectiveStatus, ReconciledRun},
@@ -119,6 +119,18 @@ impl TransitionCheck<'_> {
                 let message = format!("{} waits for a person's approval", id.with_title(&step.title));
                 return Err(refuse(RefusalKind::Person, message, [self.approval(at)]));
             }
+            // It is done again from an older state than the one that has it as done.
+            EffectiveStatus::Open
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Blocked
+            | EffectiveStatus::Failed
+                if older_than_log(self.reconciled.run, self.evidence).is_some() =>
+            {
+                vec![at]
+            }
+            // It must not run twice, so that no attempt is given up without a word.
+            EffectiveStatus::Interrupted if !step.idempotent => vec![at],
             EffectiveStatus::Open
             | EffectiveStatus::Interrupted
             | EffectiveStatus::Invalid

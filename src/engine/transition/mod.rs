@@ -36,12 +36,14 @@ pub(crate) struct ChangeLimits {
     /// A gate or a review may be skipped: with all open steps of its phase, so with the work that it is about, or by the condition that its
     /// workflow file gives it.
     pub(crate) with_gates: bool,
+    /// The caller carried the step out itself, or had its probe run: what it says of the outcome is known.
+    pub(crate) knows_outcome: bool,
 }
 
 impl ChangeLimits {
     /// Returns the limits of a caller that overrides nothing.
     pub(crate) const fn of(attempt_limit: u32) -> Self {
-        Self { force: false, attempt_limit, rebegin: Rebegin::No, with_gates: false }
+        Self { force: false, attempt_limit, rebegin: Rebegin::No, with_gates: false, knows_outcome: false }
     }
 }
 
@@ -91,6 +93,7 @@ pub(super) fn admit_reconciled(
 ) -> Result<Admitted, Refusal> {
     let check = TransitionCheck { reconciled, evidence, limits, now: at };
     rollback::check_writable(check.reconciled.run)?;
+    check.check_not_older(&kind)?;
     let verdict = match kind {
         // The dialect refuses it and says what to do instead.
         ref kind if check.is_unrecorded(kind) => Ok(Admission::Admit(kind.clone())),
@@ -167,14 +170,11 @@ impl TransitionCheck<'_> {
                 let message = format!("{id} was left out");
                 return Err(refuse(RefusalKind::No, message, [self.redo_of(id)]));
             }
+            EffectiveStatus::Verify if self.reconciled.is_outcome_unknown(at) => return Err(self.outcome_unknown(at)),
             EffectiveStatus::Verify => {
-                let message = if step.idempotent {
-                    format!(
-                        "the evidence says that {id} is done, but its state does not: check it before running it again"
-                    )
-                } else {
-                    format!("{id} must not run twice, and it is unknown whether it took effect")
-                };
+                let message = format!(
+                    "the evidence says that {id} is done, but its state does not: check it before running it again"
+                );
                 let finish = command::finish(step, &self.reconciled.run.id);
                 return Err(refuse(RefusalKind::Person, message, [finish, self.decision("redo", id)]));
             }
@@ -244,12 +244,21 @@ impl TransitionCheck<'_> {
         Ok(Admission::Admit(ChangeKind::Finish(Box::new(outcome))))
     }
 
-    /// Records that a person takes work although its review said no, or has open conditions.
+    /// Records that a person takes work although its review said no or has open conditions, or says that a step took effect that must not
+    /// run twice.
     fn accept(&self, mut outcome: Outcome) -> Result<Admission, Refusal> {
         let (at, step) = self.find(&outcome.step)?;
         self.check_not_aborted()?;
         let id = &step.id;
+        // Of a step that is done part by part, only the part that was cut off may have taken effect.
+        let mut part = None;
         match self.reconciled.effective_status(at) {
+            EffectiveStatus::Verify | EffectiveStatus::Interrupted
+                if self.reconciled.is_outcome_unknown(at) || !step.idempotent =>
+            {
+                part = command::cut_off_part(step);
+                outcome.verdict = outcome.verdict.filter(|_| step.kind == StepKind::Review);
+            }
             EffectiveStatus::Done => return Ok(Admission::Already(format!("{id} is done already"))),
             EffectiveStatus::Failed if step.kind == StepKind::Review => {}
             EffectiveStatus::Failed if self.reconciled.is_refused_gate(at) => {
@@ -282,7 +291,8 @@ impl TransitionCheck<'_> {
         }
         outcome.step = id.clone();
         outcome.attempt = step.attempts.max(1);
-        outcome.from = Some(step.status);
+        outcome.from = Some(part.map_or(step.status, |part| part.status));
+        outcome.part = part.map(|part| part.name.clone());
         outcome.despite = refusal_of(step).or_else(|| self.reconciled.compared.decisions.refusal(at).cloned());
         Ok(Admission::Admit(ChangeKind::Finish(Box::new(outcome))))
     }
@@ -307,6 +317,9 @@ impl TransitionCheck<'_> {
             let what = if step.kind == StepKind::Gate { "is a gate" } else { "waits for approval" };
             let message = format!("{} {what}: only a person's approval closes it", id.with_title(&step.title));
             return Err(refuse(RefusalKind::Person, message, [self.approval(at)]));
+        }
+        if completes && !self.limits.knows_outcome && self.reconciled.is_outcome_unknown(at) {
+            return Err(self.outcome_unknown(at));
         }
         if outcome.part.is_none()
             && let Some(already) = self.is_recorded(at, outcome)?
@@ -447,6 +460,13 @@ impl TransitionCheck<'_> {
 
     fn complete(&self, note: Option<String>) -> Result<Admission, Refusal> {
         let run = self.reconciled.run;
+        // A run that is over is cleaned up: its branch goes.
+        if self.evidence.merged == Some(false) && !self.limits.force {
+            let branch = run.workspace.branch.as_deref().unwrap_or("its branch");
+            let message = format!("{branch} is not merged, and the run is over only after that");
+            let anyway = command::on_run("complete", &run.id, " --force");
+            return Err(refuse(RefusalKind::Person, message, [self.plan(), format!("without its work: `{anyway}`")]));
+        }
         let open = self.open_before_end();
         let gate = open.iter().copied().find(|at| self.reconciled.is_pending_gate(*at));
         if open.is_empty() && run.status == RunStatus::Completed {

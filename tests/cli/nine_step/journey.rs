@@ -85,7 +85,7 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     commit(&sandbox, clock, 1);
 
     pass(&sandbox, clock, &["2:1", "2:2"]);
-    clock.piton(&sandbox, 0, ["approve", "2:2.5"]);
+    clock.piton(&sandbox, 0, ["approve", "2:2.5", "--by", "Ann"]);
     pass(&sandbox, clock, &["2:3", "2:4", "2:5", "2:6", "2:7", "2:8"]);
     commit(&sandbox, clock, 2);
 
@@ -116,7 +116,7 @@ fn the_time_before_the_worktree_is_in_the_history_and_can_come_back() {
     let before = sandbox.read(".plan/quotes.workflow-state.json");
     clock.piton(&sandbox, 0, ["finish", "1:2", "--verdict", "Approved"]);
     sandbox.worktree(".worktree/quotes", "feature/quotes");
-    clock.piton(&sandbox, 0, ["approve", "2.5"]);
+    clock.piton(&sandbox, 0, ["approve", "2.5", "--by", "Ann"]);
     clock.piton(&sandbox, 0, ["begin", "1:3"]);
     let history = clock.piton(&sandbox, 0, ["history"]);
     let listed: Vec<(String, String)> = (history.at("/data/checkpoints").as_array().unwrap().iter())

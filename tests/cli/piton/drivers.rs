@@ -83,7 +83,7 @@ impl Play {
                 self.is_approved |= approved.is_none_or(|output| output.code == 0);
             }
             "verify" if self.stage.count("end publish") > 0 => {
-                self.call(&["finish", step, "--run", "x", "--status", "completed"]);
+                self.call(&["accept", step, "--run", "x", "--by", "Ann", "--note", "its log says so"]);
             }
             "verify" => drop(self.call(&["redo", step, "--run", "x", "--by", "Ann", "--note", "it had no effect"])),
             "run" | "retry" => {

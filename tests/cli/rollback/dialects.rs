@@ -122,7 +122,7 @@ fn a_workflow_of_ones_own_goes_back_to_any_of_its_steps() {
             sandbox.file("out/note.md", "x").modified("out/note.md", EARLIER + 3_600);
             run(&["finish", step, if step == "review" { "--verdict=APPROVED" } else { "--status=completed" }]);
         }
-        run(&["approve", "approval"]);
+        run(&["approve", "approval", "--by", "Ann"]);
         run(&["begin", "pack"]);
         run(&["finish", "pack", "--part", "build"]);
         let before = states(&sandbox);
