@@ -321,12 +321,8 @@ fn drive_claimed(
     if !asked.dry_run {
         ledger.catch_up()?;
         // No runner before a new run was killed.
-        for folder in header.worktree.iter().chain([&header.root]).filter(|_| !asked.is_new) {
-            worktree::wait_for_calls(folder);
-        }
-        for pid in orphan::end_all(&ledger) {
-            let text = format!("Process {pid} of the previous runner was still running; it was ended");
-            console.tell(&Event::Note { text: &text });
+        if !asked.is_new {
+            end_what_was_left(header, &ledger, console);
         }
         settle::record_shown(&mut ledger, header, asked, console)?;
     }
@@ -364,6 +360,18 @@ fn drive_claimed(
         env,
     };
     drive(&context, &plan, asked)
+}
+
+/// Ends what an earlier runner left at work, and removes the locks of what was ended.
+fn end_what_was_left(header: &Header, ledger: &Ledger, console: &dyn Console) {
+    for folder in header.worktree.iter().chain([&header.root]) {
+        worktree::wait_for_calls(folder);
+    }
+    for pid in orphan::end_all(ledger) {
+        let text = format!("Process {pid} of the previous runner was still running; it was ended");
+        console.tell(&Event::Note { text: &text });
+    }
+    orphan::remove_locks(header, console);
 }
 
 /// Returns what a resume would do.

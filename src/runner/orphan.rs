@@ -1,12 +1,23 @@
-//! Children that outlived their runner: processes that a SIGKILL left running are ended before a new run begins.
+//! What children left that were ended: processes that outlived their runner at a SIGKILL are ended before a new run begins, and the
+//! locks of a git that was ended go.
 //!
 //! Every child has environment variables with its run and its step, which its own children inherit. Unlike a file written after
 //! the start, they exist from the first moment.
 
 use std::time::Duration;
 
-use super::{exec, ledger::Ledger};
-use crate::{model::Status, store};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{
+    console::{Console, Event},
+    exec, files,
+    ledger::Ledger,
+};
+use crate::{
+    dialect::piton::{ItemWorktree, record::Header},
+    model::Status,
+    store::{self, worktree},
+};
 
 /// The variables that mark a child: its run and its step.
 const RUN: &str = "PITON_RUN";
@@ -39,4 +50,17 @@ pub(super) fn end_all(ledger: &Ledger) -> Vec<u32> {
         found[at].is_running()
     });
     found.into_iter().map(|process| process.pid).collect()
+}
+
+/// Removes the locks that a git that was ended left in the worktrees of a run and of its items, and says so: nothing else does, and
+/// every later git there would fail.
+pub(super) fn remove_locks(header: &Header, console: &dyn Console) {
+    let items = header.worktrees.join(ItemWorktree::branches(&header.session).trim_start_matches("piton/"));
+    let ours: Vec<Utf8PathBuf> =
+        header.worktree.iter().chain([&items]).filter_map(|folder| files::real(folder).ok()).collect();
+    let is_ours = |folder: &Utf8Path| ours.iter().any(|ours| folder.starts_with(ours));
+    for lock in worktree::remove_left_locks(&header.root, &is_ours) {
+        let text = format!("Removed {lock}, which a git that was ended had left");
+        console.tell(&Event::Note { text: &text });
+    }
 }

@@ -488,6 +488,9 @@ impl<'a> StepExecutor<'a> {
         let took = exec::now().saturating_duration_since(now);
         let work = seen.work.map(|(work, is_all_denied)| (self.count_work(step, work, took), is_all_denied));
         let exit = exit.map_err(|error| not_started(&job.words[0], &error))?;
+        if exit.stop.is_some() || exit.timed_out || exit.signal.is_some() {
+            orphan::remove_locks(&self.context.header, self.context.console);
+        }
         if let Some(stop) = exit.stop {
             return Ok(StepOutcome::Stopped(stop));
         }

@@ -74,6 +74,20 @@ fn the_end_of_its_time_ends_the_group() {
     assert_eq!((ended.timed_out, ended.signal), (true, Some(15)));
 }
 
+/// The shell ends at TERM, and what it called cleans up.
+const CLEANS_UP: &str = "(trap 'sleep 0.1; echo cleaned; exit' TERM; echo ready; sleep 600 & wait) && true";
+
+#[test]
+fn the_whole_group_has_its_time_to_end() {
+    let late = Job { timeout: Some(Duration::from_millis(200)), ..job(CLEANS_UP) };
+    let (ended, _) = ran(&late);
+    assert_eq!((ended.timed_out, ended.signal, ended.stdout.as_slice()), (true, Some(15), &b"ready\ncleaned\n"[..]));
+    let deaf = Job { grace: Duration::from_millis(50), ..late };
+    let deaf = Job { words: job(&CLEANS_UP.replace("0.1", "600")).words, ..deaf };
+    let (ended, _) = ran(&deaf);
+    assert_eq!(ended.stdout, b"ready\n", "what outlasts its time is killed");
+}
+
 #[test]
 fn who_does_not_listen_is_killed() {
     let deaf = job("trap '' TERM; while :; do sleep 600; done");

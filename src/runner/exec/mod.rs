@@ -22,6 +22,9 @@ use output::Pipe;
 pub(crate) use output::Stream;
 pub(crate) use signals::{Signals, Stop, Woken};
 
+/// How often a group is looked at whose leader has ended.
+const TICK: Duration = Duration::from_millis(10);
+
 /// A command to run. Its words are passed without a shell.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
@@ -57,8 +60,8 @@ pub(crate) trait Watcher {
     fn printed(&mut self, stream: Stream, bytes: &[u8]);
 }
 
-/// Runs a command to its end. The output of the leader is passed on completely; background processes are neither waited for nor
-/// ended.
+/// Runs a command to its end. The output of the leader is passed on completely. Background processes are neither waited for nor
+/// ended, unless the command was told to end: then the whole group has its grace period.
 ///
 /// # Errors
 ///
@@ -147,26 +150,33 @@ struct Running {
 }
 
 impl Running {
+    /// Waits for the leader, and for the whole group once it was told to end.
     fn wait(&mut self, child: &mut Child, signals: &Signals, watcher: &mut dyn Watcher) -> io::Result<ExitStatus> {
+        let mut ended = None;
         loop {
-            output::poll(&[&self.stdout, &self.stderr], signals, self.next_deadline())?;
+            // The end of a process that is no child of ours is not signalled.
+            let tick = ended.and_then(|_: ExitStatus| moment_in(TICK));
+            let until = self.kill_at.or(self.deadline);
+            output::poll(&[&self.stdout, &self.stderr], signals, tick.into_iter().chain(until).min())?;
             // Before the pipes are read, so that all output of a child that ended is seen.
-            let status = child.try_wait()?;
+            ended = match ended {
+                None => child.try_wait()?,
+                ended @ Some(_) => ended,
+            };
+            let is_group_gone = ended.is_some() && (self.kill_at.is_none() || !self.is_group_running());
             self.stdout.pass_on(watcher)?;
             self.stderr.pass_on(watcher)?;
-            if let Some(status) = status {
-                if self.kill_at.is_some() {
-                    // Members of the group that outlived their leader.
-                    self.signal(Signal::KILL);
-                }
+            if let Some(status) = ended.filter(|_| is_group_gone) {
                 return Ok(status);
             }
             self.end_when_due(signals);
         }
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        self.kill_at.or(self.deadline)
+    /// Tells whether a process of the group is running. One that the system cannot end is not waited for.
+    fn is_group_running(&self) -> bool {
+        let is_given_up = self.kill_at.is_some_and(|kill_at| Instant::now() >= kill_at + self.grace);
+        !is_given_up && store::is_group_running(self.group)
     }
 
     /// Sends SIGTERM at the deadline or when the runner is stopped, SIGKILL after the grace period.

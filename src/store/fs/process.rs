@@ -1,5 +1,12 @@
 //! Which processes are alive, and what this one descends from. A process is identified by pid and start time, because pids are reused.
 
+use camino::Utf8Path;
+#[cfg(unix)]
+use rustix::{
+    io::Errno,
+    process::{Pid, test_kill_process_group},
+};
+
 /// How many ancestors of the caller are inspected.
 const ANCESTORS_LIMIT: usize = 32;
 
@@ -37,6 +44,38 @@ pub(crate) fn processes_with_variables(_variable: &str, _others: &[String]) -> V
     Vec::new()
 }
 
+/// Tells whether a process of a group is running; a zombie is not.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_group_running(group: Pid) -> bool {
+    if test_kill_process_group(group) == Err(Errno::SRCH) {
+        return false;
+    }
+    let Ok(entries) = std::fs::read_dir("/proc") else { return true };
+    let mut pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let group = group.as_raw_nonzero().get();
+    pids.any(|pid| stat(pid).is_some_and(|found| found.group == group && !found.is_over()))
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+pub(crate) fn is_group_running(group: Pid) -> bool {
+    test_kill_process_group(group) != Err(Errno::SRCH)
+}
+
+/// Tells whether a call of git runs in a folder; `None` if the system does not tell.
+#[cfg(target_os = "linux")]
+pub(in crate::store) fn is_git_at_work_in(folder: &Utf8Path) -> Option<bool> {
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let mut pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let is_there = |pid: u32| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
+    let is_git = |pid: u32| stat(pid).is_some_and(|found| found.name.starts_with("git") && !found.is_over());
+    Some(pids.any(|pid| is_git(pid) && is_there(pid)))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(in crate::store) fn is_git_at_work_in(_folder: &Utf8Path) -> Option<bool> {
+    None
+}
+
 /// Returns the process that has this pid now.
 pub(in crate::store) fn identify(pid: u32) -> Process {
     Process { pid, start: start_of(pid) }
@@ -48,7 +87,16 @@ struct ProcStat {
     name: String,
     state: char,
     parent: u32,
+    group: i32,
     start: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl ProcStat {
+    /// Tells whether it is a zombie.
+    const fn is_over(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x')
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -65,9 +113,10 @@ fn parse_stat(text: &str) -> Option<ProcStat> {
     let mut fields = tail.split_ascii_whitespace();
     let state = fields.next()?.chars().next()?;
     let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
     // The 22nd field of proc(5).
-    let start = fields.nth(17)?.parse().ok()?;
-    Some(ProcStat { name: name.to_owned(), state, parent, start })
+    let start = fields.nth(16)?.parse().ok()?;
+    Some(ProcStat { name: name.to_owned(), state, parent, group, start })
 }
 
 /// Returns the name of a process.
@@ -122,7 +171,7 @@ pub(crate) fn is_gone(pid: u32) -> bool {
 #[cfg(target_os = "linux")]
 pub(in crate::store) fn is_alive(process: Process) -> Option<bool> {
     let Some(found) = stat(process.pid) else { return Some(false) };
-    if matches!(found.state, 'Z' | 'X' | 'x') {
+    if found.is_over() {
         return Some(false);
     }
     process.start.map(|start| start == found.start)
@@ -174,8 +223,9 @@ mod tests {
     #[test]
     fn names_with_brackets_and_spaces_are_read() {
         let rest = "0 ".repeat(16);
-        let found = parse_stat(&format!("42 (a) b (c) S 7 0 {rest}991 1 2")).unwrap();
-        assert_eq!((found.name.as_str(), found.state, found.parent, found.start), ("a) b (c", 'S', 7, 991));
+        let found = parse_stat(&format!("42 (a) b (c) S 7 5 {rest}991 1 2")).unwrap();
+        assert_eq!((found.name.as_str(), found.state, found.parent), ("a) b (c", 'S', 7));
+        assert_eq!((found.group, found.start), (5, 991));
         assert!(parse_stat("42 cut").is_none());
     }
 

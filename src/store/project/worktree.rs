@@ -3,21 +3,26 @@
 
 use std::{
     collections::BTreeSet,
+    os::unix::fs::MetadataExt as _,
     process::{Output, Stdio},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
     git::{STATUS, changed, head},
     git_process::REMOVED,
     open::Project,
+    repository::GitPaths,
 };
 use crate::{
     model::{RelPath, clean_line, mask_secrets},
-    store::fs::{process::processes_with_variables, surroundings::program},
+    store::fs::{
+        process::{is_git_at_work_in, processes_with_variables},
+        surroundings::program,
+    },
 };
 
 /// A command that git refused.
@@ -192,7 +197,7 @@ pub(crate) fn commits_of(folder: &Utf8Path, base: &str, branch: &str) -> Option<
 /// Returns the worktree that has a branch checked out.
 pub(crate) fn checked_out<'a>(project: &'a Project, branch: &str) -> Option<&'a Utf8Path> {
     let main = project.git.as_ref().map_or(&project.root, |git| &git.main_root);
-    let mut folders = std::iter::once(main).chain(project.worktrees()).map(camino::Utf8PathBuf::as_path);
+    let mut folders = std::iter::once(main).chain(project.worktrees()).map(Utf8PathBuf::as_path);
     folders.find(|folder| head(folder).and_then(|head| head.branch).as_deref() == Some(branch))
 }
 
@@ -219,6 +224,43 @@ pub(crate) fn wait_for_calls(folder: &Utf8Path) {
         }
         thread::sleep(LOCK_PAUSE);
     }
+}
+
+/// Removes the locks that ended calls of git left in the git folders of worktrees that are ours, where no git is at work, and returns them.
+/// `folder` is in the repository.
+pub(crate) fn remove_left_locks(folder: &Utf8Path, is_ours: &dyn Fn(&Utf8Path) -> bool) -> Vec<Utf8PathBuf> {
+    let Some(git) = folder.ancestors().find_map(GitPaths::at) else { return Vec::new() };
+    let mut removed = Vec::new();
+    for worktree in git.worktrees.iter().filter(|worktree| is_ours(worktree)) {
+        let own = GitPaths::at(worktree).filter(|own| own.is_own && own.git_dir != own.common_dir);
+        let locks = own.map(|own| locks_in(&own.git_dir)).unwrap_or_default();
+        // After they were listed: what ends meanwhile removes its own, and the next git gets none while one is there.
+        if locks.is_empty() || is_git_at_work_in(worktree) != Some(false) {
+            continue;
+        }
+        let is_same = |(path, seen): &(Utf8PathBuf, LockIdentity)| lock_identity(path).as_ref() == Some(seen);
+        for (path, _) in locks.into_iter().filter(is_same) {
+            if std::fs::remove_file(&path).is_ok() {
+                removed.push(path);
+            }
+        }
+    }
+    removed
+}
+
+/// The file behind the name of a lock: its number and when it was written.
+type LockIdentity = (u64, SystemTime);
+
+fn locks_in(git_dir: &Utf8Path) -> Vec<(Utf8PathBuf, LockIdentity)> {
+    let entries = git_dir.read_dir_utf8().into_iter().flatten();
+    let locks =
+        entries.filter_map(|entry| Some(entry.ok()?.into_path())).filter(|path| path.extension() == Some("lock"));
+    locks.filter_map(|path| Some((path.clone(), lock_identity(&path)?))).collect()
+}
+
+fn lock_identity(path: &Utf8Path) -> Option<LockIdentity> {
+    let metadata = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+    Some((metadata.ino(), metadata.modified().ok()?))
 }
 
 /// Calls git again while another git is in its way.

@@ -1,6 +1,6 @@
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{MergeOutcome, add, commits_ahead, git, merge, remove};
+use super::{MergeOutcome, add, commits_ahead, git, merge, remove, remove_left_locks};
 use crate::store::testing::Scratch;
 
 fn repository() -> Scratch {
@@ -80,4 +80,35 @@ fn worktrees_are_created_side_by_side() {
         }
     });
     assert_eq!(git(&root, "worktree", &["list"]).unwrap().lines().count(), 17);
+}
+
+#[test]
+fn locks_that_an_ended_git_left_go_from_own_worktrees_only() {
+    let scratch = repository();
+    let (root, ours, others) = (scratch.root.join("main"), scratch.root.join("ours"), scratch.root.join("others"));
+    add(&root, &ours, "piton/s", "HEAD").unwrap();
+    add(&root, &others, "piton/t", "HEAD").unwrap();
+    let locks = ["", "worktrees/ours/", "worktrees/others/"].map(|of| format!("main/.git/{of}index.lock"));
+    locks.iter().for_each(|lock| scratch.write(lock, ""));
+    scratch.write("main/.git/worktrees/ours/locked", "by a person");
+    let is_ours = |folder: &Utf8Path| folder.file_name() == Some("ours");
+    let hold = |folder: &Utf8Path| {
+        scratch.write("git-hold", "#!/bin/sh\necho ready; read line");
+        let program = scratch.root.join("git-hold");
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let pipe = std::process::Stdio::piped;
+        std::process::Command::new(program).current_dir(folder).stdin(pipe()).stdout(pipe()).spawn().unwrap()
+    };
+    if cfg!(target_os = "linux") {
+        let mut git = hold(&ours);
+        std::io::Read::read_exact(git.stdout.as_mut().unwrap(), &mut [0; 6]).unwrap();
+        assert_eq!(remove_left_locks(&root, &is_ours), Vec::<Utf8PathBuf>::new(), "a git is at work there");
+        drop(git.stdin.take());
+        git.wait().unwrap();
+        let removed: Vec<String> = remove_left_locks(&root, &is_ours).iter().map(ToString::to_string).collect();
+        assert!(removed.len() == 1 && removed[0].ends_with("worktrees/ours/index.lock"), "{removed:?}");
+    }
+    let left = locks.map(|lock| scratch.root.join(lock).exists());
+    assert_eq!(left, [true, cfg!(not(target_os = "linux")), true]);
+    assert!(scratch.root.join("main/.git/worktrees/ours/locked").exists());
 }
