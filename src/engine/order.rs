@@ -53,7 +53,10 @@ pub(super) fn in_order(chooser: Chooser<'_>) -> Vec<StepDue> {
             None
         };
         let status = statuses[at];
-        if let Some(choice) = choice {
+        if let Some(mut choice) = choice {
+            if choice.is_work() && must_ask(&reconciled, at, status) {
+                choice.action = Action::Verify;
+            }
             let is_repeated = status.is_over() || matches!(status, EffectiveStatus::Invalid | EffectiveStatus::Verify);
             due.push(StepDue { at, action: choice.action, is_repeated });
             reopens[at] |= choice.action != Action::Verify;
@@ -61,6 +64,12 @@ pub(super) fn in_order(chooser: Chooser<'_>) -> Vec<StepDue> {
         }
     }
     due
+}
+
+/// Tells whether a person is asked before a step is done again: it must not run twice, and it took effect, or may have.
+fn must_ask(reconciled: &ReconciledRun<'_>, at: usize, status: EffectiveStatus) -> bool {
+    let may_have_acted = matches!(status, EffectiveStatus::Done | EffectiveStatus::Verify);
+    may_have_acted && !reconciled.run.steps[at].idempotent && reconciled.compared.decisions.redo(at).is_none()
 }
 
 /// Returns how a step is done again that builds on work that a review sent back.

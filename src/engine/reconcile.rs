@@ -162,6 +162,10 @@ impl Reconciler<'_> {
         if let Some(doubt) = self.doubt() {
             return if self.step.idempotent { EffectiveStatus::Invalid } else { self.outcome_unknown(doubt) };
         }
+        let step = self.step;
+        if let Some(doubt) = &step.doubt {
+            return self.outcome_unknown(doubt);
+        }
         if self.step.proof.is_commit && self.step.commit.is_none() && self.ended_in_git() {
             let fix = format!("`{}`", command::on_step("finish", &self.step.id, &self.run.id, " --commit SHA"));
             let message = format!("{} was finished without a commit", self.step.id.with_title(&self.step.title));
@@ -255,7 +259,10 @@ impl Reconciler<'_> {
             StepProof::Outputs { .. } => return self.output_is_there(),
             StepProof::Nothing => {}
         }
-        if self.step.status == Status::Blocked {
+        let step = self.step;
+        if let Some(doubt) = &step.doubt {
+            self.outcome_unknown(doubt)
+        } else if self.step.status == Status::Blocked {
             EffectiveStatus::Blocked
         } else if self.may_have_begun() {
             self.outcome_unknown("its system does not record that it began")

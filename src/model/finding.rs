@@ -175,7 +175,7 @@ finding_codes! {
     DefinitionUnreadable "definition-unreadable" Warning true "The workflow file cannot be read; the run's own copy is used.";
     DefinitionInvalid "definition-invalid" Blocking true "A workflow file has an error.";
     InstructionsMissing "instructions-missing" Info false "Steps of a workflow file have no instructions for their agents.";
-    OutcomeUnknown "outcome-unknown" Blocking true "A step that must not run twice was cut off: a person finds out whether it took effect.", CheckedByChange;
+    OutcomeUnknown "outcome-unknown" Blocking true "A step that must not run twice was cut off, or is done and would run again: a person finds out whether it took effect.", CheckedByChange;
     BranchMismatch "branch-mismatch" Blocking true "The worktree is on a different branch than the state says.", CheckedByChange, OfResume;
     WorktreeMissing "worktree-missing" Blocking true "The run has no worktree: it has to be made, or the one named in the state does not exist.", CheckedByChange, OfResume;
     WorktreeGone "worktree-gone" Blocking true "The worktree that held the state of the run was deleted; a copy of the state and the history are left.";

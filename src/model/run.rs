@@ -237,6 +237,8 @@ pub(crate) struct Step {
     /// Its definition as its own system writes it, for the context. Untrusted text. Null if it is fixed by the workflow, or if the dialect
     /// reads it when it is asked for (`Dialect::definition`).
     pub(crate) definition: Value,
+    /// Why a person decides whether it runs, although its status says so: for a step that must not run twice.
+    pub(crate) doubt: Option<String>,
     /// Digest of the definition that its result was made from, if the state records it.
     pub(crate) done_definition: Option<String>,
     /// The witnesses of a step that Piton only reads.

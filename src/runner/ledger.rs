@@ -62,6 +62,8 @@ pub(super) struct Ledger {
     snapshot_seq: u64,
     /// The run was aborted, and its last steps run.
     is_given_up: bool,
+    /// The steps that must not run twice of which it was found out whether they took effect.
+    acts: BTreeMap<StepId, bool>,
 }
 
 impl SessionPaths {
@@ -96,7 +98,8 @@ impl Ledger {
         decisions.retain(|statement| matches!(statement.kind, StatementKind::Decision(_)));
         let run = LiveRun::new(run, Evidence { statements: decisions, ..evidence });
         let (snapshot_seq, is_given_up) = (journal_end.seq, false);
-        Self { paths, header, ticker, caller, snapshot_seq, journal_end, state, run, positions, is_given_up }
+        let acts = BTreeMap::new();
+        Self { paths, header, ticker, caller, snapshot_seq, journal_end, state, run, positions, is_given_up, acts }
     }
 
     pub(super) const fn state(&self) -> &State {
@@ -136,9 +139,22 @@ impl Ledger {
         self.state.steps.get(id.as_str()).map(Box::as_ref)
     }
 
+    /// Takes note of whether a step that must not run twice took effect: then it is left as it is also where what it builds on is done
+    /// again, else it may run.
+    pub(super) fn found_out(&mut self, step: &StepId, took_effect: bool) {
+        self.acts.insert(step.clone(), took_effect);
+    }
+
+    /// Tells whether it was found out that a step that must not run twice took effect.
+    pub(super) fn has_acted(&self, step: &StepId) -> bool {
+        self.acts.get(step) == Some(&true)
+    }
+
     /// Admits a change and makes it durable. `force`: a person chose to repeat a finished step.
     pub(super) fn record(&mut self, kind: ChangeKind, facts: Facts, force: bool) -> Result<(), RunError> {
-        self.admit(kind, facts, ChangeLimits { force, ..ChangeLimits::of(u32::MAX) }, false)
+        // The items that passed are not repeated then.
+        let repeats = facts.keeps_items || kind.step().is_some_and(|step| self.acts.get(step) == Some(&false));
+        self.admit(kind, facts, ChangeLimits { force, repeats, ..ChangeLimits::of(u32::MAX) }, false)
     }
 
     /// Records that a step is skipped by its condition, or with one that it depends on.
@@ -164,7 +180,8 @@ impl Ledger {
                     store::reports::append(&self.paths.trusted, &self.paths.home, &self.paths.data_dir, &[said])?;
                     drop(lock);
                 }
-                let reopens = change.kind.reopens().to_vec();
+                let reopens =
+                    change.kind.reopens().iter().filter(|step| !self.has_acted(step)).cloned().collect::<Vec<_>>();
                 if let ChangeKind::Begin { step, .. } = &change.kind {
                     std::iter::once(step).chain(&reopens).for_each(|step| self.forget_proof(step));
                 }
@@ -326,7 +343,8 @@ impl Ledger {
 
     /// Records the begin of a part of a step that this process runs: a step that must not run twice was not cut off.
     fn record_begun_part(&mut self, kind: ChangeKind, facts: Facts) -> Result<(), RunError> {
-        self.record(kind, facts, true)
+        let limits = ChangeLimits { force: true, repeats: true, ..ChangeLimits::of(u32::MAX) };
+        self.admit(kind, facts, limits, false)
     }
 
     /// Records that a part of a step begins or is done: the last of its parts so far.

@@ -16,7 +16,7 @@ use crate::{
     engine::{self, Planned, StepDue, quoted},
     model::{
         Action, ChangeKind, Finding, FindingCode, Interruption, InterruptionKind, Options, Run, RunHeader, RunStatus,
-        Severity, Status, StepId, StepKind, plural,
+        Severity, Status, Step, StepId, StepKind, plural,
     },
     workflow::{Command, Workflow},
 };
@@ -255,6 +255,7 @@ impl StepSelection<'_> {
     /// Returns the steps that are due, in the order of the plan. Whether one that may have taken effect did is asked here.
     fn select(&mut self, planned: &Planned) -> Result<Vec<ScheduledStep>, RunError> {
         let skipped = self.skipped()?;
+        self.leave_acts(&skipped);
         let from = match &self.options.from {
             Some(text) => Some(self.from(text, &skipped)?),
             None => None,
@@ -278,7 +279,7 @@ impl StepSelection<'_> {
     }
 
     /// Puts the loops first that passed although items failed. A loop that did not pass is due in any case.
-    fn failed_items(&self, due: Vec<ScheduledStep>) -> Result<Vec<ScheduledStep>, RunError> {
+    fn failed_items(&mut self, due: Vec<ScheduledStep>) -> Result<Vec<ScheduledStep>, RunError> {
         let has_failed =
             |step: &&StepId| self.ledger.step(step).is_some_and(|state| piton::failed_items(state).next().is_some());
         let steps = self.workflow.steps.iter().enumerate();
@@ -289,8 +290,9 @@ impl StepSelection<'_> {
             let hint = format!("piton sessions show {}", quoted(&self.header.session));
             return Err(RunError::new(ProblemKind::No, message, [hint]));
         }
-        let passed = loops.into_iter().filter(|at| due.iter().all(|due| due.at != *at));
-        let again = passed.map(|at| ScheduledStep {
+        let passed: Vec<usize> = loops.into_iter().filter(|at| due.iter().all(|due| due.at != *at)).collect();
+        self.check_acts_behind(&passed)?;
+        let again = passed.into_iter().map(|at| ScheduledStep {
             is_forced: true,
             is_retry: true,
             keeps_items: true,
@@ -380,14 +382,62 @@ impl StepSelection<'_> {
         self.console.tell(&Event::Note { text });
     }
 
-    /// Restarts the session once a person agreed to lose finished steps.
+    /// Leaves steps as they are that a person has skipped and that must not run twice: also where what they build on is done again.
+    fn leave_acts(&mut self, skipped: &BTreeSet<usize>) {
+        let steps = &self.ledger.run().steps;
+        let is_act = |step: &&Step| step.status == Status::Completed && !step.idempotent;
+        let acts: Vec<StepId> =
+            skipped.iter().map(|at| &steps[*at]).filter(is_act).map(|step| step.id.clone()).collect();
+        acts.iter().for_each(|step| self.ledger.found_out(step, true));
+    }
+
+    /// Asks about the steps that must not run twice and were done on top of loops of which items run again.
+    fn check_acts_behind(&mut self, loops: &[usize]) -> Result<(), RunError> {
+        let outline = &self.ledger.state().workflow;
+        let behind: BTreeSet<&StepId> =
+            loops.iter().flat_map(|at| outline.behind(&self.workflow.steps[*at].id)).collect();
+        let is_act = |step: &Step| step.status == Status::Completed && !step.idempotent && behind.contains(&step.id);
+        let steps = self.ledger.run().steps.iter().zip(0..);
+        let acts: Vec<usize> = steps.filter(|(step, _)| is_act(step)).map(|(_, at)| at).collect();
+        for at in acts {
+            if !self.ledger.has_acted(&self.workflow.steps[at].id) {
+                self.took_effect(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the call that asks for the same again.
+    pub(super) fn same_call(&self) -> String {
+        let mut call = match self.options.failed {
+            true => format!("piton run {} --failed", quoted(&self.header.session)),
+            false => self.header.resume(),
+        };
+        for (flag, is_given) in [("--force", self.options.force), ("--accept-edits", self.options.accept_edits)] {
+            if is_given {
+                call = format!("{call} {flag}");
+            }
+        }
+        let from = self.options.from.iter().map(|step| ("--from", step));
+        let skip = self.options.skip.iter().map(|step| ("--skip", step));
+        from.chain(skip).fold(call, |call, (option, step)| format!("{call} {option} {}", quoted(step)))
+    }
+
+    /// Restarts the session once a person agreed to lose finished steps. What took effect and must not run twice stays done.
     fn force(&mut self, sha256: &str) -> Result<Vec<ScheduledStep>, RunError> {
-        let all = self.planned_order(Some(0), &BTreeSet::new());
-        let all = all.into_iter().map(|due| ScheduledStep::first(due.at)).collect();
+        let skipped = self.skipped()?;
+        self.leave_acts(&skipped);
+        let mut all = Vec::new();
+        for StepDue { at, action, .. } in self.planned_order(Some(0), &skipped) {
+            if action != Action::Verify || !self.took_effect(at)? {
+                all.push(ScheduledStep::first(at));
+            }
+        }
         if self.options.dry_run {
             return Ok(all);
         }
-        let done = self.ledger.run().steps.iter().filter(|step| step.status == Status::Completed).count();
+        let is_done = |due: &&ScheduledStep| self.ledger.run().steps[due.at].status == Status::Completed;
+        let done = all.iter().filter(is_done).count();
         let steps = plural(done, "completed step");
         let question = format!("Force restart will lose {steps}. Continue? [y/N]");
         let (id, resume) = (&self.header.session, self.header.resume());
@@ -399,7 +449,16 @@ impl StepSelection<'_> {
             return Err(RunError::new(ProblemKind::Person, message, [format!("to confirm: `{resume} --force --yes`")]));
         }
         let definition = Some(Outline::of(self.workflow, sha256.to_owned()));
+        let kept: Vec<StepId> = (self.ledger.run().steps.iter().enumerate())
+            .filter(|(at, step)| skipped.contains(at) || self.ledger.has_acted(&step.id))
+            .map(|(_, step)| step.id.clone())
+            .collect();
         self.ledger.start_again(self.workflow, Facts { definition, ..Facts::default() })?;
+        for step in kept {
+            let kind =
+                ChangeKind::Skip { step, part: None, by: None, reason: "left as it was at a restart".to_owned() };
+            self.ledger.record(kind, Facts::default(), false)?;
+        }
         Ok(all)
     }
 
@@ -418,6 +477,10 @@ impl StepSelection<'_> {
         let definition = changed.then(|| Outline::of(self.workflow, sha256.to_owned()));
         let ids: Vec<_> = skipped.iter().map(|at| run.steps[*at].id.clone()).collect();
         for step in ids {
+            if self.ledger.has_acted(&step) {
+                self.leave_as_it_is(&step)?;
+                continue;
+            }
             let kind = ChangeKind::Skip { step, part: None, by: None, reason: "skipped on resume".to_owned() };
             self.ledger.record(kind, Facts::default(), false)?;
         }

@@ -18,7 +18,7 @@ use super::{
     step_executor::{StepExecutor, StepOutcome},
 };
 use crate::{
-    model::{Options, StepId},
+    model::{Action, Options, StepId},
     store,
     workflow::{Command, Step},
 };
@@ -179,6 +179,10 @@ impl<'a> Lanes<'a> {
         drop(ledger);
         self.due.retain(|due| due.keeps_items);
         for due in order {
+            let id = &self.context.workflow.steps[due.at].id;
+            if due.action == Action::Verify && self.context.ledger().has_acted(id) {
+                continue;
+            }
             if self.due.iter().chain(&self.running).all(|known| known.at != due.at) {
                 self.due.push(ScheduledStep { is_forced: due.is_repeated, ..ScheduledStep::first(due.at) });
             }

@@ -1,4 +1,4 @@
-//! Steps that must not run twice and were cut off: their probe, else a person, says whether they took effect.
+//! Steps that must not run twice and took effect, or may have: their probe, else a person, says whether they run again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     dialect::piton::{self, CutOffStep, ItemWorktree, facts::Facts},
-    engine::quoted,
-    model::{ChangeKind, Outcome, Status, Step, clean_line, mask_secrets},
+    engine::{self, quoted},
+    model::{ChangeKind, Outcome, Status, Step, StepId, clean_line, mask_secrets},
     workflow::{self, Command},
 };
 
@@ -40,27 +40,34 @@ struct ItemScope {
 }
 
 impl StepSelection<'_> {
-    /// Finds out whether an interrupted step that must not run twice took effect: from its probe, else from a person.
+    /// Finds out whether a step that must not run twice took effect: from its probe, else from a person.
     pub(super) fn took_effect(&mut self, at: usize) -> Result<bool, RunError> {
         let step = self.ledger.run().steps[at].clone();
+        let took_effect = self.find_out(&step)?;
+        self.ledger.found_out(&step.id, took_effect);
+        Ok(took_effect)
+    }
+
+    fn find_out(&mut self, step: &Step) -> Result<bool, RunError> {
         if self.ledger.items(&step.id).is_some() && step.status == Status::InProgress {
             // The loop goes on with the items that are not done.
-            self.items_took_effect(&step)?;
-            return self.steps_of_items_took_effect(&step).map(|()| false);
+            self.items_took_effect(step)?;
+            return self.steps_of_items_took_effect(step).map(|()| false);
         }
         let probed = match self.workflow.steps.iter().find(|defined| defined.id == step.id) {
-            Some(defined) => self.run_probe(step.id.as_str(), (&step, defined), None)?,
+            Some(defined) => self.run_probe(step.id.as_str(), (step, defined), None)?,
             None => None,
         };
-        match self.effect(step.id.as_str(), probed)? {
-            Effect::Took(summary) => self.record_effect(&step, summary).map(|()| true),
+        let is_done = step.status == Status::Completed;
+        match self.effect(step.id.as_str(), is_done, probed)? {
+            Effect::Took(summary) => self.record_effect(step, summary).map(|()| true),
             Effect::HadNone => Ok(false),
-            Effect::Unknown => Err(self.outcome_unknown(&step)),
+            Effect::Unknown => Err(self.outcome_unknown(step)),
         }
     }
 
     /// Returns what the probe of a step found, else what a person says.
-    fn effect(&self, id: &str, probed: Option<ProbeOutcome>) -> Result<Effect, RunError> {
+    fn effect(&self, id: &str, is_done: bool, probed: Option<ProbeOutcome>) -> Result<Effect, RunError> {
         let may_ask = match probed {
             Some(ProbeOutcome::TookEffect) => {
                 self.say(&format!("The probe of step {id} found that it took effect; it is not repeated"));
@@ -81,17 +88,20 @@ impl StepSelection<'_> {
             }
             None => !self.options.dry_run,
         };
-        Ok(match self.answer_about(&format!("Step {id}"), may_ask) {
+        let question = match is_done {
+            true => format!("Step {id} is done and must not run twice. Does it stay as it is? [yes/no]"),
+            false => took_effect_question(&format!("Step {id}")),
+        };
+        Ok(match self.answer(&question, may_ask) {
             Some(true) => Effect::Took(BY_PERSON),
             Some(false) => Effect::HadNone,
             None => Effect::Unknown,
         })
     }
 
-    /// Asks a person whether something that must not run twice took effect; `None` without an answer.
-    fn answer_about(&self, what: &str, may_ask: bool) -> Option<bool> {
-        let question = format!("{what} must not run twice. Did it take effect? [yes/no]");
-        let answer = if may_ask { self.console.ask(&question, None)? } else { return None };
+    /// Asks a person; `None` without an answer.
+    fn answer(&self, question: &str, may_ask: bool) -> Option<bool> {
+        let answer = if may_ask { self.console.ask(question, None)? } else { return None };
         match answer.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => Some(true),
             "n" | "no" => Some(false),
@@ -110,7 +120,7 @@ impl StepSelection<'_> {
             parts.filter(|(_, status)| **status == Status::InProgress).map(|(part, _)| part.clone()).collect();
         for part in begun {
             let item = clean_line(&mask_secrets(&piton::item_id(step.id.as_str(), &part)), 120);
-            match self.answer_about(&item, !self.options.dry_run) {
+            match self.answer(&took_effect_question(&item), !self.options.dry_run) {
                 Some(true) => self.record_part_effect(step, part, BY_PERSON)?,
                 Some(false) => {}
                 None => return Err(self.item_unknown(step, (&item, &part), None)),
@@ -136,7 +146,7 @@ impl StepSelection<'_> {
                 }
                 None => None,
             };
-            match self.effect(&id, probed)? {
+            match self.effect(&id, false, probed)? {
                 Effect::Took(summary) => self.record_part_effect(step, one.part, summary)?,
                 Effect::HadNone => {}
                 Effect::Unknown => return Err(self.item_unknown(step, (&id, &one.part), defined)),
@@ -236,6 +246,12 @@ impl StepSelection<'_> {
         Ok(Some(probe.run(defined, self.console)))
     }
 
+    /// Records that the result of a step counts, by its definition as it is now.
+    pub(super) fn leave_as_it_is(&mut self, id: &StepId) -> Result<(), RunError> {
+        let step = self.ledger.run().steps.iter().find(|step| step.id == *id).cloned();
+        step.map_or(Ok(()), |step| self.record_effect(&step, BY_PERSON))
+    }
+
     fn record_effect(&mut self, step: &Step, summary: &str) -> Result<(), RunError> {
         let summary = Some(summary.to_owned());
         let outcome = Outcome { summary, ..Outcome::completed(step.id.clone()) };
@@ -244,18 +260,48 @@ impl StepSelection<'_> {
     }
 
     fn outcome_unknown(&self, step: &Step) -> RunError {
-        let (id, name) = (&self.header.session, quoted(step.id.as_str()));
-        let resume = self.header.resume();
-        let message = format!(
-            "step {} ({}) must not run twice, and it is unknown whether it took effect before it was interrupted",
-            step.id, step.title
-        );
+        let (id, name, again) = (&self.header.session, quoted(step.id.as_str()), self.same_call());
+        let redo = engine::redo_command(&step.id, &self.ledger.run().id);
+        let is_done = step.status == Status::Completed;
+        let why = match &step.doubt {
+            Some(doubt) => doubt.clone(),
+            None if is_done => "it is done; this would run it again".to_owned(),
+            None => "it is unknown whether it took effect before it was interrupted".to_owned(),
+        };
+        let done: Vec<&str> = self.ledger.step(&step.id).into_iter().flat_map(piton::done_items).collect();
+        let items = if done.is_empty() { String::new() } else { format!("; its items {} are done", named(&done)) };
+        let message = format!("step {} ({}) must not run twice, and {why}{items}", step.id, step.title);
+        // A step before it is repeated in this call only.
+        let kept = match is_done && step.doubt.is_none() {
+            true => format!("`{again} --skip {name}`"),
+            false => format!("`piton accept {name} --run {id} --by NAME --note WHY`, then `{again}`"),
+        };
+        let (did, did_not) = match is_done {
+            true => ("to leave it as it is", "to run it again"),
+            false => ("when it did", "when it did not"),
+        };
         let is_for_an_agent = piton::is_for_an_agent(&step.definition);
         let hints = [
             self.look(step.probe.clone().map(|probe| (probe, is_for_an_agent))),
-            format!("when it did: `piton accept {name} --run {id} --by NAME --note WHY`, then `{resume}`"),
-            format!("when it did not: `piton redo {name} --run {id} --by NAME --note WHY`, then `{resume}`"),
+            format!("{did}: {kept}"),
+            format!("{did_not}: `{redo}`, then `{again}`"),
         ];
         RunError::new(ProblemKind::Person, message, hints)
     }
+}
+
+/// Returns the question whether something took effect that was cut off.
+fn took_effect_question(what: &str) -> String {
+    format!("{what} must not run twice. Did it take effect? [yes/no]")
+}
+
+/// The most items that a message names.
+const NAMED: usize = 8;
+
+/// Names items; of many, the first ones.
+fn named(items: &[&str]) -> String {
+    let shown: Vec<String> = items.iter().take(NAMED).map(|item| clean_line(&mask_secrets(item), 80)).collect();
+    let rest = items.len().saturating_sub(NAMED);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }

@@ -59,7 +59,7 @@ pub(in crate::cli) struct Run {
     #[arg(long, value_name = "STEP", help_heading = REST)]
     skip: Vec<String>,
     /// Run the items of `foreach` that failed again, and what builds on them
-    #[arg(long, conflicts_with_all = ["from", "skip", "force", "until", "only"], help_heading = REST)]
+    #[arg(long, conflicts_with_all = ["from", "force", "until", "only"], help_heading = REST)]
     failed: bool,
     /// Start over from the first step (it asks first)
     #[arg(long, help_heading = REST)]

@@ -37,6 +37,14 @@ pub(crate) fn failed_items(step: &StepState) -> impl Iterator<Item = &str> {
     parts.map(|(item, _)| item.as_str())
 }
 
+/// Returns the items of a `foreach` that are done.
+pub(crate) fn done_items(step: &StepState) -> impl Iterator<Item = &str> {
+    let names = step.items.as_deref().map(item_names).unwrap_or_default();
+    let is_item = move |name: &str| names.iter().any(|item| item == name);
+    let done = step.parts.iter().filter(|(_, status)| **status == Status::Completed).map(|(item, _)| item.as_str());
+    done.filter(move |name| is_item(name))
+}
+
 impl State {
     /// Counts the items that failed and did not pass since.
     pub(crate) fn failed_items(&self) -> usize {

@@ -5,10 +5,11 @@
 //! - `record` is the journal with its chain, `facts` what a record says besides its change, `state` the sum of the records, `snapshot` a
 //!   stored copy of that; `items` names the items of a `foreach`.
 //! - `read` turns a session into a run, `write` records a change, `past` lists and restores earlier states.
-//! - `unmet` says which steps their conditions leave out, `after_agent` what Piton does of a step once its agent is done.
+//! - `acts` keeps what took effect and must not run twice, `unmet` says which steps their conditions leave out, `after_agent` what Piton does of a step once its agent is done.
 //! - `native` has the plan in the words of Specification 186, and the brief of a step.
 //! - `prodigy` reads and imports the sessions of Prodigy, `adopt` makes a run of one of the client.
 
+mod acts;
 mod adopt;
 mod after_agent;
 mod brief;
@@ -33,8 +34,8 @@ pub(crate) use after_agent::{surroundings, work_digest};
 pub(crate) use brief::{filled_in, wanted};
 pub(crate) use facts::{is_for_an_agent, is_loop};
 pub(crate) use items::{
-    CONFLICTS, CutOffStep, ItemWorktree, failed_items, id_inside, is_inside, item_id, item_names, log_file, log_name,
-    log_of, merge_names, name_inside, not_merged, part_names, way_to_merge,
+    CONFLICTS, CutOffStep, ItemWorktree, done_items, failed_items, id_inside, is_inside, item_id, item_names, log_file,
+    log_name, log_of, merge_names, name_inside, not_merged, part_names, way_to_merge,
 };
 pub(crate) use paths::{candidate, group, logs, merges};
 pub(crate) use read::{AT_LIMIT, copy_record, load_to_run, uses_of};

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::{Map, Value};
 
 use super::{
+    acts::acts_once,
     after_agent::leaves_more,
     damage,
     facts::{Captured, Outline, OutlineStep, is_for_an_agent, reviewed},
@@ -43,7 +44,8 @@ pub(crate) fn load_to_run(files: &FileSet) -> Loaded {
 fn load_as(files: &FileSet, is_run_again: bool) -> Loaded {
     match Session::read(files) {
         Ok(session) => {
-            RunReader { files, session, is_run_again, behind_added: BTreeSet::new(), findings: Vec::new() }.load()
+            let (behind_added, gone_acts) = (BTreeSet::new(), BTreeSet::new());
+            RunReader { files, session, is_run_again, behind_added, gone_acts, findings: Vec::new() }.load()
         }
         Err(finding) => {
             let fix = format!("restore the last checkpoint: `piton restore {}`", files.name);
@@ -88,6 +90,8 @@ struct RunReader<'a> {
     is_run_again: bool,
     /// The steps that build on one that was added to the file.
     behind_added: BTreeSet<StepId>,
+    /// The steps that must not run twice, took effect and are not in the file any more.
+    gone_acts: BTreeSet<String>,
     findings: Vec<Finding>,
 }
 
@@ -198,6 +202,13 @@ impl RunReader<'_> {
     /// Takes the recorded workflow out of the session; returns the current one where it can be read, else the recorded one.
     fn outline(&mut self) -> Outline {
         let kept = std::mem::take(&mut self.session.state.workflow);
+        let now = self.current(&kept);
+        self.gone_acts = self.session.state.gone_acts(&kept, now.as_ref().unwrap_or(&kept));
+        now.unwrap_or(kept)
+    }
+
+    /// Returns the workflow as its file has it now, if that can be read and is another one.
+    fn current(&mut self, kept: &Outline) -> Option<Outline> {
         let source = &self.session.header.workflow;
         let shown = paths::folder_of(&self.files.state).and_then(|folder| paths::workflow(&folder));
         let bytes = shown.as_ref().and_then(|shown| self.files.bytes(shown));
@@ -213,27 +224,27 @@ impl RunReader<'_> {
                 let message = format!("the workflow file {path} has changed since the run ended");
                 self.findings.push(Finding::new(FindingCode::DefinitionDrift, message));
             }
-            return kept;
+            return None;
         }
         let Some(bytes) = bytes else {
             let problem = shown.and_then(|shown| self.files.problem(&shown).map(|problem| problem.to_string()));
             let problem = problem.unwrap_or_else(|| "the file does not exist".to_owned());
             self.findings.push(unreadable(format!("cannot be read ({problem})")));
-            return kept;
+            return None;
         };
-        let Some(parsed) = changed(self.files, &self.session.header, bytes, &kept.sha256) else { return kept };
+        let parsed = changed(self.files, &self.session.header, bytes, &kept.sha256)?;
         match parsed.workflow {
             None => {
                 self.findings.push(unreadable("changed and has mistakes now".to_owned()));
-                kept
+                None
             }
             Some(workflow) => {
                 let now = Outline::of(&workflow, parsed.sha256);
                 // Without a record it is unknown what the file was.
                 if self.session.remainder != Remainder::Absent {
-                    self.drift(&kept, &now);
+                    self.drift(kept, &now);
                 }
-                now
+                Some(now)
             }
         }
     }
@@ -306,11 +317,27 @@ impl RunReader<'_> {
                 steps[at].status = Status::Skipped;
             }
         }
+        self.doubt_renamed(&mut steps);
         let variables = self.variables(&steps);
         if let Some(open) = steps.iter_mut().find(|step| !step.status.satisfies()) {
             open.detail.variables = variables;
         }
         (steps, wanted)
+    }
+
+    /// Doubts new steps that must not run twice, where one that took effect is not in the file any more: it may have another name now.
+    fn doubt_renamed(&self, steps: &mut [Step]) {
+        if self.gone_acts.is_empty() {
+            return;
+        }
+        let gone: Vec<&str> = self.gone_acts.iter().map(String::as_str).collect();
+        let gone = clean_line(&gone.join(", "), 200);
+        let is_new = |step: &&mut Step| step.status == Status::Pending && step.attempts == 0;
+        for step in steps.iter_mut().filter(is_new).filter(|step| acts_once(&step.definition)) {
+            step.doubt =
+                Some(format!("it may be {gone} under another name, which is done and not in the file any more"));
+            step.idempotent = false;
+        }
     }
 
     /// Tells whether the outputs of a command say whether it is done. The end of a run is recorded: nothing is opened again then. What a
@@ -460,11 +487,13 @@ fn step(outline: OutlineStep, outputs: Vec<RelPath>, state: &StepState) -> Step 
 /// Copies what is recorded about a step as a whole, but for its parts.
 pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
     step.status = state.status;
-    let is_once = |definition: &Value| definition.get("idempotent").is_some();
-    let mut inner = step.definition.pointer("/foreach/do").and_then(Value::as_array).into_iter().flatten();
     // A loop that such a step passed in, or that was cut off in the middle of one, is not run again either.
-    let has_effect = !state.cut_off_steps().is_empty() || state.status == Status::Completed && inner.any(is_once);
-    step.idempotent = !has_effect && !is_once(&step.definition);
+    let has_acted =
+        !state.cut_off_steps().is_empty() || state.status == Status::Completed && acts_once(&step.definition);
+    if state.status != Status::Pending {
+        step.doubt = state.is_doubted.then(|| "it was done on top of a step that is done again".to_owned());
+    }
+    step.idempotent = !has_acted && step.doubt.is_none() && step.definition.get("idempotent").is_none();
     step.attempts = state.attempts;
     step.is_reported = state.reported.is_some();
     step.error = state.tolerated.as_ref().or_else(|| state.errors.last()).cloned();

@@ -164,6 +164,12 @@ pub(crate) struct StepState {
     /// The conditions of the verdict that are not met yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) conditions: Vec<String>,
+    /// It took effect, must not run twice, and is not in the workflow file any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_gone_act: bool,
+    /// A step that it builds on is done again since it was done, and it must not run twice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_doubted: bool,
     /// When it lost its result to a step that it builds on: older outputs are no proof.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reopened_at: Option<Timestamp>,
@@ -260,6 +266,7 @@ impl State {
             ChangeKind::Skip { step, part: None, .. } => {
                 let state = self.step(step);
                 state.status = Status::Skipped;
+                state.is_doubted = false;
                 state.is_unmet = facts.is_unmet;
                 state.is_up_to_date = facts.is_up_to_date;
                 state.finished_at = Some(change.at);
@@ -338,6 +345,7 @@ impl State {
     /// Replaces the definition. The items of a loop that passed stay done, and the others go on at their first step that changed.
     pub(super) fn define(&mut self, facts: &Facts) {
         let Some(definition) = &facts.definition else { return };
+        self.keep_acts(definition);
         let old = std::mem::replace(&mut self.workflow, definition.clone());
         let old: BTreeMap<&str, &Value> = old.steps.iter().map(|step| (step.id.as_str(), &step.definition)).collect();
         for step in &definition.steps {
@@ -366,7 +374,7 @@ impl State {
     /// Reopens steps; their variables are kept.
     fn roll_back(&mut self, back: &RollBack) {
         self.set_phase(RunPhase::Active, None);
-        for id in &back.reopened {
+        for id in &self.losing_their_result(&back.reopened) {
             let step = self.step(id);
             // What was spent stays spent.
             let (attempts, claude) = (step.attempts, std::mem::take(&mut step.claude));
@@ -426,13 +434,14 @@ impl State {
             }
         }
         let objections = self.review_errors(id);
-        for reopened in &facts.reopens {
+        for reopened in &self.losing_their_result(&facts.reopens) {
             self.reopen(reopened, at);
         }
         let step = self.step(id);
         step.errors.extend(objections);
         step.reopened_at = None;
         if part.is_none() || step.status != Status::InProgress {
+            step.is_doubted = false;
             if step.status == Status::Completed && !facts.keeps_items {
                 step.parts.clear();
                 step.part_errors.clear();
@@ -519,7 +528,7 @@ impl State {
         step.choice.clone_from(&outcome.choice);
         step.verdict = outcome.verdict;
         step.conditions.clone_from(&outcome.conditions);
-        step.status = outcome.status;
+        (step.status, step.is_doubted) = (outcome.status, false);
         if !facts.amends {
             step.finished_at = Some(at);
         }

@@ -30,6 +30,8 @@ pub(crate) struct ChangeLimits {
     /// Overrides dependencies, attempt limits and finished steps, never a gate. Only for a caller that acts on the options of a person:
     /// a resume, or the runner.
     pub(crate) force: bool,
+    /// A step that must not run twice may run again: a person, or its probe, said that it did not take effect. Nothing else lifts that.
+    pub(crate) repeats: bool,
     /// Number of failures of one step before a person has to decide.
     pub(crate) attempt_limit: u32,
     pub(crate) rebegin: Rebegin,
@@ -43,7 +45,8 @@ pub(crate) struct ChangeLimits {
 impl ChangeLimits {
     /// Returns the limits of a caller that overrides nothing.
     pub(crate) const fn of(attempt_limit: u32) -> Self {
-        Self { force: false, attempt_limit, rebegin: Rebegin::No, with_gates: false, knows_outcome: false }
+        let (force, repeats, with_gates, knows_outcome) = (false, false, false, false);
+        Self { force, repeats, attempt_limit, rebegin: Rebegin::No, with_gates, knows_outcome }
     }
 }
 
@@ -152,7 +155,10 @@ impl TransitionCheck<'_> {
             return Ok(Admission::Already(already));
         }
         self.check_has_work(at)?;
-        let redo = match self.reconciled.effective_status(at) {
+        let effective_status = self.reconciled.effective_status(at);
+        let may_have_acted = matches!(effective_status, EffectiveStatus::Done | EffectiveStatus::Verify);
+        let force = self.limits.force && (self.limits.repeats || step.idempotent || !may_have_acted);
+        let redo = match effective_status {
             EffectiveStatus::Open
             | EffectiveStatus::Interrupted
             | EffectiveStatus::Failed
@@ -160,8 +166,8 @@ impl TransitionCheck<'_> {
             | EffectiveStatus::Blocked
             | EffectiveStatus::Conditions => false,
             EffectiveStatus::Done if !self.reconciled.sent_back(at).is_empty() => true,
-            EffectiveStatus::Done | EffectiveStatus::Skipped | EffectiveStatus::Cancelled if self.limits.force => true,
-            EffectiveStatus::Verify if self.limits.force => false,
+            EffectiveStatus::Done | EffectiveStatus::Skipped | EffectiveStatus::Cancelled if force => true,
+            EffectiveStatus::Verify if force => false,
             EffectiveStatus::Done => {
                 let message = format!("{id} is already done");
                 return Err(refuse(RefusalKind::No, message, [self.redo_of(id)]));

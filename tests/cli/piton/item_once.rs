@@ -107,7 +107,8 @@ fn only_the_item_that_a_person_names_is_done_again() {
 #[test]
 fn who_says_so_has_it_done_again() {
     let (stage, id) = cut_off(&FLOW.replace("MORE", ", parallel: 2"), "exit 2");
-    stage.piton(["resume", &id, "--from", "build"]).run().expect_code(0);
+    stage.piton(["redo", "build", "--run", &id, "--by", "Ann", "--note", "it did not"]).run().expect_code(0);
+    stage.resume(&id).expect_code(0);
     assert_eq!((stage.count("publish linux"), stage.count("make linux")), (2, 1));
 
     let (stage, id) = cut_off(&FLOW.replace("MORE", ""), "exit 2");

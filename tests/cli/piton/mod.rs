@@ -15,6 +15,7 @@ mod item_once;
 mod item_steps;
 mod kills;
 mod merge;
+mod once;
 mod outside;
 mod parallel;
 mod probe;
