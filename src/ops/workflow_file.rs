@@ -111,6 +111,7 @@ pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
             return Some(format!("the instructions of step {id} have `${{{name}}}`, which no brief shows: {why}"));
         }
         let asked = step.when.iter().flat_map(|when| when.condition.references());
+        let asked = asked.map(|reference| &reference.path);
         if let Some(name) = asked.into_iter().find(|name| !workflow.is_for_briefs(name)) {
             let why = "its value is a secret, of the environment, or from git";
             return Some(format!("`when` of step {id} asks for `${{{name}}}`, which only `piton run` knows: {why}"));

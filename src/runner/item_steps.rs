@@ -22,7 +22,7 @@ use crate::{
 };
 
 impl StepExecutor<'_> {
-    /// Runs the steps for an item. A step is skipped by its condition, and behind one that was skipped.
+    /// Runs the steps for an item. A step is skipped by its condition, and with one that it needs.
     pub(super) fn item_steps(
         &mut self,
         (step, steps): (&StepId, &[Step]),
@@ -38,11 +38,10 @@ impl StepExecutor<'_> {
             Ok(ended) => ended.unwrap_or_default(),
             Err(message) => return Ok(StepOutcome::Failed(refused(message))),
         };
-        let mut last = ended.last().copied();
         steps.iter().zip(&ended).for_each(|(inner, ended)| self.set_end(inner, *ended));
         for (number, inner) in (1..).zip(steps).skip(ended.len()) {
             let before = (self.outputs.clone(), self.said.len());
-            let is_left_out = last == Some(Status::Skipped) && !inner.runs_if_skipped;
+            let is_left_out = inner.needs.iter().any(|need| self.is_skipped_for_item(&need.id));
             if is_recorded && !inner.idempotent && !is_left_out && self.skipped_by_condition(inner).is_none() {
                 let name = piton::name_inside(step.as_str(), inner.id.as_str()).to_owned();
                 self.context.ledger().begin_item_step(step, item, BegunStep { number, name })?;
@@ -58,7 +57,6 @@ impl StepExecutor<'_> {
                 StepOutcome::Failed(_) | StepOutcome::Stopped(_) => return Ok(done),
             };
             self.set_end(inner, ended);
-            last = Some(ended);
             // The end of the item is recorded with that of its last step.
             if is_recorded
                 && number < steps.len()
@@ -68,6 +66,12 @@ impl StepExecutor<'_> {
             }
         }
         Ok(StepOutcome::Completed(Box::default()))
+    }
+
+    /// Tells whether a step was skipped for the current item.
+    fn is_skipped_for_item(&self, step: &StepId) -> bool {
+        let skipped = Value::from(piton::end_word(Status::Skipped, false));
+        self.locals.get(&workflow::end_variable(step)) == Some(&skipped)
     }
 
     /// Sets how a step ended for the current item, for the steps after it.

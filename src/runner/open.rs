@@ -324,7 +324,7 @@ fn drive_claimed(
         if !asked.is_new {
             end_what_was_left(header, &ledger, console);
         }
-        settle::record_shown(&mut ledger, header, asked, console)?;
+        settle::record_shown(&mut ledger, (header, &workflow), asked, console)?;
     }
     let plan = scheduled_steps(
         &mut ledger,
@@ -384,7 +384,9 @@ fn preview_rest(header: &Header, workflow: &Workflow, ledger: &Ledger, plan: &[S
         left.or_else(|| header.variable(name, &workflow.name, folder))
     });
     let due: Vec<usize> = plan.iter().map(|due| due.at).collect();
-    let shown = Preview::of(workflow, &due, &known);
+    let left_out = ledger.state().steps.iter().filter(|(_, state)| state.is_unmet);
+    let left_out = left_out.map(|(id, _)| StepId::new(id)).collect();
+    let shown = Preview::of(workflow, &due, &known, left_out);
     let (total, done) = (workflow.steps.len(), workflow.steps.len() - plan.len());
     let (session, resume) = (header.session.clone(), header.resume());
     RunResult { session, resume, done, ..RunResult::planned(shown, folder.as_str().to_owned(), total) }

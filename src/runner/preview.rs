@@ -1,16 +1,19 @@
 //! What a run would do, for `--dry-run`: its steps with the texts that are known before, and what it may cost. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::workflow::{
-    ClaudeOptions, Command, Foreach, Instructions, Items, Step, Validate, Workflow,
-    template::Template,
-    variables::{self, Scope},
+use crate::{
+    model::StepId,
+    workflow::{
+        ClaudeOptions, Command, Foreach, Instructions, Items, Step, Validate, Workflow,
+        template::Template,
+        variables::{self, Scope},
+    },
 };
 
 /// What a run would do.
@@ -61,6 +64,9 @@ pub(crate) struct StepPreview {
     pub(crate) reviews: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) when: Option<WhenPreview>,
+    /// The step that it needs and that its condition leaves out: it is skipped with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) skipped_with: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) outputs: Vec<String>,
     /// Of a loop.
@@ -136,10 +142,19 @@ pub(crate) struct CostPreview {
 
 impl Preview {
     /// Returns what a run of these steps would do, given by their places in the workflow. `known` has the variables that have a value before.
-    pub(super) fn of(workflow: &Workflow, due: &[usize], known: &dyn Scope) -> Self {
+    /// `skipped` are the steps that a condition left out before.
+    pub(super) fn of(workflow: &Workflow, due: &[usize], known: &dyn Scope, mut skipped: BTreeSet<StepId>) -> Self {
         let steps: Vec<&Step> = due.iter().map(|at| &workflow.steps[*at]).collect();
         let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
-        let number = |(at, step): (&usize, &&Step)| StepPreview { number: at + 1, ..preview(step, known) };
+        let number = |(at, step): (&usize, &&Step)| {
+            let skipped_with =
+                step.needs.iter().find(|need| skipped.contains(&need.id)).map(|need| need.id.to_string());
+            let shown = StepPreview { number: at + 1, skipped_with, ..preview(step, known) };
+            if shown.skipped_with.is_some() || shown.when.as_ref().is_some_and(|when| when.holds == Some(false)) {
+                skipped.insert(step.id.clone());
+            }
+            shown
+        };
         Self {
             steps: due.iter().zip(&steps).map(number).collect(),
             side_by_side: side_by_side(&steps),
@@ -179,7 +194,7 @@ impl NewRun<'_> {
         let last = only.or_else(|| self.until.and_then(place)).unwrap_or(workflow.steps.len());
         let is_due = |at: &usize| *at <= last && only.is_none_or(|only| *at == only);
         let due: Vec<usize> = (0..workflow.steps.len()).filter(is_due).collect();
-        Preview::of(workflow, &due, &known)
+        Preview::of(workflow, &due, &known, BTreeSet::new())
     }
 }
 
@@ -216,6 +231,7 @@ fn preview(step: &Step, known: &dyn Scope) -> StepPreview {
             condition: when.condition.to_string(),
             holds: variables::holds_already(&when.condition, known),
         }),
+        skipped_with: None,
         outputs: step.outputs.iter().map(|output| filled(&output.path)).collect(),
         items: match &step.command {
             Command::Foreach(foreach) => Some(items(foreach, known)),

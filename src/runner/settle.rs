@@ -14,8 +14,8 @@ use crate::{
     dialect::piton::{facts::Facts, record::Header, unmet::unmet},
     engine::EffectiveStatus,
     model::{
-        ChangeKind, Evidence, EvidenceRequest, FileFact, FileSet, Outcome, OutputSchema, RelPath, Status, StepKind,
-        sha256_hex,
+        ChangeKind, Evidence, EvidenceRequest, FileFact, FileSet, Outcome, OutputSchema, RelPath, Status, StepId,
+        StepKind, sha256_hex,
     },
     store::{self, Environment, Project},
     workflow::{Step, Workflow},
@@ -47,12 +47,12 @@ pub(super) fn evidence(
 /// Records the steps that the plan shows as over before the runner did anything.
 pub(super) fn record_shown(
     ledger: &mut Ledger,
-    header: &Header,
+    (header, workflow): (&Header, &Workflow),
     asked: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<(), RunError> {
     record_shown_done(ledger)?;
-    if asked.is_new || asked.gives_up { Ok(()) } else { record_unmet(ledger, header, console) }
+    if asked.is_new || asked.gives_up { Ok(()) } else { record_unmet(ledger, (header, workflow), console) }
 }
 
 /// Records the steps of agents that were cut off when their outputs were there, as the plan says.
@@ -72,8 +72,15 @@ fn record_shown_done(ledger: &mut Ledger) -> Result<(), RunError> {
 }
 
 /// Records the steps that their conditions leave out by now: a step after them can be run alone.
-fn record_unmet(ledger: &mut Ledger, header: &Header, console: &dyn Console) -> Result<(), RunError> {
-    let (total, unmet) = (ledger.run().steps.len(), unmet(&ledger.run().steps, header, ledger.state()));
+fn record_unmet(
+    ledger: &mut Ledger,
+    (header, workflow): (&Header, &Workflow),
+    console: &dyn Console,
+) -> Result<(), RunError> {
+    let needs = |step: &Step| step.needs.iter().map(|need| need.id.clone()).collect::<Vec<_>>();
+    let needs: Vec<Vec<StepId>> = workflow.steps.iter().map(needs).collect();
+    let steps = &ledger.run().steps;
+    let (total, unmet) = (steps.len(), unmet((steps, &needs), header, ledger.state()));
     for (at, why) in unmet {
         let id = ledger.run().steps[at].id.clone();
         ledger.leave_out(id.clone(), why, false)?;

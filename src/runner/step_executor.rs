@@ -361,11 +361,11 @@ impl<'a> StepExecutor<'a> {
         matches!(outcome, Some(StepOutcome::Skipped(_)))
     }
 
-    /// Returns the outcome of a step that depends on one that was skipped by its condition.
+    /// Returns the outcome of a step that needs one that was skipped by its condition.
     pub(super) fn skipped_with_others(&self, step: &Step) -> Option<StepOutcome> {
         let ledger = self.context.ledger();
         let is_unmet = |need: &StepReference| ledger.step(&need.id).is_some_and(|state| state.is_unmet);
-        let is_skipped = !step.runs_if_skipped && step.depends_on.iter().any(is_unmet);
+        let is_skipped = step.needs.iter().any(is_unmet);
         is_skipped.then_some(StepOutcome::Skipped(unmet::WITH_OTHERS))
     }
 

@@ -31,7 +31,6 @@ pub(super) fn of(step: &Step) -> Value {
     add("outputs", (!step.outputs.is_empty()).then(|| step.outputs.iter().map(output).collect()));
     add("parts", (!step.parts.is_empty()).then(|| step.parts.iter().map(part).collect()));
     add("when", step.when.as_ref().map(|when| json!(when.condition.to_string())));
-    add("if_skipped", step.runs_if_skipped.then(|| json!("run")));
     add("result", step.result.as_ref().map(|(schema, _)| self::schema(schema)));
     add("finds", (!step.finds.is_empty()).then(|| json!(step.finds)));
     add("capture", step.capture.as_ref().map(capture));

@@ -118,6 +118,8 @@ pub(crate) struct Step {
     pub(crate) depends_on: Vec<StepReference>,
     /// Makes it a review: a verdict that does not approve returns to this step.
     pub(crate) reviews: Option<StepReference>,
+    /// The steps that it names, of those before it: it is skipped with one that is skipped by its condition. The others are only before it.
+    pub(crate) needs: Vec<StepReference>,
     /// Files and folders that it reads.
     pub(crate) uses: Vec<RelPath>,
     /// It is skipped when what it uses, does and leaves is as when it last passed.
@@ -136,8 +138,6 @@ pub(crate) struct Step {
     pub(crate) when: Option<When>,
     /// Runs when the run ends, after all others.
     pub(crate) is_final: bool,
-    /// Runs although a step that it depends on was skipped by its condition.
-    pub(crate) runs_if_skipped: bool,
     /// The timeout of one try, from the step or the workflow.
     pub(crate) timeout: Option<Duration>,
     /// The timeout is that of the workflow.

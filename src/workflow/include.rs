@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Group, Input, Workflow,
-    keys::{WORKFLOW_KEYS, if_skipped, references},
+    keys::{WORKFLOW_KEYS, references},
     kinds::condition,
     names,
     order::{Listed, conditioned},
@@ -20,7 +20,7 @@ use crate::{
     model::{Finding, RelPath, clean_line, nearest, sha256_hex},
 };
 
-const INCLUDE_KEYS: [&str; 7] = ["include", "id", "title", "depends_on", "when", "if_skipped", "inputs"];
+const INCLUDE_KEYS: [&str; 6] = ["include", "id", "title", "depends_on", "when", "inputs"];
 /// The keys of a file that is included. What holds for a whole run is in the file that includes.
 const INCLUDED_KEYS: [&str; 4] = ["name", "description", "inputs", "steps"];
 /// How deep files include each other.
@@ -72,7 +72,6 @@ impl<'a> Includes<'a> {
         let title = map.text("title", problems).map(|title| title.text);
         let needs = map.take("depends_on").map(|node| references(node, problems));
         let when = map.take("when").and_then(|node| condition(node, "`when`", problems));
-        let runs_if_skipped = map.text("if_skipped", problems).is_some_and(|text| if_skipped(&text, problems));
         let given = map.take("inputs");
         let Some((path, id)) = path.zip(id) else {
             problems.add(node.place, "an `include` needs the path of a file and an `id`", "add `id:`");
@@ -86,11 +85,12 @@ impl<'a> Includes<'a> {
         let listed = included.steps.into_iter().map(|mut step| {
             let is_entry = step.depends_on.is_empty();
             renamed.step(&mut step);
+            step.needs.extend(needs.clone().unwrap_or_default());
             step.group = Some(group.clone());
             Listed { step, is_ordered: !is_entry, is_entry, group_needs: needs.clone() }
         });
         let mut listed: Vec<Listed> = listed.collect();
-        conditioned(&mut listed, when.as_ref(), runs_if_skipped);
+        conditioned(&mut listed, when.as_ref());
         listed
     }
 

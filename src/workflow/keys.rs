@@ -6,7 +6,7 @@ use crate::{
         Kind, Node,
         definition::{Fields, Problems, Text, text_of},
     },
-    model::{RelPath, StepId, clean_line},
+    model::{RelPath, StepId},
 };
 
 pub(super) const WORKFLOW_KEYS: [&str; 18] = [
@@ -32,7 +32,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 18] = [
 
 /// The keys that say what a step does.
 pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 40] = [
+pub(super) const STEP_KEYS: [&str; 39] = [
     "id",
     "title",
     "agent",
@@ -49,7 +49,6 @@ pub(super) const STEP_KEYS: [&str; 40] = [
     "depends_on",
     "reviews",
     "when",
-    "if_skipped",
     "uses",
     "skip_if_unchanged",
     "outputs",
@@ -86,12 +85,12 @@ pub(super) const CLAUDE_KEYS: [&str; 8] = [
     "on_denied",
 ];
 /// The keys of a group of steps.
-pub(super) const GROUP_KEYS: [&str; 6] = ["id", "title", "depends_on", "when", "if_skipped", "steps"];
+pub(super) const GROUP_KEYS: [&str; 5] = ["id", "title", "depends_on", "when", "steps"];
 /// The keys that only a step of the workflow can have.
-pub(super) const TOP_KEYS: [&str; 9] =
-    ["depends_on", "reviews", "if_skipped", "uses", "skip_if_unchanged", "outputs", "parts", "pool", "instructions"];
+pub(super) const TOP_KEYS: [&str; 8] =
+    ["depends_on", "reviews", "uses", "skip_if_unchanged", "outputs", "parts", "pool", "instructions"];
 /// Those of them that a step in a group for items has as well.
-const ITEM_KEYS: [&str; 3] = ["instructions", "if_skipped", "outputs"];
+const ITEM_KEYS: [&str; 2] = ["instructions", "outputs"];
 /// The further keys of a gate.
 pub(super) const GATE_KEYS: [&str; 2] = ["options", "on_timeout"];
 
@@ -179,18 +178,6 @@ pub(super) fn references(node: &Node, problems: &mut Problems<'_>) -> Vec<StepRe
 
 pub(super) fn reference(text: Text) -> StepReference {
     StepReference { id: StepId::new(&text.text), place: text.place }
-}
-
-pub(super) fn if_skipped(text: &Text, problems: &mut Problems<'_>) -> bool {
-    match text.text.as_str() {
-        "run" => true,
-        "skip" => false,
-        other => {
-            let message = format!("`if_skipped` is run or skip, not `{}`", clean_line(other, 40));
-            problems.add(text.place, message, "write `if_skipped: run`, or remove it");
-            false
-        }
-    }
 }
 
 /// Refuses a folder that is outside of the project in any case; what a variable makes of it is known when the step begins.

@@ -31,6 +31,7 @@ mod json_path;
 mod keys;
 mod kinds;
 mod names;
+mod needs;
 mod nested;
 mod order;
 mod parse;

@@ -115,6 +115,11 @@ impl Step {
 
     /// Returns the paths of all variables that it uses, with those of the steps inside it.
     pub(crate) fn references(&self) -> BTreeSet<&str> {
+        self.reads().into_iter().map(|reference| reference.path.as_str()).collect()
+    }
+
+    /// Returns all references to variables in it and in the steps inside it.
+    pub(super) fn reads(&self) -> Vec<&Reference> {
         let mut texts: Vec<&Template> = Vec::new();
         texts.extend(self.env.values().chain(&self.output_file).chain(&self.working_dir).chain(&self.probe));
         texts.extend(self.outputs.iter().map(|output| &output.path));
@@ -130,27 +135,26 @@ impl Step {
             },
             Command::Validate(validate) => texts.extend(&validate.result_file),
         }
-        let mut found: BTreeSet<&str> =
-            texts.into_iter().flat_map(Template::references).map(|reference| reference.path.as_str()).collect();
+        let mut found: Vec<&Reference> = texts.into_iter().flat_map(Template::references).collect();
         found.extend(self.when.iter().flat_map(|when| when.condition.references()));
         if let Command::Foreach(Foreach { only: Some(only), .. }) = &self.command {
             found.extend(only.condition.references());
         }
-        found.extend(self.inside().into_iter().flatten().flat_map(Self::references));
+        found.extend(self.inside().into_iter().flatten().flat_map(Self::reads));
         found
     }
 }
 
-fn variable(operand: &Operand) -> Option<&str> {
+fn variable(operand: &Operand) -> Option<&Reference> {
     match operand {
         Operand::Literal(_) => None,
-        Operand::Variable(reference) => Some(&reference.path),
+        Operand::Variable(reference) => Some(reference),
     }
 }
 
 impl Condition {
-    /// Returns the paths of the variables that it asks for.
-    pub(crate) fn references(&self) -> BTreeSet<&str> {
+    /// Returns the variables that it asks for.
+    pub(crate) fn references(&self) -> Vec<&Reference> {
         match self {
             Self::Value(value) => variable(value).into_iter().collect(),
             Self::Not(inner) => inner.references(),

@@ -22,6 +22,10 @@ pub(super) fn resolve(listed: Vec<Listed>, problems: &mut Problems<'_>) -> Vec<S
     group_ids(&listed, problems);
     let mut steps: Vec<Step> = Vec::new();
     for Listed { mut step, is_ordered, is_entry, group_needs } in listed {
+        // What the group names counts for all of its steps that are not ordered by themselves.
+        if !is_entry && !is_ordered {
+            step.needs.extend(group_needs.clone().unwrap_or_default());
+        }
         if is_entry {
             let outside = steps.iter().rposition(|other| other.group != step.group).map_or(0, |last| last + 1);
             let before =
@@ -92,16 +96,18 @@ fn resolve_groups(steps: &mut [Step]) {
         return;
     }
     for step in steps {
-        let mut needs: Vec<StepReference> = Vec::new();
-        for need in std::mem::take(&mut step.depends_on) {
-            let ids = ends.get(need.id.as_str()).map_or_else(|| vec![need.id.clone()], Clone::clone);
-            for id in ids {
-                if needs.iter().all(|other| other.id != id) {
-                    needs.push(StepReference { id, place: need.place });
+        for references in [&mut step.depends_on, &mut step.needs] {
+            let mut needs: Vec<StepReference> = Vec::new();
+            for need in std::mem::take(references) {
+                let ids = ends.get(need.id.as_str()).map_or_else(|| vec![need.id.clone()], Clone::clone);
+                for id in ids {
+                    if needs.iter().all(|other| other.id != id) {
+                        needs.push(StepReference { id, place: need.place });
+                    }
                 }
             }
+            *references = needs;
         }
-        step.depends_on = needs;
     }
 }
 
@@ -132,18 +138,9 @@ pub(super) fn ancestors(steps: &[Step], at: usize) -> BTreeSet<StepId> {
     found
 }
 
-/// Gives the steps of a group its condition, and the steps that it begins with its `if_skipped`.
-pub(super) fn conditioned(all: &mut [Listed], when: Option<&When>, runs_if_skipped: bool) {
-    let ids: BTreeSet<StepId> = all.iter().map(|one| one.step.id.clone()).collect();
-    for (at, Listed { step, is_ordered, is_entry, .. }) in all.iter_mut().enumerate() {
-        let is_first = if *is_entry {
-            true
-        } else if *is_ordered {
-            step.depends_on.iter().all(|need| !ids.contains(&need.id))
-        } else {
-            at == 0
-        };
-        step.runs_if_skipped |= runs_if_skipped && is_first;
+/// Gives the steps of a group its condition.
+pub(super) fn conditioned(all: &mut [Listed], when: Option<&When>) {
+    for Listed { step, .. } in all.iter_mut() {
         step.when = joined(when.cloned(), step.when.take());
         step.canonical = canonical::of(step);
     }

@@ -8,7 +8,7 @@ use super::{
     Concurrency, Input, InputKind, Interpreter, Merge, SpendingLimits, Workflow, WorktreeFiles, artifacts, check,
     include::Includes,
     keys::WORKFLOW_KEYS,
-    order,
+    needs, order,
     policy::{self, Inherited},
     step,
     template::Reader,
@@ -59,6 +59,7 @@ pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, pro
         Some(node) => {
             let listed = step::listed(node, &inherited, includes, problems);
             read.steps = order::resolve(listed, problems);
+            needs::name(&mut read.steps);
         }
         None => problems.add(root.place, "a workflow needs steps", "add `steps:` with a list of steps"),
     }

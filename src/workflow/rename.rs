@@ -46,7 +46,7 @@ impl Renamed {
     pub(super) fn step(&self, step: &mut Step) {
         step.id = self.id(&step.id);
         (step.id_place, step.place) = (self.place, self.place);
-        for reference in step.depends_on.iter_mut().chain(&mut step.reviews) {
+        for reference in step.depends_on.iter_mut().chain(&mut step.reviews).chain(&mut step.needs) {
             self.reference(reference);
         }
         if let Some(capture) = &mut step.capture {

@@ -9,8 +9,8 @@ use super::{
     canonical, gate,
     include::Includes,
     keys::{
-        self, CLAUDE_KEYS, GATE_KEYS, GROUP_KEYS, Level, STEP_KEYS, TOP_KEYS, if_skipped, is_given, only_at_the_top,
-        reference, references, working_folder,
+        self, CLAUDE_KEYS, GATE_KEYS, GROUP_KEYS, Level, STEP_KEYS, TOP_KEYS, is_given, only_at_the_top, reference,
+        references, working_folder,
     },
     kinds,
     order::{Listed, conditioned},
@@ -59,7 +59,6 @@ fn group(node: &Node, number: usize, inherited: &Inherited, problems: &mut Probl
     let is_ordered = is_given(node, "depends_on");
     let needs = map.take("depends_on").map(|node| references(node, problems)).unwrap_or_default();
     let when = map.take("when").and_then(|node| kinds::condition(node, "`when`", problems));
-    let runs_if_skipped = map.text("if_skipped", problems).is_some_and(|text| if_skipped(&text, problems));
     let Some(id) = id else {
         problems.add(node.place, "a group of steps needs an `id`", "add `id:`");
         return Vec::new();
@@ -80,7 +79,7 @@ fn group(node: &Node, number: usize, inherited: &Inherited, problems: &mut Probl
         let group_needs = is_ordered.then(|| needs.clone());
         all.push(Listed { step, is_ordered: is_given(node, "depends_on"), is_entry: false, group_needs });
     }
-    conditioned(&mut all, when.as_ref(), runs_if_skipped);
+    conditioned(&mut all, when.as_ref());
     all
 }
 
@@ -122,7 +121,7 @@ pub(super) fn finally(node: &Node, inherited: &Inherited, problems: &mut Problem
                 format!("a step of `finally` is `shell`, `claude` or `write_file`, not `{}`", step.kind_name());
             problems.add(step.place, message, "make it one of these");
         }
-        let step = Step { is_final: true, runs_if_skipped: true, ..step };
+        let step = Step { is_final: true, ..step };
         found.push(Step { canonical: canonical::of(&step), ..step });
     }
     found
@@ -192,7 +191,6 @@ fn common(
     let finds = map.take("finds").map(|node| artifacts::finds(node, problems)).unwrap_or_default();
     let pool = map.text("pool", problems).map(|pool| Pool { name: pool.text, place: pool.place });
     let when = map.take("when").and_then(|node| kinds::condition(node, "`when`", problems));
-    let runs_if_skipped = map.text("if_skipped", problems).is_some_and(|text| if_skipped(&text, problems));
     let retry = map.take("retry").and_then(|node| policy::retry(node, problems));
     let capture = policy::capture(&mut map, problems);
     let probe_place = map.place("probe");
@@ -228,6 +226,7 @@ fn common(
         problems.add(place, "a `probe` is for a step that must not run twice", "add `idempotent: false`, or remove it");
     }
     Some(Step {
+        needs: depends_on.clone(),
         depends_on,
         reviews,
         uses,
@@ -238,7 +237,6 @@ fn common(
         parts,
         pool,
         when,
-        runs_if_skipped,
         timeout,
         retry,
         capture,
@@ -339,6 +337,7 @@ fn each_item(
     let place = inner.place;
     let mut outer = Step {
         depends_on: std::mem::take(&mut inner.depends_on),
+        needs: std::mem::take(&mut inner.needs),
         reviews: inner.reviews.take(),
         uses: std::mem::take(&mut inner.uses),
         skips_if_unchanged: std::mem::take(&mut inner.skips_if_unchanged),
@@ -346,7 +345,6 @@ fn each_item(
         parts: std::mem::take(&mut inner.parts),
         pool: inner.pool.take(),
         when: inner.when.take(),
-        runs_if_skipped: std::mem::take(&mut inner.runs_if_skipped),
         interpreter: inner.interpreter,
         idempotent: std::mem::replace(&mut inner.idempotent, true),
         probe: inner.probe.take(),

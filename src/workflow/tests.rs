@@ -184,7 +184,6 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
         ),
         ("steps:\n- {id: g, steps: [{id: h, steps: [{shell: x}]}]}\n", "2:19 a group is in a group"),
         ("steps:\n- {steps: [{shell: x}]}\n", "2:3 a group of steps needs an `id`"),
-        ("steps:\n- {shell: x, if_skipped: maybe}\n", "2:26 `if_skipped` is run or skip, not `maybe`"),
         (
             "steps:\n- {id: a, shell: x, outputs: 'dist/${item}.gz'}\n",
             "2:30 the variable `${item}` is not set by anything",
@@ -280,7 +279,7 @@ fn every_name_is_set_by_the_file_or_by_a_step_before() {
     }
     let parsed = parse(
         &RelPath::parse("flow.yaml").unwrap(),
-        b"steps:\n- {when: false, shell: a, capture: v}\n- {shell: 'echo ${v}', if_skipped: run}\n",
+        b"steps:\n- {when: false, shell: a, capture: v}\n- {shell: 'echo ${v}'}\n",
     );
     assert!(parsed.findings.is_empty());
     assert_eq!(parsed.notes[0].message, "`${v}` is set only by a step that may be skipped");

@@ -64,6 +64,9 @@ fn put_step(text: &mut Text, step: &StepPreview, before: Option<&str>, depth: us
         };
         text.line(format!("{indent}when {}{known}", safe_line(&when.condition, 200)));
     }
+    if let Some(skipped) = &step.skipped_with {
+        text.line(format!("{indent}skipped with {}", safe_line(skipped, 80)));
+    }
     put_text(text, step.text.as_deref().unwrap_or_default(), &indent, verbose);
     if let Some(items) = &step.items {
         let values = items.values.iter().flatten().map(|value| safe_line(value, 40)).collect::<Vec<_>>();

@@ -261,6 +261,9 @@ pub(crate) struct OutlineStep {
     /// `None` in records from before there were dependencies: the step before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) depends_on: Option<Vec<StepId>>,
+    /// The steps with which it is skipped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) needs: Vec<StepId>,
     /// `Step::canonical`.
     pub(crate) definition: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -299,6 +302,7 @@ impl Outline {
             title: step.title.clone(),
             group: step.group.as_ref().map(|group| group.title.clone().unwrap_or_else(|| group.id.clone())),
             depends_on: Some(step.depends_on.iter().map(|need| need.id.clone()).collect()),
+            needs: step.needs.iter().map(|need| need.id.clone()).collect(),
             definition: step.canonical.clone(),
             probe: step.probe.as_ref().map(ToString::to_string),
         });

@@ -290,6 +290,7 @@ impl RunReader<'_> {
         let known = &self.session.state.steps;
         let mut steps: Vec<Step> = Vec::with_capacity(outline.len());
         let mut wanted = Vec::new();
+        let needs: Vec<Vec<StepId>> = outline.iter().map(|step| step.needs.clone()).collect();
         for mut step in outline {
             let before = || steps.last().map(|last| last.id.clone()).into_iter().collect();
             let depends_on = step.depends_on.take().unwrap_or_else(before);
@@ -313,7 +314,7 @@ impl RunReader<'_> {
             steps.push(step);
         }
         if !self.is_run_again {
-            for at in unmet(&steps, &self.session.header, &self.session.state).into_keys() {
+            for at in unmet((&steps, &needs), &self.session.header, &self.session.state).into_keys() {
                 steps[at].status = Status::Skipped;
             }
         }

@@ -12,7 +12,7 @@ use super::{
     state::State,
 };
 use crate::{
-    model::{Status, Step},
+    model::{Status, Step, StepId},
     workflow::{
         condition::Condition,
         template::{Reader, Template},
@@ -27,9 +27,13 @@ pub(crate) const WITH_OTHERS: &str = "a step that it depends on was skipped";
 
 /// Returns the positions of the steps that are due and skipped by a condition, each with the reason.
 ///
-/// A step is skipped if its `when` does not hold, or with a step that it depends on unless it says `if_skipped: run`
-/// (docs/workflows.md#steps). A condition whose variables are not in the records decides nothing here.
-pub(crate) fn unmet(steps: &[Step], header: &Header, state: &State) -> BTreeMap<usize, &'static str> {
+/// A step is skipped if its `when` does not hold, or with a step that it needs, by its place in `needs` (docs/workflows.md#steps). A
+/// condition whose variables are not in the records decides nothing here.
+pub(crate) fn unmet(
+    (steps, needs): (&[Step], &[Vec<StepId>]),
+    header: &Header,
+    state: &State,
+) -> BTreeMap<usize, &'static str> {
     let positions: BTreeMap<&str, usize> = steps.iter().zip(0..).map(|(step, at)| (step.id.as_str(), at)).collect();
     let mut unmet = BTreeMap::new();
     loop {
@@ -38,18 +42,18 @@ pub(crate) fn unmet(steps: &[Step], header: &Header, state: &State) -> BTreeMap<
             if step.status != Status::Pending || step.is_reported || unmet.contains_key(&at) {
                 continue;
             }
-            let needs = || step.depends_on.iter().filter_map(|need| positions.get(need.as_str()));
-            let is_over = |need: &usize| unmet.contains_key(need) || steps[*need].status.satisfies();
-            if !needs().all(is_over) {
+            let mut before = step.depends_on.iter().filter_map(|before| positions.get(before.as_str()));
+            let is_over = |before: &usize| unmet.contains_key(before) || steps[*before].status.satisfies();
+            if !before.all(is_over) {
                 continue;
             }
+            let mut needs = needs[at].iter().filter_map(|need| positions.get(need.as_str()));
             let is_unmet = |need: &usize| {
                 unmet.contains_key(need)
                     || state.steps.get(steps[*need].id.as_str()).is_some_and(|state| state.is_unmet)
             };
-            let runs_if_skipped = step.definition.get("if_skipped").is_some();
             let skipped = |id: &str| positions.get(id).is_some_and(|at| unmet.contains_key(at));
-            let why = if !runs_if_skipped && needs().any(is_unmet) {
+            let why = if needs.any(is_unmet) {
                 Some(WITH_OTHERS)
             } else {
                 let variables = RecordedVariables { header, state, skipped: &skipped };

@@ -1,6 +1,6 @@
 //! A MapReduce file of Prodigy: its `setup` and `reduce` become steps, its `map` a loop over a JSON list. Pure.
 
-use super::{Translation, mapping, member, step::not_skipped, text::ITEM_ID, text_node};
+use super::{Translation, mapping, member, text::ITEM_ID, text_node};
 use crate::{
     document::{Kind, Member, Node},
     workflow::condition::Condition,
@@ -58,7 +58,7 @@ impl Translation<'_, '_> {
             return None;
         }
         let steps = Node { place: root.place, kind: Kind::List(steps), ..Node::null() };
-        members.push(member("steps", root.place, not_skipped(steps)));
+        members.push(member("steps", root.place, steps));
         Some(mapping(root.place, members))
     }
 
@@ -99,7 +99,7 @@ impl Translation<'_, '_> {
         }
         let template = map.get("agent_template");
         let body = match template.map(|template| template.get("commands").unwrap_or(template)) {
-            Some(list) if list.is_list() => not_skipped(self.steps(list)),
+            Some(list) if list.is_list() => self.steps(list),
             Some(_) | None => {
                 self.problems.add(map.place, "`map` needs an `agent_template` with steps", "add `agent_template:`");
                 Node { place: map.place, kind: Kind::List(Vec::new()), ..Node::null() }

@@ -9,8 +9,6 @@ mod text;
 
 use std::collections::BTreeSet;
 
-use step::not_skipped;
-
 use crate::document::{
     Kind, Member, Node, TextPosition,
     definition::{Problems, items},
@@ -87,7 +85,7 @@ impl Translation<'_, '_> {
         if items(node, what, self.problems).is_empty() {
             return None;
         }
-        let steps = not_skipped(self.steps(node));
+        let steps = self.steps(node);
         (!steps.items().is_empty()).then_some(steps)
     }
 

@@ -199,7 +199,7 @@ impl Translation<'_, '_> {
                     members.push(member("items", found.place, self.items(&found.value)));
                 }
                 "do" if found.value.kind != Kind::Null => {
-                    body = Some(member("steps", found.place, not_skipped(self.one_or_more(&found.value))));
+                    body = Some(member("steps", found.place, self.one_or_more(&found.value)));
                 }
                 _ => members.push(found.clone()),
             }
@@ -317,20 +317,6 @@ impl Translation<'_, '_> {
         }
         with(value, members)
     }
-}
-
-/// Has steps run after one that is skipped, as they do there.
-pub(super) fn not_skipped(mut list: Node) -> Node {
-    let is_skippable = list.items().iter().any(|step| step.get("when").is_some());
-    if let (true, Kind::List(steps)) = (is_skippable, &mut list.kind) {
-        for step in steps {
-            let place = step.place;
-            if let Kind::Map(members) = &mut step.kind {
-                members.push(member("if_skipped", place, text_node(place, "run")));
-            }
-        }
-    }
-    list
 }
 
 /// Tells whether a step captures its output as `shell.output` or `claude.output`, which it sets in any case.

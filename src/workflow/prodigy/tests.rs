@@ -273,13 +273,10 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
             "- claude: /a\n  validate: {shell: b, claude: /c, result_file: r.json, on_incomplete: {claude: '/d ${validation.gaps}'}}",
             r#"{"steps":[{"claude":"/a","validate":{"steps":[{"shell":"b"},{"claude":"/c"}],"result_file":"r.json","on_incomplete":{"claude":"/d ${validation.gaps:-}"}}}]}"#,
         ),
-        (
-            "- {shell: a, when: 'true'}\n- {shell: b}",
-            r#"{"steps":[{"shell":"a","when":"true","if_skipped":"run"},{"shell":"b","if_skipped":"run"}]}"#,
-        ),
+        ("- {shell: a, when: 'true'}\n- {shell: b}", r#"{"steps":[{"shell":"a","when":"true"},{"shell":"b"}]}"#),
         (
             "- foreach: {foreach: [x], do: [{shell: a, when: 'true'}, {shell: b}]}",
-            r#"{"steps":[{"foreach":{"items":["x"]},"steps":[{"shell":"a","when":"true","if_skipped":"run"},{"shell":"b","if_skipped":"run"}]}]}"#,
+            r#"{"steps":[{"foreach":{"items":["x"]},"steps":[{"shell":"a","when":"true"},{"shell":"b"}]}]}"#,
         ),
         (
             "- {shell: b, capture: v}\n- shell: 'n=$(a); for f in x; do echo ${n}% ${n:-0} ${f} ${v} $${HOME}; done'\n  env: {A: '${shell.v}'}\n- {shell: c, capture: shell.output}",
@@ -366,9 +363,9 @@ fn a_mapreduce_file_is_a_loop_between_steps() {
 fn a_mapreduce_file_goes_on_behind_a_skipped_step() {
     let text = "name: m\nmode: mapreduce\nsetup: [{shell: a, when: 'true'}]\nmap:\n  input: items.json\n  agent_template: [{shell: b, when: 'true'}, {shell: c}]\nreduce: [{shell: d}]\n";
     let steps = parse(&file(), text.as_bytes()).workflow.unwrap().steps;
-    assert!(steps.iter().all(|step| step.runs_if_skipped));
+    assert!(steps.iter().all(|step| step.needs.is_empty()));
     let Command::Foreach(foreach) = &steps[1].command else { panic!("a loop") };
-    assert!(foreach.steps.iter().all(|step| step.runs_if_skipped));
+    assert!(foreach.steps.iter().all(|step| step.needs.is_empty()));
 }
 
 #[test]

@@ -70,7 +70,7 @@ const CURRENT: &[&str] = &[
     "steps: [{id: g, title: G, depends_on: [], steps: [{shell: a}, {id: b}]}, {id: h, depends_on: g}]",
     "steps: [{id: l, foreach: {items: {file: a.json, at: '$.b[*]'}, parallel: 2, max_failures: 1}, shell: 'echo ${item}', retry: {attempts: 2, backoff: fixed}}]",
     "steps: [{foreach: ls, steps: [{shell: a}, {write_file: {path: b, content: c}}]}]",
-    "steps: [{shell: a, when: true, finds: {spec: '*.md'}, on_failure: {steps: [{shell: b}]}}, {shell: c, if_skipped: run}]",
+    "{steps: [{shell: a, when: true, finds: {spec: '*.md'}, on_failure: {steps: [{shell: b}]}}, {shell: c}], limits: {wait: 2h}}",
     "steps: [{claude: /a, validate: {result_file: r.json, on_incomplete: {claude: /b}}}, {validate: {steps: [{shell: v}]}}]",
 ];
 
@@ -88,7 +88,7 @@ const NOT_CURRENT: &[&str] = &[
     "steps: [{foreach: {input: [a]}, shell: b}]",
     "steps: [{shell: a, on_success: {agent: b}}]",
     "steps: [{shell: a, on_success: {shell: b, depends_on: c}}]",
-    "steps: [{shell: a, if_skipped: maybe}]",
+    "steps: [{shell: a, if_skipped: run}]",
     "{inputs: {a: {type: date}}, steps: [{shell: b}]}",
 ];
 
