@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::{
-    model::{ClaudeWork, DeniedTool, clean_line},
+    model::{ClaudeWork, DeniedTool, Timestamp, clean_line},
     workflow::ClaudeOptions,
 };
 
@@ -66,6 +66,13 @@ pub(super) struct ClaudeReader {
     begun: Vec<u8>,
     result: Option<String>,
     error: Option<String>,
+    rejection: Option<Rejection>,
+}
+
+/// The last word of the service about the usage of a plan: it takes no more for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rejection {
+    pub(super) resets_at: Option<Timestamp>,
 }
 
 /// Longer lines are truncated; no message that matters is that long.
@@ -123,11 +130,21 @@ impl ClaudeReader {
                 let result = message.get("result").and_then(Value::as_str).map(str::to_owned);
                 let failed = message.get("is_error").and_then(Value::as_bool) == Some(true);
                 if failed {
+                    let errors = message.get("errors").and_then(Value::as_array).into_iter().flatten();
+                    let errors: Vec<&str> = errors.filter_map(Value::as_str).collect();
                     let subtype = message.get("subtype").and_then(Value::as_str).unwrap_or("error");
-                    self.error = Some(result.unwrap_or_else(|| subtype.to_owned()));
+                    let named = if errors.is_empty() { subtype.to_owned() } else { errors.join("\n") };
+                    self.error = Some(result.filter(|result| !result.trim().is_empty()).unwrap_or(named));
                 } else {
                     self.result = result;
                 }
+            }
+            Some("rate_limit_event") => {
+                let info = message.get("rate_limit_info").and_then(Value::as_object).unwrap_or(&message);
+                let is_rejected = info.get("status").and_then(Value::as_str) == Some("rejected");
+                let resets_at = info.get("resetsAt").and_then(Value::as_i64);
+                let resets_at = resets_at.and_then(|seconds| Timestamp::from_unix(seconds, 0));
+                self.rejection = is_rejected.then_some(Rejection { resets_at });
             }
             Some("error") => {
                 let error = message.get("error").unwrap_or(&Value::Null);
@@ -189,6 +206,11 @@ impl ClaudeReader {
     /// Returns the final answer of the agent, which a step captures.
     pub(super) fn result(&self) -> Option<&str> {
         self.result.as_deref()
+    }
+
+    /// Returns what the service last said about the usage of the plan, if it takes no more.
+    pub(super) const fn rejection(&self) -> Option<Rejection> {
+        self.rejection
     }
 
     /// Returns the error that the service or the client reported.

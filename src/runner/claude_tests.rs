@@ -1,5 +1,5 @@
-use super::{ClaudeReader, Prompt, Shown, words};
-use crate::workflow::ClaudeOptions;
+use super::{ClaudeReader, Prompt, Rejection, Shown, words};
+use crate::{model::Timestamp, workflow::ClaudeOptions};
 
 const STREAM: &str = concat!(
     "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n",
@@ -26,12 +26,36 @@ fn errors_of_the_service_are_found() {
     for (line, error) in [
         (r#"{"type":"result","is_error":true,"result":"API Error: 529 overloaded"}"#, "API Error: 529 overloaded"),
         (r#"{"type":"result","is_error":true,"subtype":"error_max_turns"}"#, "error_max_turns"),
+        (r#"{"type":"result","is_error":true,"subtype":"error_during_execution","errors":["one","two"]}"#, "one\ntwo"),
+        (r#"{"type":"result","is_error":true,"subtype":"error_during_execution","result":"","errors":["x"]}"#, "x"),
         (r#"{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}"#, "rate_limit_error slow down"),
     ] {
         let mut reader = ClaudeReader::default();
         assert_eq!(reader.take(line.as_bytes()), []);
         assert_eq!(reader.end(), []);
         assert_eq!(reader.error(), Some(error));
+    }
+}
+
+#[test]
+fn the_last_word_about_the_usage_of_the_plan_counts() {
+    let rejected = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1760003600,"rateLimitType":"five_hour"}}"#;
+    let flat = r#"{"type":"rate_limit_event","status":"rejected"}"#;
+    let allowed = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1760003600}}"#;
+    let ends = Rejection { resets_at: Timestamp::from_unix(1_760_003_600, 0) };
+    let unknown = Rejection { resets_at: None };
+    for (lines, expected) in [
+        (&[][..], None),
+        (&[rejected], Some(ends)),
+        (&[flat], Some(unknown)),
+        (&[allowed], None),
+        (&[allowed, rejected], Some(ends)),
+        (&[rejected, allowed], None),
+    ] {
+        let mut reader = ClaudeReader::default();
+        assert_eq!(reader.take(lines.join("\n").as_bytes()), []);
+        assert_eq!(reader.end(), []);
+        assert_eq!(reader.rejection(), expected, "{lines:?}");
     }
 }
 

@@ -6,6 +6,7 @@ use crate::model::Timestamp;
 /// Returns the seconds that a zone, or this machine, is ahead of UTC at a moment.
 pub(super) type Offset<'a> = &'a dyn Fn(Option<&str>, i64) -> Option<i32>;
 
+const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 /// Number of words after `resets` that are read.
 const WORDS: usize = 10;
@@ -15,9 +16,8 @@ const DAY: i64 = 86_400;
 pub(super) fn is_usage_limit(said: &str) -> bool {
     let text = said.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    has(&["limit"])
-        && !has(&["rate limit", "rate_limit"])
-        && has(&["usage limit", "hit your", "limit reached", "reached your", "limit will reset", "reset"])
+    let is_of_plan = has(&["usage limit", "hit your", "limit reached", "reached your", "limit will reset", "reset"]);
+    has(&["out of extra usage"]) || has(&["limit"]) && !has(&["rate limit", "rate_limit", "context"]) && is_of_plan
 }
 
 /// Reads when a limit ends. A time of day that has passed today is tomorrow's.
@@ -38,16 +38,32 @@ pub(super) fn end(said: &str, now: Timestamp, offset: Offset<'_>) -> Option<Time
         let next = lower.get(at + 1).map_or("", String::as_str);
         time_of_day(word, next)
     })?;
+    let weekday = lower.iter().find_map(|word| WEEKDAYS.iter().position(|day| is_weekday(word, day)));
     let month = lower.iter().position(|word| MONTHS.iter().any(|month| word.starts_with(month)));
     let date = month.and_then(|at| {
         let number = MONTHS.iter().position(|month| lower[at].starts_with(month))? + 1;
         let day = |at: usize| lower.get(at)?.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<u32>().ok();
         let day = day(at + 1).or_else(|| at.checked_sub(1).and_then(day)).filter(|day| (1..=31).contains(day))?;
-        Some((number, day))
+        Some(Day::Date(number, day))
     });
+    let day = date.or_else(|| weekday.and_then(|number| i64::try_from(number).ok()).map(Day::Weekday));
     let zone = words.iter().copied().find(|word| word.contains('/'));
     let fixed = words.iter().find_map(|word| fixed_offset(word));
-    moment(now, zone, date, time, &|zone, at| fixed.or_else(|| offset(zone, at)))
+    moment(now, zone, day, time, &|zone, at| fixed.or_else(|| offset(zone, at)))
+}
+
+/// The day at which a limit ends.
+#[derive(Clone, Copy)]
+enum Day {
+    /// Month and day, from 1.
+    Date(usize, u32),
+    /// Days after Monday.
+    Weekday(i64),
+}
+
+/// Tells whether a word is the name of a weekday, short or whole.
+fn is_weekday(word: &str, day: &str) -> bool {
+    word.strip_suffix("day").unwrap_or(word).starts_with(day) && (word.len() == day.len() || word.ends_with("day"))
 }
 
 /// Reads `UTC`, `GMT+2`, `UTC-5:30`, and the abbreviations of North America, as seconds ahead of UTC. Others mean several zones.
@@ -112,22 +128,22 @@ fn time_of_day(word: &str, next: &str) -> Option<i64> {
 }
 
 /// Returns the next moment at which it is that time in a zone.
-fn moment(
-    now: Timestamp,
-    zone: Option<&str>,
-    date: Option<(usize, u32)>,
-    time: i64,
-    offset: Offset<'_>,
-) -> Option<Timestamp> {
+fn moment(now: Timestamp, zone: Option<&str>, day: Option<Day>, time: i64, offset: Offset<'_>) -> Option<Timestamp> {
     let unix = now.unix_seconds();
     let offset = |unix: i64| offset(zone, unix).map(i64::from);
     let here = offset(unix)?;
     let in_utc = |local: i64| Some(local - offset(local - here)?);
     let today = (unix + here).div_euclid(DAY) * DAY;
-    let Some((month, day)) = date else {
-        let first = in_utc(today + time)?;
-        let end = if first > unix { first } else { in_utc(today + DAY + time)? };
-        return Timestamp::from_unix(end, 0);
+    let next = |days: i64, again: i64| {
+        let first = in_utc(today + days * DAY + time)?;
+        let end = if first > unix { first } else { in_utc(today + (days + again) * DAY + time)? };
+        Timestamp::from_unix(end, 0)
+    };
+    let (month, day) = match day {
+        None => return next(0, 1),
+        // 1970 began on a Thursday.
+        Some(Day::Weekday(weekday)) => return next((weekday - today / DAY - 3).rem_euclid(7), 7),
+        Some(Day::Date(month, day)) => (month, day),
     };
     let year: i64 = Timestamp::from_unix(unix + here, 0)?.to_string().get(..4)?.parse().ok()?;
     [year, year + 1].into_iter().find_map(|year| {
@@ -164,6 +180,11 @@ mod tests {
             ("CLAUDE USAGE LIMIT REACHED. RESETS AT 19:15", Some("2026-10-08T17:15:00Z")),
             ("You've reached your usage limit; it resets in 2h 15m", Some("2026-10-08T18:45:00Z")),
             ("usage limit reached, resets in 3 hours", Some("2026-10-08T19:30:00Z")),
+            // A Thursday, half past one on Friday in Tokyo.
+            ("You've hit your weekly limit · resets Mon 5pm (Asia/Tokyo)", Some("2026-10-12T08:00:00Z")),
+            ("You've hit your weekly limit · resets Friday, 1am (Asia/Tokyo)", Some("2026-10-15T16:00:00Z")),
+            ("You've hit your weekly limit · resets thu 8pm (UTC)", Some("2026-10-08T20:00:00Z")),
+            ("You're out of extra usage · resets 8pm (UTC)", Some("2026-10-08T20:00:00Z")),
             ("You've hit your limit · resets 8pm (UTC)", Some("2026-10-08T20:00:00Z")),
             ("You've hit your limit · resets 8pm GMT", Some("2026-10-08T20:00:00Z")),
             ("You've hit your limit · resets 8pm (GMT+2)", Some("2026-10-08T18:00:00Z")),

@@ -308,6 +308,9 @@ fn drive_claimed(
     if asked.gives_up || asked.only.is_some() {
         workflow.limits = SpendingLimits::default();
     }
+    if asked.over_limits {
+        workflow.limits.wait = None;
+    }
     let declared = secrets::fetch(&workflow.all_secrets(), &header.root)?;
     let evidence = if asked.is_new {
         Evidence::default()

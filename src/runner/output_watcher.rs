@@ -5,7 +5,7 @@ use std::{fs::File, io::Write as _};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    claude::{ClaudeReader, Shown},
+    claude::{ClaudeReader, Rejection, Shown},
     console::{Event, OutputSource},
     context::RunContext,
     exec::{Stream, Watcher},
@@ -40,6 +40,7 @@ pub(super) struct ObservedOutput {
     pub(super) stderr: String,
     pub(super) result: Option<String>,
     pub(super) api_error: Option<String>,
+    pub(super) rejection: Option<Rejection>,
     /// What a call of `claude` did, secrets masked, and whether all its calls of tools were denied.
     pub(super) work: Option<(ClaudeWork, bool)>,
     /// Why the output file could not be written.
@@ -90,9 +91,10 @@ impl<'a> OutputWatcher<'a> {
             Some(reader) => (reader.result().map(str::to_owned), reader.error().map(str::to_owned)),
             None => (None, None),
         };
+        let rejection = self.claude.as_ref().and_then(ClaudeReader::rejection);
         let work = self.claude.as_ref().map(|reader| (self.masked(reader.work()), reader.is_all_denied()));
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
-        ObservedOutput { stderr, result, api_error, work, problem: self.problem }
+        ObservedOutput { stderr, result, api_error, rejection, work, problem: self.problem }
     }
 }
 

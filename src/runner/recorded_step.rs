@@ -11,6 +11,7 @@ use super::{
     resume::ScheduledStep,
     retry::Failure,
     settle,
+    spending::{NextTry, PersonNeeded, Tries},
     step_executor::{StepExecutor, StepOutcome, StepOutput, refused},
 };
 use crate::{
@@ -162,10 +163,11 @@ pub(super) fn one(
         return Ok(StepOutcome::Skipped("it is up to date"));
     }
     let retry = executor.context.ledger().step(&step.id).and_then(|state| state.retry);
-    let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
+    let mut tries = Tries { attempt: retry.map_or(1, |retry| retry.attempts.saturating_add(1)), ..Tries::default() };
     announce(executor, step, due);
     if let Some(retry) = retry {
         let left = retry.next_at.time_left(executor.context.ticker.now().now);
+        check_wait(executor, step, (retry, left))?;
         if !left.is_zero() {
             tell_wait(executor, step, (retry, left));
         }
@@ -173,34 +175,35 @@ pub(super) fn one(
         if let Some(stop) = exec::pause(left, &executor.signals) {
             return Ok(StepOutcome::Stopped(stop));
         }
+        tries.waited = if retry.is_usage_limit { left } else { Duration::ZERO };
     }
     executor.before = executor.before(step);
     let mut scheduled = due;
-    let mut waits = 0;
     loop {
         begin(executor, step, scheduled)?;
         // The first begin reopened it.
         scheduled.is_forced = false;
         let done = match executor.try_once(step)? {
             StepOutcome::Failed(failure) if executor.is_by_hand(step) => executor.run_handler(step, failure)?,
-            StepOutcome::Failed(failure) => match executor.retry_delay(step, (attempt, waits), &failure) {
-                Some((after, counts)) => {
+            StepOutcome::Failed(failure) => match executor.next_try(step, tries, &failure) {
+                NextTry::After { after, tries: now } => {
                     let next_at = executor.context.ticker.now().now.plus(after);
                     // A wait for a usage limit is no try, also for the one who resumes it.
-                    let attempts = if counts { attempt } else { attempt.saturating_sub(1) };
-                    let retry = RetryState { attempts, next_at, is_usage_limit: !counts };
-                    failed(executor, step, &failure, Some(retry))?;
+                    let (attempts, is_usage_limit) = (now.attempt.saturating_sub(1), now.waits > tries.waits);
+                    tries = now;
+                    failed(executor, step, &failure, Some(RetryState { attempts, next_at, is_usage_limit }))?;
                     if let Some(stop) = exec::pause(after, &executor.signals) {
                         return Ok(StepOutcome::Stopped(stop));
                     }
-                    if counts {
-                        attempt += 1;
-                    } else {
-                        waits += 1;
-                    }
                     continue;
                 }
-                None => executor.run_handler(step, failure)?,
+                NextTry::Person(person) => {
+                    let attempts = tries.attempt.saturating_sub(1);
+                    let retry = person.next_at().map(|next_at| RetryState { attempts, next_at, is_usage_limit: true });
+                    failed(executor, step, &failure, retry)?;
+                    return Err(executor.context.ask_about_limit(step, &failure.message, person));
+                }
+                NextTry::Never => executor.run_handler(step, failure)?,
             },
             done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => done,
         };
@@ -213,6 +216,15 @@ pub(super) fn one(
             done @ (StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => Ok(done),
         };
     }
+}
+
+/// Stops the run where a step waits for a usage limit for longer than the file allows.
+fn check_wait(executor: &StepExecutor<'_>, step: &Step, (retry, left): (RetryState, Duration)) -> Result<(), RunError> {
+    let context = executor.context;
+    let limit = context.workflow.limits.wait.filter(|limit| retry.is_usage_limit && left > *limit);
+    let Some(limit) = limit else { return Ok(()) };
+    let error = context.ledger().step(&step.id).and_then(|state| state.errors.last().cloned()).unwrap_or_default();
+    Err(context.ask_about_limit(step, &error, PersonNeeded::ToWait { limit, next_at: retry.next_at }))
 }
 
 /// Says how long a step waits that was cut off between two tries, and until when it waits for a usage limit.

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::limit::{self, Offset};
+use super::{
+    claude::Rejection,
+    limit::{self, Offset},
+};
 use crate::{
     model::{Timestamp, clean_line, human_duration, mask_secrets},
     workflow::{Backoff, Retry, RetryOn},
@@ -22,17 +25,23 @@ pub(crate) struct Failure {
 /// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailureKind {
-    /// 500, 502, 503, 504.
+    /// 500 to 599, but for 529.
     ServerError,
     /// 529.
     Overloaded,
     RateLimit,
     /// The usage of a plan is at its limit, for hours.
     UsageLimit,
+    /// What may be spent is spent: a person raises it.
+    SpendLimit,
     Network,
     Timeout,
+    /// Something else that the service reported.
+    Service,
     Authentication,
     NotFound,
+    /// The service answers the same request with the same: 400, too long a prompt, no turns, budget or credit left.
+    Request,
     /// The command exited with a failure.
     Exit,
     /// It could not be started.
@@ -51,6 +60,8 @@ pub(crate) struct FailedCommand<'a> {
     pub(crate) stderr: &'a str,
     /// For `claude`: the error in its stream, if any.
     pub(crate) api_error: Option<&'a str>,
+    /// For `claude`: what the service said in data about the usage of the plan.
+    pub(crate) rejection: Option<Rejection>,
     pub(crate) is_claude: bool,
 }
 
@@ -65,6 +76,8 @@ pub(crate) enum RetryDecision {
     Wait {
         after: Duration,
     },
+    /// A person changes something first.
+    Ask,
 }
 
 impl Failure {
@@ -76,9 +89,12 @@ impl Failure {
             | FailureKind::RateLimit
             | FailureKind::UsageLimit
             | FailureKind::Network
+            | FailureKind::Service
             | FailureKind::Timeout => true,
-            FailureKind::Authentication
+            FailureKind::SpendLimit
+            | FailureKind::Authentication
             | FailureKind::NotFound
+            | FailureKind::Request
             | FailureKind::Exit
             | FailureKind::Spawn
             | FailureKind::Signal => false,
@@ -86,16 +102,34 @@ impl Failure {
     }
 }
 
-/// Phrases that identify an error of the service, in lower case; the first match decides.
-const ERROR_PATTERNS: [(&str, FailureKind); 24] = [
+/// Phrases that say that a person raises what may be spent. The service answers with 400 then.
+const SPENT: [&str; 3] = ["spend limit", "spending limit", "api usage limits"];
+/// Phrases that identify an error of the service, in lower case; the first match decides. Those that no other try can change come first.
+const ERROR_PATTERNS: [(&str, FailureKind); 49] = [
+    ("max_turns", FailureKind::Request),
+    ("maximum number of turns", FailureKind::Request),
+    ("max_budget", FailureKind::Request),
+    ("maximum budget", FailureKind::Request),
+    ("prompt is too long", FailureKind::Request),
+    ("request too large", FailureKind::Request),
+    ("invalid_request_error", FailureKind::Request),
+    ("usage policy", FailureKind::Request),
+    ("no conversation found", FailureKind::Request),
+    ("credit balance", FailureKind::Request),
+    ("billing_error", FailureKind::Request),
     ("authentication", FailureKind::Authentication),
     ("invalid api key", FailureKind::Authentication),
     ("unauthorized", FailureKind::Authentication),
     ("permission_error", FailureKind::Authentication),
-    ("please run /login", FailureKind::Authentication),
+    ("/login", FailureKind::Authentication),
+    ("not logged in", FailureKind::Authentication),
+    ("oauth token", FailureKind::Authentication),
+    ("organization has been disabled", FailureKind::Authentication),
+    ("not have access", FailureKind::Authentication),
     ("not_found_error", FailureKind::NotFound),
     ("command not found", FailureKind::NotFound),
     ("unknown command", FailureKind::NotFound),
+    ("unknown slash command", FailureKind::NotFound),
     ("rate limit", FailureKind::RateLimit),
     ("rate_limit", FailureKind::RateLimit),
     ("too many requests", FailureKind::RateLimit),
@@ -105,12 +139,21 @@ const ERROR_PATTERNS: [(&str, FailureKind); 24] = [
     ("service unavailable", FailureKind::ServerError),
     ("gateway timeout", FailureKind::ServerError),
     ("timed out", FailureKind::Timeout),
+    ("stream idle timeout", FailureKind::Timeout),
     ("econnreset", FailureKind::Network),
     ("econnrefused", FailureKind::Network),
     ("enotfound", FailureKind::Network),
+    ("eai_again", FailureKind::Network),
+    ("etimedout", FailureKind::Network),
     ("connection reset", FailureKind::Network),
     ("connection refused", FailureKind::Network),
+    ("connectionrefused", FailureKind::Network),
     ("connection error", FailureKind::Network),
+    ("connection closed", FailureKind::Network),
+    ("connection was closed", FailureKind::Network),
+    ("unable to connect", FailureKind::Network),
+    ("socket hang up", FailureKind::Network),
+    ("fetch failed", FailureKind::Network),
     ("network error", FailureKind::Network),
 ];
 
@@ -135,18 +178,35 @@ pub(crate) fn classify(failed: FailedCommand<'_>, now: Timestamp, offset: Offset
         (Some(_), _, _) => FailureKind::Timeout,
         (None, Some(_), _) => FailureKind::Signal,
         (None, None, None) => FailureKind::Spawn,
-        (None, None, Some(_)) if failed.is_claude && limit::is_usage_limit(said) => FailureKind::UsageLimit,
-        (None, None, Some(_)) if failed.is_claude => service_kind(said).unwrap_or(FailureKind::Exit),
+        (None, None, Some(_)) if failed.is_claude => claude_kind(failed, said),
         (None, None, Some(_)) => FailureKind::Exit,
     };
     let is_limit = matches!(kind, FailureKind::RateLimit | FailureKind::UsageLimit);
     let in_words = || (kind == FailureKind::UsageLimit).then(|| limit::end(said, now, offset)).flatten();
-    let resets_at = is_limit.then(|| reset(said)).flatten().or_else(in_words);
+    let in_data = failed.rejection.and_then(|rejection| rejection.resets_at);
+    let resets_at = in_data.filter(|_| is_limit).or_else(|| is_limit.then(|| reset(said)).flatten()).or_else(in_words);
     Failure { kind, resets_at, exit_code: failed.exit_code, message }
+}
+
+/// Returns the kind of a failure of `claude`: first from the data of its stream, then from its words. An error that the service reported is
+/// transient unless it is known to be permanent.
+fn claude_kind(failed: FailedCommand<'_>, said: &str) -> FailureKind {
+    let known = service_kind(said);
+    if let Some(kind @ (FailureKind::SpendLimit | FailureKind::Request)) = known {
+        return kind;
+    }
+    if failed.rejection.is_some() || limit::is_usage_limit(said) {
+        return FailureKind::UsageLimit;
+    }
+    let unknown = if failed.api_error.is_some() { FailureKind::Service } else { FailureKind::Exit };
+    known.unwrap_or(unknown)
 }
 
 fn service_kind(said: &str) -> Option<FailureKind> {
     let text = said.to_ascii_lowercase();
+    if SPENT.iter().any(|sign| text.contains(sign)) {
+        return Some(FailureKind::SpendLimit);
+    }
     status(&text).or_else(|| ERROR_PATTERNS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, kind)| *kind))
 }
 
@@ -160,11 +220,13 @@ fn status(text: &str) -> Option<FailureKind> {
     named.chain(alone).find_map(|rest| {
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         match &rest[..end] {
+            "400" | "402" | "413" | "422" => Some(FailureKind::Request),
             "401" | "403" => Some(FailureKind::Authentication),
             "404" => Some(FailureKind::NotFound),
+            "408" => Some(FailureKind::Timeout),
             "429" => Some(FailureKind::RateLimit),
-            "500" | "502" | "503" | "504" => Some(FailureKind::ServerError),
             "529" => Some(FailureKind::Overloaded),
+            code if code.len() == 3 && code.starts_with('5') => Some(FailureKind::ServerError),
             _ => None,
         }
     })
@@ -198,6 +260,9 @@ pub(crate) fn decide(
     now: Timestamp,
     seed: u64,
 ) -> RetryDecision {
+    if failure.kind == FailureKind::SpendLimit {
+        return RetryDecision::Ask;
+    }
     if failure.kind == FailureKind::UsageLimit && policy.attempts > 1 && applies_to(policy, failure) {
         let unknown = LIMIT_WAIT.saturating_mul(2_u32.saturating_pow(waits.min(8))).min(LONGEST_LIMIT_WAIT);
         // Up to a minute later, so that not every runner comes at once.
@@ -219,12 +284,17 @@ pub(crate) fn decide(
 fn applies_to(policy: &Retry, failure: &Failure) -> bool {
     if policy.retry_on.is_empty() {
         return match failure.kind {
-            FailureKind::Authentication | FailureKind::NotFound | FailureKind::Spawn => false,
+            FailureKind::SpendLimit
+            | FailureKind::Authentication
+            | FailureKind::NotFound
+            | FailureKind::Request
+            | FailureKind::Spawn => false,
             FailureKind::ServerError
             | FailureKind::Overloaded
             | FailureKind::RateLimit
             | FailureKind::UsageLimit
             | FailureKind::Network
+            | FailureKind::Service
             | FailureKind::Timeout
             | FailureKind::Exit
             | FailureKind::Signal => true,
@@ -239,7 +309,9 @@ fn applies_to(policy: &Retry, failure: &Failure) -> bool {
     policy.retry_on.iter().any(|on| match on {
         RetryOn::Network => kind == FailureKind::Network,
         RetryOn::Timeout => kind == FailureKind::Timeout,
-        RetryOn::ServerError => matches!(kind, FailureKind::ServerError | FailureKind::Overloaded),
+        RetryOn::ServerError => {
+            matches!(kind, FailureKind::ServerError | FailureKind::Overloaded | FailureKind::Service)
+        }
         RetryOn::RateLimit => matches!(kind, FailureKind::RateLimit | FailureKind::UsageLimit),
         RetryOn::Any => true,
         RetryOn::Contains(part) => text.contains(&part.to_lowercase()),

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{FailedCommand, Failure, FailureKind, RetryDecision, classify, decide};
+use super::{FailedCommand, Failure, FailureKind, Rejection, RetryDecision, classify, decide};
 use crate::{
     model::Timestamp,
     workflow::{Backoff, Retry, RetryOn},
@@ -19,7 +19,20 @@ fn sorted(failed: FailedCommand<'_>) -> Failure {
 
 fn claude(said: &str) -> FailedCommand<'_> {
     let (exit_code, signal) = (Some(1), None);
-    FailedCommand { exit_code, signal, timed_out: None, stderr: said, api_error: None, is_claude: true }
+    FailedCommand {
+        exit_code,
+        signal,
+        timed_out: None,
+        stderr: said,
+        api_error: None,
+        rejection: None,
+        is_claude: true,
+    }
+}
+
+/// What is reported as an error in the stream of `claude`.
+fn reported(said: &str) -> FailedCommand<'_> {
+    FailedCommand { stderr: "", api_error: Some(said), ..claude("") }
 }
 
 fn failure(kind: FailureKind) -> Failure {
@@ -50,6 +63,98 @@ fn what_claude_says_of_its_service_is_sorted() {
     ] {
         let found = sorted(claude(said));
         assert_eq!((found.kind, found.is_transient()), (kind, is_transient), "{said}");
+    }
+}
+
+/// The texts of public reports, as the client has them in its stream; what follows each with the retries of a `claude` step.
+#[test]
+fn an_error_of_the_service_is_tried_again_unless_it_is_known_to_stay() {
+    const AGAIN: [&str; 25] = [
+        "API Error: 500 {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"Internal server error\"}}",
+        "API Error: 502 <html><title>502 Bad Gateway</title></html>",
+        "API Error: 503 Service Unavailable",
+        "API Error (504 Gateway Timeout)",
+        "API Error: 520 <html>Web server is returning an unknown error</html>",
+        "API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
+        "API Error: Repeated 529 Overloaded errors",
+        "API Error: 429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\"}}",
+        "API Error: Request rejected (429) · rate limit",
+        "API Error: 408 Request Timeout",
+        "API Error: Request timed out.",
+        "API Error: Connection error.",
+        "API Error: The socket connection was closed unexpectedly. For more information, pass `verbose: true`",
+        "API Error: Connection closed mid-response. The response above may be incomplete.",
+        "API Error: Stream idle timeout - partial response received",
+        "API Error: Unable to connect to API (ConnectionRefused)",
+        "API Error: Unable to connect to API (FailedToOpenSocket)",
+        "API Error: Unable to connect to API (ECONNRESET)",
+        "getaddrinfo EAI_AGAIN api.anthropic.com",
+        "getaddrinfo ENOTFOUND api.anthropic.com",
+        "connect ETIMEDOUT 160.79.104.10:443",
+        "fetch failed",
+        "terminated",
+        "read ECONNRESET",
+        "error_during_execution",
+    ];
+    const WAITS: [&str; 7] = [
+        "You've hit your limit · resets 8pm (Europe/London)",
+        "You've hit your session limit · resets 3:50pm (Asia/Tokyo)",
+        "You've hit your weekly limit · resets Mon 5pm (Asia/Tokyo)",
+        "You're out of extra usage · resets 9am (America/Cordoba)",
+        "Claude AI usage limit reached|1760003600",
+        "5-hour limit reached ∙ resets 3pm",
+        "Opus weekly limit reached ∙ resets Oct 9 at 5pm",
+    ];
+    const ASKS: [&str; 2] = [
+        "You've hit your monthly spend limit · raise it at claude.ai/settings/usage",
+        "API Error: 400 {\"message\":\"You have reached your specified API usage limits. You will regain access on 2025-11-01 at 00:00 UTC.\"}",
+    ];
+    const NEVER: [&str; 12] = [
+        "Invalid API key · Please run /login",
+        "API Error: 401 {\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"OAuth token has expired\"}}",
+        "OAuth token revoked · Please run /login",
+        "API Error: 403 {\"error\":{\"type\":\"forbidden\",\"message\":\"Request not allowed\"}}",
+        "Your organization has been disabled",
+        "Credit balance is too low",
+        "API Error: 400 {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\"}}",
+        "API Error: 404 {\"type\":\"error\",\"error\":{\"type\":\"not_found_error\",\"message\":\"model: x\"}}",
+        "Prompt is too long",
+        "error_max_turns",
+        "Reached maximum number of turns (3)",
+        "Reached maximum budget ($1)",
+    ];
+    let policy = Retry { jitter: 0.0, ..Retry::of_claude() };
+    let follows = |said: &str| {
+        let failure = sorted(reported(said));
+        (decide(&policy, (1, 0), &failure, now(), 0), failure.is_transient())
+    };
+    for said in AGAIN {
+        assert!(matches!(follows(said), (RetryDecision::TryAgain { .. }, true)), "{said}: {:?}", follows(said));
+    }
+    for said in WAITS {
+        assert!(matches!(follows(said), (RetryDecision::Wait { .. }, true)), "{said}: {:?}", follows(said));
+    }
+    for said in ASKS {
+        assert_eq!(follows(said), (RetryDecision::Ask, false), "{said}");
+    }
+    for said in NEVER {
+        assert_eq!(follows(said), (RetryDecision::GiveUp, false), "{said}");
+    }
+}
+
+#[test]
+fn what_the_service_says_in_data_counts_before_its_words() {
+    let resets_at = Timestamp::from_unix(NOW + 600, 0);
+    for (said, kind) in [
+        ("it did not work", FailureKind::UsageLimit),
+        ("You've hit your limit · resets 8pm (Europe/London)", FailureKind::UsageLimit),
+        ("You've hit your monthly spend limit", FailureKind::SpendLimit),
+        ("error_max_turns", FailureKind::Request),
+    ] {
+        let failed = FailedCommand { rejection: Some(Rejection { resets_at }), ..reported(said) };
+        let found = sorted(failed);
+        let expected = resets_at.filter(|_| kind == FailureKind::UsageLimit);
+        assert_eq!((found.kind, found.resets_at), (kind, expected), "{said}");
     }
 }
 

@@ -10,6 +10,7 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::{
+    claude::Rejection,
     console::{Event, OutputSource},
     context::{RunContext, merged_env, named_secrets},
     error::RunError,
@@ -18,6 +19,7 @@ use super::{
     output_watcher::OutputWatcher,
     retry::{FailedCommand, Failure, FailureKind, RetryDecision, classify, decide},
     scoped_variables::ScopedVariables,
+    spending::{NextTry, PersonNeeded, Tries},
 };
 use crate::{
     dialect::piton::{self, unmet},
@@ -208,20 +210,22 @@ impl<'a> StepExecutor<'a> {
         }
         // Of an earlier item, perhaps.
         self.conversations.remove(&step.id);
-        let (mut attempt, mut waits) = (1, 0);
+        let mut tries = Tries::default();
         loop {
             match self.try_once(step)? {
                 StepOutcome::Failed(failure) => {
-                    let Some((after, counts)) = self.retry_delay(step, (attempt, waits), &failure) else {
-                        return self.run_handler(step, failure);
+                    let after = match self.next_try(step, tries, &failure) {
+                        NextTry::Never => return self.run_handler(step, failure),
+                        NextTry::Person(person) => {
+                            return Err(self.context.ask_about_limit(step, &failure.message, person));
+                        }
+                        NextTry::After { after, tries: now } => {
+                            tries = now;
+                            after
+                        }
                     };
                     if let Some(stop) = exec::pause(after, &self.signals) {
                         return Ok(StepOutcome::Stopped(stop));
-                    }
-                    if counts {
-                        attempt += 1;
-                    } else {
-                        waits += 1;
                     }
                 }
                 done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => {
@@ -255,26 +259,29 @@ impl<'a> StepExecutor<'a> {
         })
     }
 
-    /// Returns the delay before the next try and whether the last one counts, and reports it; `None` when there is no further try. `tries`
-    /// are the tries so far and the waits for a usage limit.
-    pub(super) fn retry_delay(&self, step: &Step, tries: (u32, u32), failure: &Failure) -> Option<(Duration, bool)> {
-        let policy = step.retry.as_ref()?;
+    /// Returns when the next try is, and reports it.
+    pub(super) fn next_try(&self, step: &Step, tries: Tries, failure: &Failure) -> NextTry {
+        let Some(policy) = step.retry.as_ref() else { return NextTry::Never };
         let now = self.context.ticker.now().now;
         let seed = store::sessions::random();
-        match decide(policy, tries, failure, now, seed) {
-            RetryDecision::GiveUp => None,
+        let (source, error) = (self.source(step), failure.message.as_str());
+        match decide(policy, (tries.attempt, tries.waits), failure, now, seed) {
+            RetryDecision::GiveUp => NextTry::Never,
+            RetryDecision::Ask => NextTry::Person(PersonNeeded::ToSpend),
             RetryDecision::TryAgain { after } => {
-                let (source, error) = (self.source(step), failure.message.as_str());
-                let (attempt, attempts) = (tries.0, policy.attempts);
+                let (attempt, attempts) = (tries.attempt, policy.attempts);
                 self.context.console.tell(&Event::Again { source, error, attempt, attempts, after });
-                Some((after, true))
+                NextTry::After { after, tries: Tries { attempt: tries.attempt.saturating_add(1), ..tries } }
             }
             RetryDecision::Wait { after } => {
                 let next_at = now.plus(after);
-                let (source, error) = (self.source(step), failure.message.as_str());
+                let waited = tries.waited.saturating_add(after);
+                if let Some(limit) = self.context.workflow.limits.wait.filter(|limit| waited > *limit) {
+                    return NextTry::Person(PersonNeeded::ToWait { limit, next_at });
+                }
                 let local = i64::from(store::utc_offset(None, next_at.unix_seconds()).unwrap_or(0));
                 self.context.console.tell(&Event::Limited { source, error, next_at, local, after });
-                Some((after, false))
+                NextTry::After { after, tries: Tries { waits: tries.waits.saturating_add(1), waited, ..tries } }
             }
         }
     }
@@ -504,7 +511,8 @@ impl<'a> StepExecutor<'a> {
                     if is_claude { seen.result.clone().unwrap_or_default().into_bytes() } else { exit.stdout.clone() };
                 self.remember(step, kind, &said, &seen.stderr);
             }
-            return Err(self.failure(&exit, (&seen.stderr, api_error), is_claude, step.timeout.or(timeout)));
+            let said = (seen.stderr.as_str(), api_error, seen.rejection);
+            return Err(self.failure(&exit, said, is_claude, step.timeout.or(timeout)));
         }
         if is_kept && (exit.is_cut && !is_claude && exit.stdout.len() >= CAPTURE_LIMIT) {
             let limit = CAPTURE_LIMIT >> 20;
@@ -529,7 +537,7 @@ impl<'a> StepExecutor<'a> {
     fn failure(
         &self,
         exit: &ChildExit,
-        (stderr, api_error): (&str, Option<&str>),
+        (stderr, api_error, rejection): (&str, Option<&str>, Option<Rejection>),
         is_claude: bool,
         timeout: Option<Duration>,
     ) -> Failure {
@@ -542,6 +550,7 @@ impl<'a> StepExecutor<'a> {
             timed_out: timeout.filter(|_| exit.timed_out),
             stderr: &hidden,
             api_error: api_error.as_deref(),
+            rejection,
             is_claude,
         };
         classify(failed, self.context.ticker.now().now, &store::utc_offset)

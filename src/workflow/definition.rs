@@ -62,6 +62,8 @@ pub(crate) struct SpendingLimits {
     pub(crate) cost_usd: Option<f64>,
     /// Tries of its steps.
     pub(crate) attempts: Option<u32>,
+    /// How long one call waits for usage limits.
+    pub(crate) wait: Option<Duration>,
 }
 
 /// A value that is given when a run starts.

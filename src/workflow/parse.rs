@@ -24,7 +24,7 @@ use crate::{
 
 const CONCURRENCY_KEYS: [&str; 2] = ["group", "on_conflict"];
 const WORKTREE_KEYS: [&str; 2] = ["copy", "link"];
-const LIMIT_KEYS: [&str; 3] = ["time", "cost_usd", "attempts"];
+const LIMIT_KEYS: [&str; 4] = ["time", "cost_usd", "attempts", "wait"];
 const INPUT_KEYS: [&str; 5] = ["type", "description", "default", "choices", "pattern"];
 const MERGE_KEYS: [&str; 2] = ["steps", "timeout"];
 
@@ -254,10 +254,12 @@ fn concurrency(node: &Node, problems: &mut Problems<'_>) -> Option<Concurrency> 
 fn limits(node: &Node, problems: &mut Problems<'_>) -> SpendingLimits {
     let Some(mut map) = Fields::of(node, "`limits`", &LIMIT_KEYS, problems) else { return SpendingLimits::default() };
     let (time, cost, attempts) = (map.take("time"), map.take("cost_usd"), map.take("attempts"));
+    let wait = map.take("wait");
     SpendingLimits {
         time: time.and_then(|node| policy::duration(node, "`time`", problems)),
         cost_usd: cost.and_then(|node| policy::number(node, "`cost_usd`", 1_000_000.0, problems)),
         attempts: attempts.and_then(|node| policy::count(node, "`attempts`", (1, 1_000_000), problems)),
+        wait: wait.and_then(|node| policy::duration(node, "`wait`", problems)),
     }
 }
 
