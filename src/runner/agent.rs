@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{
     claude::Prompt,
+    context::RunContext,
     files,
     retry::Failure,
     step_executor::{StepExecutor, StepOutcome, StepOutput, refused, rejected},
@@ -13,7 +14,10 @@ use crate::{
     engine,
     model::{self, AgentReport, AgentStatus, Context, Outcome, Status, StepId, StepKind},
     store,
-    workflow::{AgentWork, Step},
+    workflow::{
+        AgentWork, Step,
+        variables::{self, Scope},
+    },
 };
 
 impl StepExecutor<'_> {
@@ -91,18 +95,23 @@ impl StepExecutor<'_> {
     }
 
     /// Returns the brief of the step, as an agent that a session starts gets it. Inside a loop it is the brief of the loop, with what is to be
-    /// done for the item.
+    /// done for the item. The task has the inputs of the run; with what other steps left it is among the untrusted texts.
     fn prompt_of(&self, step: &Step, work: &AgentWork) -> Result<String, Failure> {
         let brief = self.brief.as_ref().ok_or_else(|| refused("it has no brief".to_owned()))?;
-        let told = work.instructions.as_ref().map(|told| self.render(&told.template)).transpose()?;
-        let told = told.filter(|told| !told.is_empty()).into_iter();
+        let template = work.instructions.as_ref().map(|told| &told.template);
+        let told = template.map(|told| self.render(told)).transpose()?.unwrap_or_default();
+        let asked = template.map(|told| variables::render_known(told, &Given(self.context))).unwrap_or_default();
+        let is_filled_in = asked != told;
         let files = self.output_files(step)?;
-        let instructions: Vec<String> = told.chain(piton::wanted(&step.canonical, &files)).collect();
+        let wanted = piton::wanted(&step.canonical, &files);
+        let task: Vec<String> = std::iter::once(asked).filter(|asked| !asked.is_empty()).chain(wanted).collect();
         let ledger = self.context.ledger();
         let run = ledger.run();
         let top = run.step(&brief.step).ok_or_else(|| refused("the run has no such step".to_owned()))?;
         let mut context = Context {
-            task: instructions.join("\n"),
+            task: task.join("
+"),
+            instructions: if is_filled_in { told } else { String::new() },
             report: engine::agent_contract(top),
             // The plan cannot fill in what only a running step knows.
             open_questions: Vec::new(),
@@ -128,5 +137,18 @@ impl StepExecutor<'_> {
     pub(super) fn id_inside(&self, step: &Step, item: &str) -> String {
         let top = self.workflow_step.as_ref().map_or("", StepId::as_str);
         piton::id_inside(item, top, step.id.as_str())
+    }
+}
+
+/// The variables that a run was started with, unlike those that its steps set.
+struct Given<'a>(&'a RunContext<'a>);
+
+impl Scope for Given<'_> {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        Ok(self.0.header.variable(name, &self.0.workflow.name, &self.0.folder))
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.header.inputs.keys().cloned().collect()
     }
 }
