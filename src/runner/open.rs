@@ -111,6 +111,9 @@ pub(crate) fn check_files(start: &StartRequest) -> Result<(), RunError> {
 /// Runs a workflow file.
 pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let (run_environment, source) = located(start)?;
+    if !start.dry_run {
+        run_environment.project.trusted.check_home()?;
+    }
     let (workflow, workflow_files) = workflow(&source)?;
     let asked = ResumeOptions {
         is_new: true,

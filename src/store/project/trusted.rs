@@ -201,7 +201,7 @@ impl Trusted {
     /// # Errors
     ///
     /// Without a state folder.
-    pub(super) const fn check_home(&self) -> Result<(), StoreError> {
+    pub(crate) const fn check_home(&self) -> Result<(), StoreError> {
         if self.state_home.is_some() { Ok(()) } else { Err(StoreError::NoHome) }
     }
 
