@@ -235,6 +235,36 @@ fn a_hook_without_a_program_is_silent() {
     assert_eq!(installed.run(&["statusline"], &[]), ran(""));
 }
 
+/// An update that was cut off leaves a part of the launcher; the client takes exit 2 of a hook as an order to block.
+#[test]
+fn no_hook_blocks_whatever_is_left_of_the_launcher() {
+    let installed = Installed::new();
+    let launcher = installed.root().join("bin/piton");
+    let whole = support::read(&launcher);
+    let hooks = support::read(&support::repository().join("hooks/hooks.json"));
+    let hooks: serde_json::Value = serde_json::from_str(&hooks).expect("JSON");
+    let events = hooks["hooks"].as_object().expect("an object").values().filter_map(serde_json::Value::as_array);
+    let commands: Vec<&str> = events.flatten().filter_map(|event| event["hooks"][0]["command"].as_str()).collect();
+    assert!(commands.len() > 5, "{commands:?}");
+    let variables =
+        [("CLAUDE_PLUGIN_ROOT", installed.root().to_string()), ("CLAUDE_CODE_ENTRYPOINT", "sdk".to_owned())];
+    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let mut blocking = 0;
+    for (number, length) in (0..whole.len()).step_by(61).enumerate() {
+        std::fs::write(&launcher, &whole[..length]).expect("a file of ours");
+        let left = installed.run_as(Path::new("/bin/sh"), &[launcher.as_str(), "hook", "prompt"], &variables);
+        blocking += usize::from(left.code == Some(2));
+        let command = commands[number % commands.len()];
+        let answer = installed.run_as(Path::new("/bin/sh"), &["-c", command], &variables);
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), ""), "{command}, {length} bytes: {answer:?}");
+    }
+    assert!(blocking > 10, "the cuts are those that a shell refuses with 2: {blocking}");
+    std::fs::remove_file(&launcher).expect("a file of ours");
+    for command in commands {
+        assert_eq!(installed.run_as(Path::new("/bin/sh"), &["-c", command], &variables).code, Some(0), "{command}");
+    }
+}
+
 #[test]
 fn a_person_is_told_once_that_the_program_is_missing() {
     let installed = Installed::new();
@@ -275,6 +305,49 @@ fn a_prebuilt_program_is_verified_and_kept() {
     let flags = Installed::new();
     flags.prebuilt();
     assert_eq!(flags.run(&["setup", "--permissions"], &[]).stdout, "prebuilt <setup> <--permissions>");
+}
+
+#[test]
+fn where_the_cache_takes_no_program_the_prebuilt_one_is_run_where_it_is() {
+    let installed = Installed::new();
+    installed.prebuilt();
+    let file = installed.top.join("a file");
+    std::fs::write(&file, "").expect("a file of ours");
+    for variables in [&[("HOME", "")][..], &[("HOME", file.as_str())], &[("PITON_CACHE", file.as_str())]] {
+        assert_eq!(installed.run(&["plan"], variables), ran("prebuilt <plan>"), "{variables:?}");
+        assert_eq!(installed.run(&["hook", "prompt"], variables), ran("prebuilt <hook> <prompt>"), "{variables:?}");
+        let setup = installed.run(&["setup"], variables);
+        assert_eq!(setup.stdout, "prebuilt <setup>");
+        assert!(setup.stderr.contains("is run where it is (cannot write into ") && setup.stderr.contains("verified"));
+    }
+    assert_eq!(installed.in_cache(), [""; 0]);
+    std::fs::write(installed.root().join("SHA256SUMS"), "").expect("a file of ours");
+    assert_eq!(installed.run(&["hook", "prompt"], &[("HOME", "")]), ran(""), "not without its checksum");
+    let path = tools(&installed, env!("CARGO_PKG_VERSION"));
+    let built = installed.run(&["setup"], &[("PATH", &path), ("PITON_CACHE", file.as_str())]);
+    assert_eq!(built.code, Some(127));
+    assert!(
+        built
+            .stderr
+            .ends_with("; set PITON_CACHE to the absolute path of a folder that can be written and runs programs\n"),
+        "{built:?}"
+    );
+}
+
+#[test]
+fn a_number_that_a_build_left_is_no_build() {
+    let installed = Installed::new();
+    let (path, cache) = (tools(&installed, env!("CARGO_PKG_VERSION")), installed.top.join("home/.cache/piton"));
+    std::fs::create_dir_all(&cache).expect("a fresh folder");
+    let other = std::process::id().to_string();
+    for number in ["0", "-1", "1", "01", "", "x", "1 2", other.as_str(), "4194304"] {
+        std::fs::write(cache.join("building"), format!("{number}\n")).expect("a file of ours");
+        let asked = installed.run(&["plan"], &[("PATH", &path)]);
+        assert_eq!(asked.stderr, "piton: its program is missing; run: piton setup\n", "{number:?}");
+    }
+    std::fs::write(cache.join("building"), format!("{other}\n")).expect("a file of ours");
+    let built = installed.run(&["setup"], &[("PATH", &path)]);
+    assert_eq!((built.code, built.stdout.as_str()), (Some(0), "fresh <setup>"), "{built:?}");
 }
 
 /// SECURITY: row 22
@@ -451,10 +524,11 @@ fn a_build_that_is_not_this_version_is_not_used() {
     let path = tools(&installed, "9.9.9");
     let answer = installed.run(&["setup"], &[("PATH", &path)]);
     assert_eq!(answer.code, Some(127));
-    assert!(answer.stderr.ends_with(&format!(
-        "piton: the built program is not piton {}; nothing was changed\n",
-        env!("CARGO_PKG_VERSION")
-    )));
+    let reason = format!("it does not run here as piton {}", env!("CARGO_PKG_VERSION"));
+    assert!(
+        answer.stderr.contains(&format!("piton: the built program is not used: {reason}; if the cache is full")),
+        "{answer:?}"
+    );
     assert_eq!(installed.run(&["plan"], &[]).code, Some(127));
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::support;
 
-/// Tools that read and are no commands.
-const READING_TOOLS: [&str; 3] = ["Read", "Glob", "Grep"];
+/// The rule for the files beside the skills. Its path is absolute after the client has put in the folder of the plugin.
+const OWN_FILES: &str = "Read(/${CLAUDE_PLUGIN_ROOT}/skills/**)";
 
 /// How long the text of a skill may be: its reader pays for it in every session that uses it.
 const SKILL_WORDS: usize = 700;
@@ -40,9 +40,9 @@ fn rules() -> Vec<String> {
     rules
 }
 
-/// Returns what is wrong with the tools that a text pre-approves: only reading tools and these rules, in this order.
+/// Returns what is wrong with the tools that a text pre-approves: only these rules, in this order, and the plugin's own files.
 fn check_tools(tools: &str, rules: &[String]) -> Result<(), String> {
-    let mut left = rules.iter().map(String::as_str).chain(READING_TOOLS);
+    let mut left = rules.iter().map(String::as_str).chain([OWN_FILES]);
     for tool in tools.split(", ").filter(|tool| !tool.is_empty()) {
         if !left.any(|rule| rule == tool) {
             return Err(format!("`{tool}` may not be pre-approved, or is not in its place"));
@@ -273,6 +273,8 @@ fn files_beside_a_skill_are_there() {
     for path in skills() {
         let text = support::read(&path);
         let folder = path.parent().expect("a file is in a folder");
+        let reads = text.contains("${CLAUDE_SKILL_DIR}/");
+        assert_eq!(text.contains(OWN_FILES), reads, "{path}: what names files may read them, and nothing else");
         for file in text.split("${CLAUDE_SKILL_DIR}/").skip(1).filter_map(|rest| rest.split('`').next()) {
             assert!(folder.join(file).is_file(), "{path}: {file}");
             named += 1;
@@ -304,6 +306,7 @@ fn hooks_are_the_programs_and_end_soon() {
             assert!(hook["timeout"].as_u64().is_some_and(|seconds| seconds <= 10), "{event}");
             let command = hook["command"].as_str().unwrap_or_default();
             let verb = command.strip_prefix("sh \"${CLAUDE_PLUGIN_ROOT}/bin/piton\" hook ");
+            let verb = verb.and_then(|verb| verb.strip_suffix(" || :"));
             let known = support::read(&support::repository().join("src/hook/mod.rs"));
             assert!(verb.is_some_and(|verb| known.contains(&format!("\"{verb}\" => "))), "{event}: {command}");
         }
@@ -356,7 +359,10 @@ fn texts_pre_approve_only_what_reads_or_records() {
 fn the_guard_knows_a_rule_that_gives_too_much() {
     let rules = rules();
     assert_eq!(check_tools("", &rules), Ok(()));
-    assert_eq!(check_tools("Bash(piton plan:*), Bash(piton begin:*), Read, Grep", &rules), Ok(()));
+    assert_eq!(
+        check_tools("Bash(piton plan:*), Bash(piton begin:*), Read(/${CLAUDE_PLUGIN_ROOT}/skills/**)", &rules),
+        Ok(())
+    );
     for wrong in [
         "Bash(piton:*)",
         "Bash(piton *)",
@@ -366,6 +372,9 @@ fn the_guard_knows_a_rule_that_gives_too_much() {
         "Bash(piton begin:*), Bash(piton plan:*)",
         "Bash",
         "Write",
+        "Read",
+        "Read(//**)",
+        "Glob",
     ] {
         assert!(check_tools(wrong, &rules).is_err(), "{wrong}");
     }

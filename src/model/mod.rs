@@ -104,6 +104,6 @@ pub(crate) use secrets::{mask_secrets, safe_line, safe_text};
 pub(crate) use session::{Cause, CauseKind, DrivenRun, GivenBrief, SessionEvent, SessionLine};
 pub(crate) use shown::{AttemptEnd, ShownAttempt, ShownStep, ShownWitness, StepMark};
 pub(crate) use status::{ReportedStatus, ReviewVerdict, Status, letters_and_digits};
-pub(crate) use text::{are, clean, clean_line, first_names, mistakes, plural, quoted};
+pub(crate) use text::{are, clean, clean_line, first_names, is_plain_word, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_duration, human_lead, until_in_words};
 pub(crate) use words::words;

@@ -60,6 +60,12 @@ fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{180e}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Tells whether a text is one word that means itself in a POSIX shell.
+pub(crate) fn is_plain_word(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '+' | ',');
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(plain)
+}
+
 /// Quotes a text as one word of a shell, on one line. Ids come from untrusted files and end up in commands that agents run. A text with
 /// characters that end a line or show nothing is written with escapes (`$'a\u000ab'`), which bash and zsh read.
 pub(crate) fn quoted(text: &str) -> String {
@@ -71,12 +77,7 @@ pub(crate) fn quoted(text: &str) -> String {
         });
         return format!("$'{}'", escaped.collect::<String>());
     }
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '+' | ',');
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
+    if is_plain_word(text) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// Tells whether a character ends a line, or is taken out of what is shown.

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
 
-import { bash, model, saw, say } from './server.mjs';
+import { bash, model, saw, say, use } from './server.mjs';
 import { Stage } from './stage.mjs';
 
 /** Verbs that read or record, in an order in which each of them succeeds. */
@@ -114,6 +114,26 @@ for (const skill of ['workflow-resume', 'workflow-exec', 'checkpoint']) {
     assert.ok(!fs.existsSync(path.join(stage.home, '.local/state/piton')), 'no session was begun');
   });
 }
+
+// SECURITY: row 14
+test('a skill reads the files beside it, and none outside of the project', { timeout: 120_000 }, async (context) => {
+  const stage = prepared('rights');
+  context.after(() => stage.close());
+  const key = path.join(stage.folder('the home', '.ssh'), 'id_rsa');
+  fs.writeFileSync(key, 'the words of a key');
+  let base = '';
+  const service = await model((turn) => {
+    base = /Base directory for this skill: ([^\n]+)/.exec(turn.said)?.[1] ?? base;
+    const files = [key, path.join(base, 'references/other-plans.md'), path.join(stage.project, 'evil.yaml')];
+    return files[turn.number] ? use('Read', { file_path: files[turn.number] }) : say('done');
+  });
+  context.after(() => service.close());
+  const done = await stage.session(service, '/workflow-resume').ended;
+  assert.equal(done.code, 0, done.err);
+  assert.deepEqual(done.result.permission_denials.map((denial) => denial.tool_input.file_path), [key]);
+  assert.ok(!JSON.stringify(service.turns).includes('the words of a key'));
+  saw(JSON.stringify(service.turns.at(-1).messages), /Task Master or BMAD/, /touch OUTSIDE/);
+});
 
 // SECURITY: row 14
 test('the rules of setup --permissions hold on every turn, and no further', { timeout: 120_000 }, async (context) => {
