@@ -96,6 +96,8 @@ pub(crate) struct Transcript {
     /// The tools that were stopped by hand.
     pub(crate) rejected: Vec<ToolUse>,
     pub(crate) marks: EndMarks,
+    /// The session in which the client goes on with this one.
+    pub(crate) continued_in: Option<String>,
     pub(crate) compactions: u32,
     pub(crate) last_compaction_is_automatic: bool,
     /// Bytes since the last compaction.
@@ -133,6 +135,17 @@ pub(crate) struct Prompt {
 pub(crate) struct LastMessage {
     pub(crate) at: Option<Timestamp>,
     pub(crate) kind: LastKind,
+}
+
+impl Digest {
+    /// Leaves out the agents that the client starts for itself: no call launched them, and their ids are a word and a number.
+    pub(crate) fn leave_out_helpers(&mut self) {
+        let launches = &self.main.launches;
+        self.agents.retain(|id, agent| {
+            let is_launched = || launches.values().any(|launch| launch.agent.as_ref() == Some(id));
+            agent.tool_use.is_some() || id.bytes().all(|byte| byte.is_ascii_hexdigit()) || is_launched()
+        });
+    }
 }
 
 impl LastMessage {

@@ -9,8 +9,10 @@ const SLUG_CHARS: usize = 200;
 /// Returns the name of the folder of a project's transcripts: two paths may share one, and it is never read backwards. `None` for a
 /// path so long that the client shortens its name in a way of its own.
 pub(crate) fn slug(path: &str) -> Option<String> {
-    let slug: String = path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    (slug.chars().count() <= SLUG_CHARS).then_some(slug)
+    // The client counts as JavaScript does: a character outside of the basic plane is two.
+    let unit = |unit: u16| char::from_u32(unit.into()).filter(char::is_ascii_alphanumeric).unwrap_or('-');
+    let slug: String = path.encode_utf16().map(unit).collect();
+    (slug.len() <= SLUG_CHARS).then_some(slug)
 }
 
 /// Tells whether a folder of transcripts may be of this path or of one below it.
@@ -36,4 +38,20 @@ pub(super) fn title(digest: &Digest) -> String {
 pub(super) fn is_newer(version: &str, than: &str) -> bool {
     let numbers = |text: &str| -> Vec<u64> { text.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
     numbers(version) > numbers(than)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slug;
+
+    #[test]
+    fn a_folder_of_transcripts_is_named_in_units_of_utf_16() {
+        for (path, name) in
+            [("/home/ann/shop", "-home-ann-shop"), ("/h/🚀lab", "-h---lab"), ("/h/a🚀", "-h-a--"), ("/h/가é", "-h---")]
+        {
+            assert_eq!(slug(path).as_deref(), Some(name), "{path}");
+        }
+        let long = |length: usize| slug(&format!("/{}", "🚀".repeat(length))).map(|name| name.len());
+        assert_eq!((long(99), long(100)), (Some(199), None));
+    }
 }

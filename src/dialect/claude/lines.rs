@@ -2,7 +2,26 @@
 
 use serde_json::Value;
 
-use crate::model::Timestamp;
+use crate::{document::json_value, model::Timestamp};
+
+/// How the records of the client begin.
+const BEGINNINGS: [&str; 2] = ["{\"parentUuid\"", "{\"type\""];
+/// Number of places of a line that are tried.
+const PLACES: usize = 32;
+
+/// Returns the record of a line, and whether the line has something else. A client that was killed leaves a part of a line, to
+/// which the next one appends.
+pub(super) fn record(line: &[u8]) -> (Option<Value>, bool) {
+    let parsed = |bytes: &[u8]| json_value(bytes).ok().filter(Value::is_object);
+    if let Some(value) = parsed(line) {
+        return (Some(value), false);
+    }
+    let Ok(line) = str::from_utf8(line) else { return (None, true) };
+    let mut places: Vec<usize> =
+        BEGINNINGS.iter().flat_map(|begins| line.match_indices(begins).map(|(at, _)| at).take(PLACES)).collect();
+    places.sort_unstable();
+    (places.into_iter().filter(|at| *at > 0).find_map(|at| parsed(&line.as_bytes()[at..])), true)
+}
 
 /// Returns a member that is text.
 pub(super) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {

@@ -195,5 +195,6 @@ pub(crate) fn cause(digest: &Digest) -> Cause {
 
 /// Tells whether a session that is not alive is something to continue (docs/formats/claude.md#which-sessions-are-runs).
 pub(crate) fn is_offered(digest: &Digest) -> bool {
-    !digest.is_clean() || digest.is_stopped() || digest.main.api_error().is_some() || !open_work(digest).is_nothing()
+    let is_cut = !digest.is_clean() || digest.is_stopped() || digest.main.api_error().is_some();
+    digest.main.continued_in.is_none() && (is_cut || !open_work(digest).is_nothing())
 }

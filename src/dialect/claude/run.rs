@@ -57,10 +57,10 @@ pub(super) fn load(files: &FileSet, digest: &Digest) -> Loaded {
     let owner = digest.process.as_ref().filter(|_| digest.life == Life::Alive).map(|process| OwnerProcess {
         pid: process.pid,
         start: process.start,
-        session: Some(digest.session.clone()),
+        session: Some(process.session.clone()),
         name: format!(
             "Claude Code, session {}{}",
-            safe_line(&digest.session, 80),
+            safe_line(&process.session, 80),
             process.status.as_ref().map_or_else(String::new, |status| format!(", {}", safe_line(status, 40)))
         ),
         since: process.started_at,
@@ -348,6 +348,10 @@ fn oddities(digest: &Digest, outside: usize) -> Vec<Finding> {
         let message =
             format!("{} outside of the project were written; they are not looked at", plural(outside, "file"));
         findings.push(Finding::new(FindingCode::FileUnclassified, message));
+    }
+    if let Some(next) = &main.continued_in {
+        let message = format!("Claude Code went on with it in the session {}", safe_line(next, 80));
+        findings.push(Finding::new(FindingCode::SessionContinued, message).fix(format!("piton plan {}", quoted(next))));
     }
     if !digest.older.is_empty() {
         let older: Vec<String> = digest.older.iter().take(5).map(|id| quoted(id)).collect();

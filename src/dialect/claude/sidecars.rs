@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     digest::{Agent, Call, CallResult, ClientProcess, TaskFile, Workflow},
-    lines::{cut, milliseconds, short, text, texts},
+    lines::{cut, milliseconds, record, short, text, texts},
     transcript::TEXT_BYTES,
 };
 use crate::{document::json_value, model::clean_line};
@@ -86,10 +86,9 @@ impl Workflow {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        let Ok(value) = json_value(bytes) else {
-            self.broken_lines += 1;
-            return;
-        };
+        let (value, is_broken) = record(bytes);
+        self.broken_lines += usize::from(is_broken);
+        let Some(value) = value else { return };
         let Some(agent) = text(&value, "agentId").map(|agent| cut(agent, 80)) else { return };
         match text(&value, "type") {
             Some("started") => self.started(agent, &value),

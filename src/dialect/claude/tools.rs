@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::{
     digest::{
-        EditInput, LastKind, Launch, Prompt, TaskChange, TaskInput, TaskRecord, ToolUse, WorkflowLaunch, WrittenFile,
+        EditInput, EndMarks, LastKind, Launch, Prompt, TaskChange, TaskInput, TaskRecord, ToolUse, WorkflowLaunch,
+        WrittenFile,
     },
     lines::{cut, list, short, text, texts},
-    transcript::{TEXT_BYTES, TranscriptReader},
+    transcript::{CutCall, TEXT_BYTES, TranscriptReader},
 };
 use crate::model::Timestamp;
 
@@ -45,6 +46,53 @@ const CHANGES: usize = 50;
 
 /// How the result of a call begins that a person stopped.
 const REJECTED: &str = "The user doesn't want to proceed";
+/// How the result of a call begins that was refused before it ran: by a rule, a mode, a hook, or because the client cannot make the call
+/// (docs/formats/claude.md#tools-without-effects).
+const REFUSED: [&str; 9] = [
+    "<tool_use_error>",
+    "Blocked by PreToolUse hook",
+    "Claude requested permissions to ",
+    "Execution stopped by PreToolUse hook",
+    "Hook PreToolUse:",
+    "Permission for this ",
+    "Permission to ",
+    "PreToolUse:",
+    "This command requires approval",
+];
+/// What such a result has in its first line.
+const REFUSED_WITHIN: [&str; 2] = [" operation blocked by hook", " was blocked. For security, Claude Code may only "];
+/// What the error of a call has that was begun.
+const BEGUN: [&str; 4] = ["calling tool", "ancelled", "discarded", "errored"];
+/// How the result of a command begins that was killed.
+const KILLED: [&str; 2] = ["Exit code 137", "Exit code 143"];
+
+/// Returns the text of a result.
+fn said_in(part: &Value) -> &str {
+    let first = || list(part, "content").iter().find_map(|part| text(part, "text"));
+    text(part, "content").or_else(first).unwrap_or_default()
+}
+
+fn is_error(part: &Value) -> bool {
+    part.get("is_error") == Some(&Value::Bool(true))
+}
+
+/// Tells whether a result says that its call was refused before it ran.
+fn is_refusal(part: &Value) -> bool {
+    let said = said_in(part);
+    let first = said.lines().next().unwrap_or_default();
+    is_error(part)
+        && (REFUSED.iter().any(|begin| said.starts_with(begin))
+            || REFUSED_WITHIN.iter().any(|part| first.contains(part)))
+        && !BEGUN.iter().any(|word| first.contains(word))
+}
+
+impl EndMarks {
+    /// Tells whether a result after these lines is that of a tool which was ended with the client.
+    pub(super) fn is_cut(self, result: &Value) -> bool {
+        let is_killed = || KILLED.iter().any(|killed| said_in(result).starts_with(killed));
+        is_error(result) && (self.latch || self.cost || (self.last_prompt && is_killed()))
+    }
+}
 
 impl ToolUse {
     /// Tells whether it may have changed something.
@@ -123,13 +171,15 @@ impl TranscriptReader {
             launch.at = at;
             launch.is_background |= call.is_background;
         }
-        if call.has_effects() {
-            self.found.has_effects = true;
-            if self.found.last_effect.as_ref().is_none_or(|last| last.at <= at) {
-                self.found.last_effect = Some(ToolUse { edit: None, ..call.clone() });
+        let is_refused = self.refused.contains(&call.id);
+        if call.has_effects() && !is_refused {
+            if self.effects.len() >= KEPT {
+                self.found.has_effects = true;
+                self.effects.remove(0);
             }
+            self.effects.push(ToolUse { edit: None, ..call.clone() });
         }
-        if !self.early_results.remove(&call.id) && self.calls.len() < KEPT {
+        if !self.early_results.remove(&call.id) && !is_refused && self.calls.len() < KEPT {
             self.calls.insert(call.id.clone(), call);
         }
     }
@@ -137,19 +187,27 @@ impl TranscriptReader {
     pub(super) fn tool_result(&mut self, part: &Value, result: &Value, at: Option<Timestamp>) {
         let id = text(part, "tool_use_id").unwrap_or_default();
         let call = self.calls.remove(id);
-        if call.is_none() && self.early_results.len() < KEPT {
+        if is_refusal(part) {
+            self.effects.retain(|call| call.id != id);
+            if self.refused.len() < KEPT {
+                self.refused.insert(id.to_owned());
+            }
+        } else if call.is_none() && self.early_results.len() < KEPT {
             self.early_results.insert(id.to_owned());
         }
         let call = call.unwrap_or_else(|| ToolUse { id: id.to_owned(), ..ToolUse::default() });
         self.observe(at, LastKind::ToolResult);
-        let said = text(part, "content").or_else(|| list(part, "content").iter().find_map(|part| text(part, "text")));
-        let said = said.unwrap_or_default();
+        let said = said_in(part);
         if said.starts_with(REJECTED) || result.as_str() == Some("User rejected tool use") {
             self.found.rejected.push(ToolUse { at, ..call });
             return;
         }
         self.task_result(&call, result, at);
-        if part.get("is_error") == Some(&Value::Bool(true)) {
+        if is_error(part) {
+            let is_closing = self.found.marks.is_cut(part);
+            if is_closing || KILLED.iter().any(|killed| said.starts_with(killed)) {
+                self.cut_calls.push(CutCall { call, at, is_closing });
+            }
             return;
         }
         self.launch_result(&call, result, at);
@@ -302,3 +360,7 @@ fn task_of(name: &str, input: &Value) -> Option<TaskInput> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "tools_tests.rs"]
+mod tests;

@@ -7,12 +7,9 @@ use serde_json::Value;
 
 use super::{
     digest::{ApprovedPlan, EndMarks, LastKind, LastMessage, Notification, Prompt, ToolUse, Transcript},
-    lines::{cut, list, milliseconds, short, text, time},
+    lines::{cut, list, milliseconds, record, short, text, time},
 };
-use crate::{
-    document::json_value,
-    model::{Timestamp, clean_line},
-};
+use crate::model::{Timestamp, clean_line};
 
 /// Bytes of a prompt that are kept.
 const PROMPT_BYTES: usize = 4_000;
@@ -57,11 +54,27 @@ pub(crate) struct TranscriptReader {
     pub(super) calls: BTreeMap<String, ToolUse>,
     /// Results that were read before their calls.
     pub(super) early_results: BTreeSet<String>,
+    /// Calls that were refused before they ran.
+    pub(super) refused: BTreeSet<String>,
+    /// The calls of tools with effects that were not refused, in the order of the lines.
+    pub(super) effects: Vec<ToolUse>,
+    /// The calls that were ended with the client.
+    pub(super) cut_calls: Vec<CutCall>,
     /// The messages whose tokens are counted.
     counted: BTreeSet<String>,
     /// The newest answer of the model.
     newest_answer: (Option<Timestamp>, String),
     is_last_broken: bool,
+}
+
+/// A call whose program was ended together with the client, which still wrote a result.
+#[derive(Debug)]
+pub(super) struct CutCall {
+    pub(super) call: ToolUse,
+    /// When its result was written.
+    pub(super) at: Option<Timestamp>,
+    /// The lines of the end stand in front of the result.
+    pub(super) is_closing: bool,
 }
 
 impl TranscriptReader {
@@ -75,9 +88,12 @@ impl TranscriptReader {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        match json_value(bytes) {
-            Ok(value) if value.is_object() => self.value(&value),
-            Ok(_) | Err(_) => self.is_last_broken = true,
+        match record(bytes) {
+            (Some(value), is_broken) => {
+                self.found.broken_lines += usize::from(is_broken);
+                self.value(&value);
+            }
+            (None, _) => self.is_last_broken = true,
         }
     }
 
@@ -97,9 +113,15 @@ impl TranscriptReader {
     pub(crate) fn finish(mut self, bytes: u64, is_whole: bool) -> Transcript {
         let last = self.found.last.as_ref().map(|last| &last.kind);
         let is_open = matches!(last, Some(LastKind::Answer { .. } | LastKind::ToolResult | LastKind::Interrupted));
-        let newest = std::mem::take(&mut self.newest_answer.1);
-        let calls = self.calls.into_values().filter(|call| is_open && call.message == newest);
-        let mut calls: Vec<ToolUse> = calls.collect();
+        let newest = &self.newest_answer.1;
+        let calls = self.calls.into_values().filter(|call| is_open && call.message == *newest);
+        let asked_at = self.found.last_prompt.as_ref().and_then(|prompt| prompt.at);
+        let is_cut = |cut: &CutCall| match cut.is_closing {
+            true => cut.at >= asked_at,
+            false => last == Some(&LastKind::ToolResult) && cut.at >= self.newest_answer.0,
+        };
+        let cut_calls = self.cut_calls.into_iter().filter(is_cut).map(|cut| cut.call);
+        let mut calls: Vec<ToolUse> = calls.chain(cut_calls).collect();
         calls.sort_by_key(|call| call.at);
         if last == Some(&LastKind::Interrupted) {
             self.found.rejected.append(&mut calls);
@@ -114,7 +136,8 @@ impl TranscriptReader {
         }
         self.found.files.sort_by_key(|file| file.at);
         // A call that is not in the file may have been any.
-        self.found.has_effects |= !self.early_results.is_empty();
+        self.found.has_effects |= !self.effects.is_empty() || !self.early_results.is_empty();
+        self.found.last_effect = self.effects.into_iter().max_by_key(|call| call.at);
         self.found.bytes = bytes;
         self.found.is_whole = is_whole;
         self.found
@@ -130,6 +153,7 @@ impl TranscriptReader {
             }
             "custom-title" => self.title(value, "customTitle", true),
             "ai-title" => self.title(value, "aiTitle", false),
+            "continued-in" => self.found.continued_in = text(value, "continuedInSessionId").map(|id| cut(id, 80)),
             "last-prompt" => self.found.marks.last_prompt = true,
             "atis-latch" => self.found.marks.latch = true,
             "cost-state" => {
@@ -172,12 +196,28 @@ impl TranscriptReader {
             return;
         }
         self.found.is_sidechain = false;
-        self.found.marks = EndMarks::default();
+        if !self.is_of_the_end(kind, value) {
+            self.found.marks = EndMarks::default();
+            self.found.continued_in = None;
+        }
         let at = time(value, "timestamp");
         self.place(value, at);
         match kind {
             "user" => self.user(value, at),
             _ => self.assistant(value, at),
+        }
+    }
+
+    /// Tells whether a message was written by a client that is ending: the result of the tool that it ended, and what follows until something
+    /// is asked.
+    fn is_of_the_end(&self, kind: &str, value: &Value) -> bool {
+        let parts = list(value.get("message").unwrap_or(&Value::Null), "content");
+        let mut results = parts.iter().filter(|part| text(part, "type") == Some("tool_result")).peekable();
+        let is_closing = self.cut_calls.last().is_some_and(|cut| cut.is_closing);
+        match kind {
+            "user" if results.peek().is_some() => results.all(|part| self.found.marks.is_cut(part)),
+            "user" => false,
+            _ => is_closing,
         }
     }
 
@@ -288,7 +328,8 @@ impl TranscriptReader {
             self.tool_use(id, part, at);
         }
         let stop = text(message, "stop_reason");
-        let is_over = stop.is_some_and(|stop| !matches!(stop, "tool_use" | "pause_turn"));
+        // Any other reason cut the answer off.
+        let is_over = stop.is_some_and(|stop| matches!(stop, "end_turn" | "stop_sequence"));
         self.observe(at, LastKind::Answer { is_over });
     }
 

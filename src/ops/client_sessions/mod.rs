@@ -138,7 +138,7 @@ fn sessions(ctx: &ProjectContext, filter: SessionFilter<'_>) -> ClientSessions {
         if is_other {
             continue;
         }
-        let Some(digest) = glance(ctx, &home, &processes, &path, &session) else { continue };
+        let Some(digest) = glance(ctx, &home, &processes, &path) else { continue };
         let is_asked = match filter {
             SessionFilter::Offered => is_recent(ctx, &digest),
             SessionFilter::All => digest.life != Life::Alive,
@@ -226,13 +226,7 @@ fn place_of<'a>(ctx: &'a ProjectContext, cwd: Option<&str>) -> Option<&'a Utf8Pa
 }
 
 /// Reads the ends of the files of a session; `None` if it does not belong to the project.
-fn glance(
-    ctx: &ProjectContext,
-    home: &ClientHome,
-    processes: &[ClientProcess],
-    path: &RelPath,
-    session: &str,
-) -> Option<Digest> {
+fn glance(ctx: &ProjectContext, home: &ClientHome, processes: &[ClientProcess], path: &RelPath) -> Option<Digest> {
     let mut main = read::main_transcript(home, path, Look::Glance)?;
     if place_of(ctx, main.last_cwd.as_deref()).is_none() {
         read::add_head(home, path, &mut main);
@@ -243,14 +237,31 @@ fn glance(
     if is_empty || main.is_sidechain {
         return None;
     }
-    let mut digest = digest(session, main, place.as_str(), processes);
+    let mut digest = digest(home, path, main, place.as_str(), processes);
     read::add_sidecars(home, path, &mut digest, Look::Glance);
     add_sharers(ctx, home, processes, &mut digest);
     Some(digest)
 }
 
-fn digest(session: &str, main: claude::Transcript, root: &str, processes: &[ClientProcess]) -> Digest {
-    let (life, process) = life_of(session, processes);
+fn digest(
+    client: &ClientHome,
+    path: &RelPath,
+    mut main: claude::Transcript,
+    root: &str,
+    processes: &[ClientProcess],
+) -> Digest {
+    let session = path.name().trim_end_matches(".jsonl");
+    let (mut life, mut process) = life_of(session, processes);
+    if let Some(next) = main.continued_in.take().filter(|next| claude::is_session_id(next)) {
+        let (life_of_next, process_of_next) = life_of(&next, processes);
+        if life_of_next == Life::Alive {
+            (life, process) = (life_of_next, process_of_next);
+        }
+        // What it went on in may have ended before it wrote anything.
+        let transcript = path.parent().and_then(|folder| folder.join(&format!("{next}.jsonl")).ok());
+        let has_written = transcript.is_some_and(|transcript| client.size(&transcript).is_some());
+        main.continued_in = (life_of_next == Life::Alive || has_written).then_some(next);
+    }
     let cd = main.last_cwd.as_deref().and_then(store::client::shell_folder);
     let home = store::client::user_home().map(Utf8PathBuf::into_string);
     Digest { session: session.to_owned(), main, life, process, root: root.to_owned(), home, cd, ..Digest::default() }
@@ -341,7 +352,7 @@ fn digest_of(ctx: &ProjectContext, candidate: &Candidate, look: Look) -> Option<
     let place = place_of(ctx, main.last_cwd.as_deref()).or_else(|| place_of(ctx, main.first_cwd.as_deref()));
     let place = place.unwrap_or(&ctx.project.root);
     let session = path.name().trim_end_matches(".jsonl");
-    let mut digest = digest(session, main, place.as_str(), &processes(&home));
+    let mut digest = digest(&home, path, main, place.as_str(), &processes(&home));
     read::add_sidecars(&home, path, &mut digest, look);
     let older = candidate.reads.iter().filter_map(|read| match read {
         ReadSpec::File(path) => Some(path.clone()),

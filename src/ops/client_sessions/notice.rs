@@ -34,7 +34,7 @@ pub(crate) fn notice(ctx: &ProjectContext) -> Option<Notice> {
     newest.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let processes = super::processes(&home);
     let looked_at = newest.iter().take(NEWEST);
-    let digests = looked_at.filter_map(|(_, path, session)| super::glance(ctx, &home, &processes, path, session));
+    let digests = looked_at.filter_map(|(_, path, _)| super::glance(ctx, &home, &processes, path));
     let ended = digests.filter_map(|digest| {
         let at = digest.main.last_at?;
         let age = ctx.clock.now.seconds_since(at);

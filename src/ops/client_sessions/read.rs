@@ -97,6 +97,7 @@ pub(super) fn add_sidecars(home: &ClientHome, transcript: &RelPath, digest: &mut
             && let Ok(agents) = folder.join("subagents")
         {
             (digest.agents, digest.more_agents) = agents_in(home, &agents, look);
+            digest.leave_out_helpers();
             add_workflows(home, &folder, &agents, digest, look);
         }
     }
