@@ -168,7 +168,9 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
         loaded.findings.extend(disagreement(files, &documents, &at, run, &id));
     }
     if let Some(path) = at.file() {
-        if is_foreign {
+        let roots = std::iter::once(&files.root).chain(&files.main_root);
+        let is_own = roots.into_iter().any(|root| subject.path.as_deref() == Some(path.under(root).as_str()));
+        if is_foreign && !is_own {
             let message = format!("the state names its story by a path from another machine; {path} is used instead");
             loaded.findings.push(Finding::new(FindingCode::PathForeign, message).at(&files.state));
         }

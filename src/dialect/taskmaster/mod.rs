@@ -17,8 +17,8 @@ use crate::{
     dialect::{Comparison, Dialect, EditError, Guest, Loaded, Probed, guest, optional::Wording},
     document::{Syntax, parse_json},
     model::{
-        Action, Answer, AnswerWord, Brief, Candidate, Change, DialectId, Edit, FileSet, Finding, Listing, ListingEntry,
-        Next, Plan, Rank, ReadSpec, RelPath, Run, Status, Step, StepId, Suggestion, Suggestions,
+        Action, Answer, AnswerWord, Brief, Candidate, Change, DialectId, Edit, FileSet, Finding, FindingCode, Listing,
+        ListingEntry, Next, Plan, Rank, ReadSpec, RelPath, Run, Status, Step, StepId, Suggestion, Suggestions,
     },
 };
 use commands::Commands;
@@ -47,12 +47,18 @@ impl Dialect for Taskmaster {
             .entries
             .iter()
             .filter(is_list)
-            .map(|entry| (entry, tags_in(entry), is_listed(listing, &entry.path)))
+            // At the older place, whose name is common, a list is one of Task Master by what is in it; any other is read by its path only.
+            .map(|entry| (entry, tags_in(entry), is_of_task_master(entry) && is_listed(listing, &entry.path)))
             .filter(|(_, tags, _)| !tags.is_empty())
             .collect();
         // A task list of an older version has a common name: only that of the new one is named if it cannot be read.
         let is_own = |path: &str| path.contains(".taskmaster/") && is_tasks(path);
-        let mut probed = Probed { findings: guest::unseen(listing, is_own), ..Probed::default() };
+        let foreign = found.iter().filter(|(entry, _, _)| !is_of_task_master(entry)).map(|(entry, _, _)| {
+            let message = format!("{} is the task list of another tool: it is not read", entry.path);
+            Finding::new(FindingCode::FileUnclassified, message).at(&entry.path)
+        });
+        let findings = guest::unseen(listing, is_own).into_iter().chain(foreign).collect();
+        let mut probed = Probed { findings, ..Probed::default() };
         let is_alone = found.iter().filter(|(_, _, is_listed)| *is_listed).count() < 2;
         for (entry, tags, is_listed) in &found {
             let folder = if is_alone && *is_listed { String::new() } else { tags::folder_of(&above(&entry.path)) };
@@ -249,6 +255,12 @@ pub(super) fn above(list: &RelPath) -> Vec<&str> {
 
 fn is_of_new_version(list: &RelPath) -> bool {
     list.as_str().ends_with(".taskmaster/tasks/tasks.json")
+}
+
+/// Tells whether a task list is at the place that only Task Master has, or has its marks.
+fn is_of_task_master(entry: &ListingEntry) -> bool {
+    let root = || entry.content.as_deref().and_then(|bytes| parse_json(bytes).ok());
+    is_of_new_version(&entry.path) || root().is_some_and(|root| tags::is_marked(&root))
 }
 
 /// Returns the tags of a task list; none for a file of another tool.

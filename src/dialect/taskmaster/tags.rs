@@ -46,6 +46,17 @@ fn is_list(tasks: Option<&Node>) -> bool {
     tasks.is_some_and(|tasks| tasks.is_list() && tasks.items().first().is_none_or(is_task))
 }
 
+/// Tells whether a list has what only Task Master writes: numbers as ids, and what a task depends on beside its details or its tests.
+pub(super) fn is_marked(root: &Node) -> bool {
+    let lists = tagged(root).filter_map(|member| member.value.get("tasks")).chain(root.get("tasks"));
+    let tasks: Vec<&Node> = lists.flat_map(Node::items).collect();
+    let is_numbered = |task: &&Node| id_of(task).is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_digit()));
+    let has_own_keys = |task: &&Node| {
+        task.get("dependencies").is_some() && (task.get("details").is_some() || task.get("testStrategy").is_some())
+    };
+    tasks.iter().all(is_numbered) && tasks.iter().any(has_own_keys)
+}
+
 /// Returns the tag that its system works on: of the branch, else of the state, else `master`, else the only one.
 pub(super) fn active(state: Option<&Node>, branch: Option<&str>, tags: &[String]) -> Option<String> {
     let mapped = branch.and_then(|branch| state?.get("branchTagMapping")?.get(branch)?.as_str());

@@ -122,6 +122,9 @@ fn steps(tree: &Reader<'_>) -> Vec<Step> {
         let id = id_of(entry, index, &mut known);
         let mut step = step(entry, id);
         step.proof.outputs = artifacts(tree, entry, index);
+        if step.status == Status::Pending && is_empty(entry) {
+            step.status = Status::Skipped;
+        }
         steps.push(step);
     }
     pass_over(tree, &entries, &mut steps);
@@ -186,6 +189,14 @@ fn step(entry: Field<'_>, id: StepId) -> Step {
     step.finished_at = entry.get("completed_at").time();
     step.attempts = u32::from(step.status == Status::InProgress);
     step
+}
+
+/// Tells whether a step says nothing of what is to be done, as the framework writes for the steps of a definition that it does not
+/// understand: `{phase: '', agent: null, action: ''}`.
+fn is_empty(entry: Field<'_>) -> bool {
+    let keys = ["phase", "agent", "action", "step", "name", "title", "type", "notes"];
+    let declared = |key: &&str| entry.get(key).is_there();
+    keys.iter().any(declared) && keys.iter().all(|key| entry.get(key).id().is_none())
 }
 
 /// Returns the files that the state lists as created by a step.
