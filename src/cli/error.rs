@@ -8,7 +8,7 @@ use super::{
     typed::TypedCommand,
 };
 use crate::{
-    model::{ErrorBody, ErrorDocument, Finding, FindingCode},
+    model::{ErrorBody, ErrorDocument, Finding, FindingCode, mask_secrets},
     ops::{self, Exit, OpError},
     runner::{ProblemKind, RunError, Stop},
 };
@@ -41,7 +41,7 @@ impl CommandError {
         Self { kind, error, native_messages, choices, found_no_run: false, hints, findings }
     }
 
-    fn message(&self) -> String {
+    pub(in crate::cli) fn message(&self) -> String {
         format!("{:#}", self.error)
     }
 
@@ -139,6 +139,7 @@ impl From<clap::Error> for CommandError {
     /// Splits what clap says into the message and the hints (tips and usage).
     fn from(error: clap::Error) -> Self {
         let rendered = error.render().to_string();
+        let rendered = mask_secrets(&rendered).into_owned();
         let line = |section: &str| section.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut sections = rendered.split("\n\n").map(line).filter(|section| !section.is_empty());
         let message = sections.next().unwrap_or_default();

@@ -44,16 +44,18 @@ use output::Text;
 
 pub use crate::ops::surroundings::Surroundings;
 use crate::{
-    model::clean,
+    model::{clean, mask_secrets},
     ops::{
         Exit,
         surroundings::{self, Stream},
     },
+    runner,
 };
 
 /// Runs the program and returns its exit code. After a panic that is 70, with a request to report it.
 #[expect(clippy::disallowed_methods, reason = "the command line is an input of this room")]
 pub fn main() -> ExitCode {
+    runner::survive_file_limit();
     ExitCode::from(run(&std::env::args_os().collect::<Vec<_>>()).code())
 }
 
@@ -96,9 +98,10 @@ fn not_run(error: clap::Error, words: &[OsString]) -> Exit {
         return error::report(&error.into(), Format::Json);
     }
     let rendered = error.render().to_string();
-    // An agent may have copied the arguments from a state file, so they are untrusted.
-    let _ =
-        if clean(&rendered) == rendered { print_error(&error) } else { output::say(Text::default().block(&rendered)) };
+    // An agent may have copied the arguments from a state file, so they are untrusted; and a secret may begin like an option.
+    let safe = mask_secrets(&rendered);
+    let is_plain = safe == rendered && clean(&rendered) == rendered;
+    let _ = if is_plain { print_error(&error) } else { output::say(Text::default().block(&safe)) };
     Exit::Usage
 }
 

@@ -9,7 +9,7 @@ use super::{
     archived::{self, ArchivedRun},
     client_sessions, lifecycle,
     locked_run::LockedRun,
-    opened_run::{OpenedRun, run_word},
+    opened_run::{OpenedRun, located_message, run_word},
     patch,
     plan::{self, PlanRequest},
     project_context::ProjectContext,
@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     dialect::{Moved, Register},
-    engine,
-    model::{Edit, EditKind, Patch, RelPath, Run, RunId, RunStatus, Status, Verdict},
+    engine::{self, Refusal, RefusalKind},
+    model::{Edit, EditKind, FindingCode, Patch, RelPath, Run, RunId, RunStatus, Status, Verdict},
     store::{self, RunLock, StoreError},
 };
 
@@ -62,6 +62,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveR
     };
     client_sessions::check_writable(ctx, &location)?;
     let opened = ctx.read(&location)?;
+    check_not_newer(&opened)?;
     if let (Some(run), false) = (&opened.loaded.run, yes) {
         let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
         // Who aborted a run has decided that its open steps stay open.
@@ -105,6 +106,15 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveR
     Ok(Report::ok(ArchiveReport { run: RunId::new(&location.candidate.name), to, next, restore, start, patch }))
 }
 
+/// Refuses a run in a newer format, of which it is not known what belongs to it.
+fn check_not_newer(opened: &OpenedRun) -> Result<(), OpError> {
+    let newer = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::FormatNewer);
+    newer.map_or(Ok(()), |newer| {
+        let (message, hints) = (located_message(newer), newer.fix.clone().into_iter().collect());
+        Err(OpError::Refused(Refusal { kind: RefusalKind::Newer, message, hints }))
+    })
+}
+
 /// Refuses an aborted run of which more is left than its records: nothing offers that once they are archived.
 pub(super) fn check_dropped(opened: &OpenedRun) -> Result<(), OpError> {
     if !opened.loaded.run.as_ref().is_some_and(lifecycle::needs_drop) {
@@ -133,6 +143,7 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
     let locked = LockedRun::open(ctx, location)?;
     locked.check_not_driven()?;
     let opened = &locked.opened;
+    check_not_newer(opened)?;
     let Some(archival) = opened.dialect.archives().archive(&opened.files, opened.loaded.run.as_ref(), ctx.clock.now)?
     else {
         return locked.archive_in_data_dir(&location.candidate.name);

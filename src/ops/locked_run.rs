@@ -78,8 +78,19 @@ pub(crate) struct LockedRun<'a> {
 }
 
 impl<'a> LockedRun<'a> {
-    /// Locks the run and loads it under the lock.
+    /// Locks the run and loads it under the lock, to be written: what a killed writer left of a record is set aside.
     pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
+        let locked = Self::open_as_it_is(ctx, location)?;
+        let files = &locked.opened.files;
+        let Some((path, sound)) = by_id(location.candidate.dialect).journal().truncated_tail(files) else {
+            return Ok(locked);
+        };
+        store::set_tail_aside(&locked.lock, &path, sound, files.clock.now)?;
+        Self::loaded(ctx, location, locked.lock)
+    }
+
+    /// Locks the run and loads it under the lock, without a change to it.
+    pub(crate) fn open_as_it_is(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
         client_sessions::check_writable(ctx, location)?;
         trust::check(ctx, location)?;
         if let Some((_, run)) = location.own_run() {
@@ -92,14 +103,13 @@ impl<'a> LockedRun<'a> {
             // Derived data: the change does not depend on it.
             let _ = ctx.project.trusted.follow(run, &header, home);
         }
+        Self::loaded(ctx, location, lock)
+    }
+
+    fn loaded(ctx: &'a ProjectContext, location: &RunLocation, lock: RunLock) -> Result<Self, OpError> {
         // After waiting for the lock, the time is read again.
         let clock = ctx.later();
-        let read = || store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, clock);
-        let mut files = read();
-        if let Some((path, sound)) = by_id(location.candidate.dialect).journal().truncated_tail(&files) {
-            store::set_tail_aside(&lock, &path, sound, clock.now)?;
-            files = read();
-        }
+        let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, clock);
         let opened = OpenedRun::new(location.candidate.clone(), files, &ctx.project.trusted);
         opened.check_log()?;
         Ok(Self { ctx, lock, opened: versions::offer_what_works(&ctx.project, opened) })

@@ -22,6 +22,7 @@
 
 mod adopt;
 mod agent_report;
+mod alike;
 mod answers;
 mod archive;
 mod archived;

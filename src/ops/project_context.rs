@@ -88,6 +88,13 @@ impl ProjectContext {
     /// Opens the project of a request. A RUN that is a path opens the project of that path.
     pub(crate) fn open(request: &Request) -> Result<Self, OpError> {
         let environment = Environment::read();
+        if let Some(name) = environment.relative {
+            let message = format!("{name} is a relative path; it must be absolute, to name the same folder everywhere");
+            return Err(OpError::Usage {
+                message,
+                hints: vec![format!("set {name} to an absolute path, or unset it")],
+            });
+        }
         let given_time = request.now.as_deref().or(environment.now.as_deref());
         let is_time_given = given_time.is_some();
         let clock = store::now(given_time)

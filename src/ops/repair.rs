@@ -117,7 +117,7 @@ pub(crate) enum Confirmation {
 /// Proposes a repair, and writes it if confirmed.
 pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Report<RepairReport>, OpError> {
     let location = select::location(ctx)?;
-    let locked = LockedRun::open(ctx, &location)?;
+    let locked = LockedRun::open_as_it_is(ctx, &location)?;
     locked.opened.check_readable(&location.candidate.state)?;
     let problems = problems(&locked.opened)?;
     let mut report = RepairReport {
@@ -223,7 +223,15 @@ fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpErr
     let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, &traces(ctx, opened), ctx.clock.now);
     let hints = match rebuilt {
         Ok(_) => vec![format!("piton repair {path} --from-evidence"), archive_hint],
-        Err(_) => vec![archive_hint],
+        // The way out that the plan names.
+        Err(_) => {
+            let is_about = |code| versions::says_unreadable(code) || code == FindingCode::StateCorrupt;
+            let about = opened.loaded.findings.iter().filter(|finding| is_about(finding.code));
+            let mut hints: Vec<String> = about.filter_map(|finding| finding.fix.clone()).collect();
+            hints.push(archive_hint);
+            hints.dedup();
+            hints
+        }
     };
     OpError::Irreparable { message, hints, findings }
 }

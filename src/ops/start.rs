@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Exit, OpError, archive, entries,
+    Exit, OpError, alike, archive, entries,
     error::hides_runs,
     group, lifecycle,
     opened_run::OpenedRun,
@@ -256,7 +256,24 @@ fn in_group(ctx: &ProjectContext, spec: &StartSpec, header: Header, workflow: &W
 }
 
 fn clear_path(ctx: &ProjectContext, new: &RunLocation, spec: &StartSpec, options: StartOptions) -> Result<(), OpError> {
+    check_unlike(ctx, &spec.feature)?;
     clear(ctx, &mut in_the_way(ctx, new, &spec.feature), spec, options)
+}
+
+/// Refuses a name that a person, or a file system, takes for that of another run.
+fn check_unlike(ctx: &ProjectContext, feature: &str) -> Result<(), OpError> {
+    let looks = alike::skeleton(feature);
+    let names = ctx.locations().0.into_iter().map(|location| location.candidate.name);
+    let Some(other) = names.filter(|name| name != feature).find(|name| alike::skeleton(name) == looks) else {
+        return Ok(());
+    };
+    Err(OpError::InTheWay {
+        message: format!("{feature} looks like {other}, the name of a run that is here"),
+        hints: vec![
+            format!("piton plan {}", engine::quoted(&other)),
+            "or give the run another name, with --feature".to_owned(),
+        ],
+    })
 }
 
 /// Refuses a worktree where one of an earlier run of that name is left, or its branch: the new run would go on with that work.

@@ -214,15 +214,22 @@ impl View {
     }
 
     /// Returns the lines of a screen of this size, at most one per row.
-    pub(crate) fn screen(&mut self, scene: &Scene<'_>, columns: usize, rows: usize) -> Vec<Line> {
+    pub(crate) fn screen(
+        &mut self,
+        scene: &Scene<'_>,
+        unread: Option<&str>,
+        (columns, rows): (usize, usize),
+    ) -> Vec<Line> {
         if columns < COLUMNS || rows < ROWS {
             return vec![Line::of(Ink::Plain, "too small").cut(columns)];
         }
+        let unread = unread.map(|why| Line::of(Ink::Bad, clean_line(why, columns)));
+        let rows = rows - usize::from(unread.is_some());
         let lines = match scene {
             Scene::List(report) => self.list(report, columns, rows),
             Scene::Run { run, brief } => self.run(run, *brief, columns, rows),
         };
-        lines.into_iter().map(|line| line.cut(columns)).collect()
+        unread.into_iter().chain(lines).map(|line| line.cut(columns)).collect()
     }
 
     fn list(&mut self, report: &ListReport, columns: usize, rows: usize) -> Vec<Line> {

@@ -122,11 +122,13 @@ pub(super) fn environment(
     environment_of(workflow, declared, (header, folder), &|path| files::read(&folder.join(path)))
 }
 
-/// Checks the environment of a run whose worktree is not made yet: it will have the files of a commit, and those that are put into it.
+/// Checks the environment of a run whose worktree is not made yet: it will have the files of a commit, and those that are put into it. What
+/// is only shown reads no file outside of the project.
 pub(super) fn check_environment(
     workflow: &Workflow,
     declared: &BTreeMap<String, String>,
     header: &Header,
+    is_shown: bool,
 ) -> Result<(), RunError> {
     let folder = header.worktree.as_ref().unwrap_or(&header.root);
     let WorktreeFiles { copied, linked } = &workflow.worktree;
@@ -140,6 +142,7 @@ pub(super) fn check_environment(
                     format!("{file} is not in the commit that the worktree begins with; commit it, or name it in `worktree: {{copy: …}}`")
                 })
             }
+            (_, _, Err(_)) if is_shown => Ok(String::new()),
             (_, _, _) => files::read(&header.root.join(path)),
         }
     };

@@ -14,7 +14,10 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::model::{RelPath, sha256_hex};
+use crate::{
+    model::{RelPath, sha256_hex},
+    store::flushed,
+};
 
 /// The size limit of a file that a workflow names: a secret, a result, variables.
 const READ_LIMIT: u64 = 16 << 20;
@@ -85,7 +88,7 @@ pub(super) fn write(path: &Utf8Path, content: &str, mode: u32, makes_folders: bo
     let written = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary).and_then(|mut file| {
         file.write_all(content.as_bytes())?;
         file.set_permissions(fs::Permissions::from_mode(mode))?;
-        file.sync_all()
+        flushed(file.sync_all())
     });
     written.and_then(|()| fs::rename(&temporary, path)).and_then(|()| sync_names(parent)).map_err(|error| {
         let _ = fs::remove_file(&temporary);
@@ -95,10 +98,7 @@ pub(super) fn write(path: &Utf8Path, content: &str, mode: u32, makes_folders: bo
 
 /// Flushes the entries of a folder, where its file system supports that.
 fn sync_names(folder: &Utf8Path) -> io::Result<()> {
-    match File::open(folder)?.sync_all() {
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        synced => synced,
-    }
+    flushed(File::open(folder)?.sync_all())
 }
 
 /// Creates the file for the output of a step.
@@ -120,7 +120,7 @@ pub(super) fn write_private(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
         crate::store::create_private_dirs(parent).map_err(|error| io::Error::other(error.to_string()))?;
     }
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(bytes).and_then(|()| file.sync_all())
+    file.write_all(bytes).and_then(|()| flushed(file.sync_all()))
 }
 
 /// Removes a file, if there is one.

@@ -312,16 +312,24 @@ fn not_squashed(context: &RunContext<'_>, finished: &FinishedWorktree<'_>, refus
     RunError::problem(ProblemKind::No, message, hints)
 }
 
-/// Names the work with a branch of its own.
+/// Names the work with a branch of its own. One that is at its last commit was made by a call that was cut off.
 fn branch_worktree(
     context: &RunContext<'_>,
     finished: &FinishedWorktree<'_>,
     name: &str,
 ) -> Result<WorktreeOutcome, RunError> {
-    worktree::git(&context.header.root, "branch", &["--no-track", "--", name, finished.branch]).map_err(|refusal| {
-        let hint = format!("piton merge {} --branch OTHER-NAME", context.header.session);
-        RunError::new(ProblemKind::No, format!("{name} cannot be created: {refusal}"), [hint])
-    })?;
+    let root = &context.header.root;
+    let is_ahead = |base: &str, branch: &str| worktree::commits_ahead(root, base, branch) != Some(0);
+    let is_made = finished.ahead > 0
+        && store::git::branch_exists(root, name) == Some(true)
+        && !is_ahead(name, finished.branch)
+        && !is_ahead(finished.branch, name);
+    if !is_made {
+        worktree::git(root, "branch", &["--no-track", "--", name, finished.branch]).map_err(|refusal| {
+            let hint = format!("piton merge {} --branch OTHER-NAME", context.header.session);
+            RunError::new(ProblemKind::No, format!("{name} cannot be created: {refusal}"), [hint])
+        })?;
+    }
     remove_worktree(context, finished, worktree::discard);
     Ok(WorktreeOutcome::Branched)
 }

@@ -206,7 +206,7 @@ fn new_header(
         ..Header::new(home.places(), &id, &project.root, source, now)
     };
     worktree_files::check_wanted(&header, &workflow.worktree)?;
-    check_environment(workflow, declared, &header)?;
+    check_environment(workflow, declared, &header, start.dry_run)?;
     Ok((home, header, head.sha))
 }
 

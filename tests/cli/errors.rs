@@ -11,6 +11,19 @@ fn an_error_as_text_is_on_stderr_only() {
     }
 }
 
+/// The signal of the limit would end the process between two writes.
+#[test]
+fn a_limit_for_the_size_of_files_is_refused_like_a_full_disk() {
+    let sandbox = projects::nine_step();
+    let before = sandbox.read(projects::NINE_STEP);
+    let script = format!(r#"ulimit -f 1; exec "$0" --now {} begin 2:3"#, crate::support::NOW);
+    let output = sandbox.tool("/bin/sh", ["-c", &script, env!("CARGO_BIN_EXE_piton")]).run().expect_code(4);
+    assert!(output.stderr.contains("too large") || output.stdout.contains("too large"), "{output}");
+    assert_eq!(sandbox.read(projects::NINE_STEP), before);
+    let left = sandbox.tool("/usr/bin/find", [sandbox.root().as_str(), "-name", "*.piton-tmp"]).run();
+    assert_eq!(left.stdout, "", "no temporary file is left");
+}
+
 #[test]
 fn a_result_that_cannot_be_printed_is_no_bug() {
     let sandbox = projects::ccw();

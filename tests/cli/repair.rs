@@ -34,3 +34,19 @@ fn a_person_at_a_terminal_says_whether_it_is_written() {
         assert_eq!(sandbox.read(EPIC) != before, is_written, "{typed:?}\n{output}");
     }
 }
+
+#[test]
+fn the_torn_record_of_a_killed_writer_is_left_to_the_next_call_that_writes() {
+    let sandbox = Sandbox::new();
+    sandbox.file("w.yml", "steps:\n- {id: a, agent: coder}\n");
+    sandbox.piton(["start", "w.yml", "--feature", "demo"]).run().expect_code(0);
+    sandbox.piton(["begin", "a"]).run().expect_code(0);
+    let journal = ".piton/runs/demo/journal.jsonl";
+    let text = sandbox.read(journal);
+    let torn = &text[..text.len() - 10];
+    sandbox.file(journal, torn);
+    sandbox.piton(["repair", "demo"]).run().expect_code(1);
+    assert_eq!(sandbox.read(journal), torn);
+    sandbox.piton(["begin", "a"]).run().expect_code(0);
+    assert_eq!(sandbox.read(journal), text, "it was set aside, and the step began once");
+}

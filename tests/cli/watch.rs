@@ -73,6 +73,17 @@ fn a_change_is_shown() {
 }
 
 #[test]
+fn a_state_that_cannot_be_read_any_more_is_said_with_the_time() {
+    let sandbox = projects::nine_step();
+    let broken = Then::Write(projects::NINE_STEP, "\"feature_name\":", "\"feature_name\"");
+    let mended =
+        Then::Write(projects::NINE_STEP, "\"feature_name\" \"user-auth\"", "\"feature_name\": \"renamed-run\"");
+    let steps = [("It can go on", broken), ("It cannot be read since ", mended), ("renamed-run", Then::Type("q"))];
+    let Some(output) = watched(&sandbox, &["watch"], &steps) else { return };
+    output.expect_code(0);
+}
+
+#[test]
 fn all_runs_are_listed_and_one_is_opened() {
     let sandbox = projects::both();
     let steps =

@@ -36,9 +36,8 @@ fn errors_of(call: &Call) -> &'static [&'static str] {
         "open" | "openat" => &["ENOSPC", "EIO", "EDQUOT", "EROFS", "EINTR"],
         "write" | "writev" | "pwrite64" if is_print(call) => &["ENOSPC", "EIO", "EINTR"],
         "write" | "writev" | "pwrite64" => &["ENOSPC", "EIO", "EDQUOT", "EINTR"],
-        // A file system that cannot flush a folder returns this.
-        "fsync" if is_of_folder(call) => &["EIO", "EINVAL", "ENOSPC", "EDQUOT", "EINTR"],
-        "fsync" | "fdatasync" => &["EIO", "ENOSPC", "EDQUOT", "EINTR"],
+        // A file system that cannot flush returns EINVAL.
+        "fsync" | "fdatasync" => &["EIO", "EINVAL", "ENOSPC", "EDQUOT", "EINTR"],
         "ftruncate" | "fallocate" => &["EIO", "ENOSPC", "EINTR"],
         "flock" => &["ENOLCK", "EINTR", "EIO"],
         _ => &["ENOSPC", "EROFS", "EIO", "EDQUOT"],
@@ -48,12 +47,6 @@ fn errors_of(call: &Call) -> &'static [&'static str] {
 /// Tells whether a call prints something.
 fn is_print(call: &Call) -> bool {
     call.name == "write" && (call.rest.starts_with("1<") || call.rest.starts_with("2<"))
-}
-
-/// Tells whether a folder is flushed, by the path that strace shows for the number of the file.
-fn is_of_folder(call: &Call) -> bool {
-    let path = call.rest.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map_or("", |(path, _)| path);
-    std::path::Path::new(path).is_dir()
 }
 
 /// Checks that an error keeps the old state and says what to do, and that success is the new state.

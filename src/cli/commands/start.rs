@@ -78,11 +78,15 @@ impl Command for Start {
         }
         let started = ops::start(&ctx, spec, options)?;
         // A kill before this leaves a run whose worktree is made when its first step begins.
-        runner::prepare(
-            call.global.now.as_deref(),
-            (ctx.home.root(), started.body.run.as_str()),
-            &Screen::of(call.global, false),
-        )?;
+        let run = started.body.run.as_str();
+        let prepared =
+            runner::prepare(call.global.now.as_deref(), (ctx.home.root(), run), &Screen::of(call.global, false));
+        if let Err(error) = prepared {
+            // Nothing was begun in what was made for it.
+            let request = ops::DropRequest { id: run.to_owned(), discard: true, dry_run: false };
+            call.project(Some(&run.to_owned())).and_then(|ctx| ops::drop_session(&ctx, &request))?;
+            return Err(error.into());
+        }
         call.answer(Ok(started))
     }
 }

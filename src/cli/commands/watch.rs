@@ -56,14 +56,16 @@ struct Live<'a> {
     /// The run as typed, or as it was opened from the list.
     name: Option<String>,
     brief: Option<String>,
+    /// Since when what is shown cannot be read again, and why.
+    unread: Option<String>,
     view: View,
 }
 
 impl<'a> Live<'a> {
     fn open(call: &'a Call<'a>, name: Option<String>, all: bool) -> Result<Self, CommandError> {
-        let mut live = Self { call, list: None, run: None, name, brief: None, view: View::new(all) };
+        let mut live = Self { call, list: None, run: None, name, brief: None, unread: None, view: View::new(all) };
         if all {
-            live.list = Some(ops::watch_all(&call.project(None)?)?);
+            live.read_list()?;
         } else {
             live.read_run()?;
         }
@@ -77,18 +79,30 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Reads again what was changed, and tells whether there is something new. What cannot be read at this moment stays as it was.
+    fn read_list(&mut self) -> Result<(), CommandError> {
+        self.list = Some(ops::watch_all(&self.call.project(None)?)?);
+        Ok(())
+    }
+
+    /// Reads again what was changed, and tells whether there is something new. What cannot be read stays as it was, with a word about that.
     fn refresh(&mut self) -> bool {
-        if let Some(run) = &self.run {
-            return run.is_outdated() && self.read_run().is_ok();
+        let done = match (&self.run, &self.list) {
+            (Some(run), _) if run.is_outdated() => self.read_run(),
+            (None, Some(list)) if list.is_outdated() => self.read_list(),
+            (Some(_), _) | (None, _) => return false,
+        };
+        match done {
+            Ok(()) => self.unread = None,
+            Err(_) if self.unread.is_some() => return false,
+            Err(error) => {
+                let clock = self.call.project(None).map(|ctx| ctx.clock);
+                let local = clock.map(|clock| clock.now.plus_seconds(i64::from(clock.utc_offset_seconds)).in_seconds());
+                let since =
+                    local.ok().and_then(|time| Some(format!(" since {}", time.get(11..19)?))).unwrap_or_default();
+                self.unread = Some(format!("It cannot be read{since}: {}", error.message()));
+            }
         }
-        if self.list.as_ref().is_some_and(ops::WatchedList::is_outdated)
-            && let Ok(list) = self.call.project(None).and_then(|ctx| ops::watch_all(&ctx))
-        {
-            self.list = Some(list);
-            return true;
-        }
-        false
+        true
     }
 
     fn draw(&mut self, screen: &mut Screen, size: (usize, usize)) -> std::io::Result<()> {
@@ -97,7 +111,7 @@ impl<'a> Live<'a> {
             (None, Some(list)) => Scene::List(&list.report.body),
             (None, None) => return Ok(()),
         };
-        let lines = self.view.screen(&scene, size.0, size.1);
+        let lines = self.view.screen(&scene, self.unread.as_deref(), size);
         screen.draw(&lines, size)
     }
 

@@ -20,7 +20,7 @@ use crate::store;
 
 use output::Pipe;
 pub(crate) use output::Stream;
-pub(crate) use signals::{Signals, Stop, Woken};
+pub(crate) use signals::{Signals, Stop, Woken, survive_file_limit};
 
 /// How often a group is looked at whose leader has ended.
 const TICK: Duration = Duration::from_millis(10);

@@ -19,7 +19,7 @@ use rustix::{
 };
 use signal_hook::{
     SigId,
-    consts::{SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH},
+    consts::{SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGXFSZ},
     flag, low_level,
 };
 
@@ -56,6 +56,12 @@ pub(crate) struct Signals {
     /// A stopped process was continued.
     continued: Arc<AtomicBool>,
     registered: Vec<SigId>,
+}
+
+/// Makes a write beyond the limit for the size of files fail as one on a full disk does, which is undone; the signal would end the process
+/// in the middle. Programs that are started have it as usual.
+pub(crate) fn survive_file_limit() {
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 impl Signals {

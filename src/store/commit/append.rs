@@ -47,7 +47,7 @@ pub(crate) fn set_tail_aside(
     let mut tail = Vec::new();
     file.seek(SeekFrom::Start(sound_len)).and_then(|_| file.read_to_end(&mut tail)).map_err(failed)?;
     let kept = history::keep_corrupt(lock, path, at, &tail)?;
-    file.set_len(sound_len).and_then(|()| file.sync_all()).map_err(failed)?;
+    file.set_len(sound_len).and_then(|()| platform::flushed(file.sync_all())).map_err(failed)?;
     Ok(kept)
 }
 

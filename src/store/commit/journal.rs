@@ -69,7 +69,7 @@ pub(in crate::store) fn append_durably<T: Serialize>(
 ) -> Result<(), StoreError> {
     append(data_path, name, lines, limit)?;
     let path = data_path.join(name);
-    open(&path).and_then(|file| file.sync_data()).map_err(|source| StoreError::io(&path, source))?;
+    open(&path).and_then(|file| platform::flushed(file.sync_data())).map_err(|source| StoreError::io(&path, source))?;
     stage::sync_dirs(std::iter::once(data_path))
 }
 
@@ -93,7 +93,7 @@ fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
         _ => "\n\n",
     };
     file.write_all(format!("{gap}{block}").as_bytes())?;
-    file.sync_data()
+    platform::flushed(file.sync_data())
 }
 
 /// Appends lines with one write. Before the file exceeds `limit` bytes it is renamed over the previous file.

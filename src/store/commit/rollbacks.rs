@@ -11,13 +11,13 @@ use crate::{
 
 const LOG: &str = "rollbacks.jsonl";
 
-/// Appends a rollback.
+/// Appends a rollback, durably: later plans act on it.
 ///
 /// # Errors
 ///
 /// When it cannot be written.
 pub(crate) fn record_rollback(lock: &RunLock, record: &RollBackRecord, limit: u64) -> Result<(), StoreError> {
-    journal::append(lock.data_path(), LOG, slice::from_ref(record), limit)
+    journal::append_durably(lock.data_path(), LOG, slice::from_ref(record), limit)
 }
 
 /// Reads the rollbacks, oldest first.

@@ -30,12 +30,12 @@ pub(in crate::store) fn apply(file: &File, attributes: Attributes) -> io::Result
 
 pub(in crate::store) fn sync_data(file: &File) -> io::Result<()> {
     fault_point()?;
-    file.sync_data()
+    platform::flushed(file.sync_data())
 }
 
 pub(in crate::store) fn sync_all(file: &File) -> io::Result<()> {
     fault_point()?;
-    file.sync_all()
+    platform::flushed(file.sync_all())
 }
 
 pub(super) fn sync_dir(path: &Utf8Path) -> io::Result<()> {

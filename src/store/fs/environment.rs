@@ -38,6 +38,8 @@ pub(crate) struct Environment {
     pub(crate) step: Option<(String, String)>,
     /// How long to wait for a lock (`PITON_LOCK_TIMEOUT_MS`).
     pub(crate) lock_timeout: Duration,
+    /// The variable that names a folder by a relative path, which would be another one in each folder.
+    pub(crate) relative: Option<&'static str>,
     /// All variables that begin with `PITON_`, for the configuration.
     pub(crate) overrides: BTreeMap<String, String>,
 }
@@ -58,6 +60,7 @@ impl Default for Environment {
             user_config: None,
             step: None,
             lock_timeout: Duration::from_secs(5),
+            relative: None,
             overrides: BTreeMap::new(),
         }
     }
@@ -121,6 +124,9 @@ impl Environment {
         environment.step = run.zip(step).filter(|_| !is_told_the_end);
         let home: Option<Utf8PathBuf> = home.filter(|path: &Utf8PathBuf| path.is_absolute());
         let in_home = |folder: &str| home.as_ref().map(|home| home.join(folder));
+        let named = [("PITON_HOME", &piton_home), ("CLAUDE_CONFIG_DIR", &environment.client_home)];
+        let is_relative = |path: &Option<Utf8PathBuf>| path.as_ref().is_some_and(|path| !path.is_absolute());
+        environment.relative = named.into_iter().find(|(_, path)| is_relative(path)).map(|(name, _)| name);
         // A relative path in these variables is to be ignored (XDG base directory specification).
         environment.piton_home.clone_from(&piton_home);
         environment.state_home = piton_home
@@ -202,6 +208,14 @@ mod tests {
         assert_eq!(home(&[("HOME", "/h"), ("XDG_STATE_HOME", "/x")]).as_deref(), Some("/x/piton"));
         assert_eq!(home(&[("HOME", "/h"), ("XDG_STATE_HOME", "x")]).as_deref(), Some("/h/.local/state/piton"));
         assert_eq!(home(&[("HOME", "/h"), ("PITON_HOME", "/p")]).as_deref(), Some("/p"));
+    }
+
+    #[test]
+    fn a_folder_that_is_named_must_be_absolute() {
+        let relative = |pairs| read(pairs).relative;
+        assert_eq!(relative(&[("PITON_HOME", "p"), ("CLAUDE_CONFIG_DIR", "/c")]), Some("PITON_HOME"));
+        assert_eq!(relative(&[("PITON_HOME", "/p"), ("CLAUDE_CONFIG_DIR", "~/c")]), Some("CLAUDE_CONFIG_DIR"));
+        assert_eq!(relative(&[("PITON_HOME", "/p"), ("CLAUDE_CONFIG_DIR", "/c"), ("HOME", "h")]), None);
     }
 
     /// S-11: as in `bin/piton`, so that both name the same place.

@@ -112,15 +112,20 @@ pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
     Ok(entries.map(named).collect())
 }
 
-/// Makes the names in a folder durable, on file systems that can flush a folder (fsync(2): `EINVAL` on others).
+/// Takes the answer to a flush. A file system that cannot flush at all says so with `EINVAL` (fsync(2)): it has nothing to make durable.
+pub(crate) fn flushed(answer: io::Result<()>) -> io::Result<()> {
+    match answer {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        answer => answer,
+    }
+}
+
+/// Makes the names in a folder durable.
 pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
     }
-    match File::open(path)?.sync_all() {
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        synced => synced,
-    }
+    flushed(File::open(path)?.sync_all())
 }
 
 /// What a replacement takes over from the file it replaces.

@@ -90,7 +90,9 @@ pub(in crate::store) fn write_durably(
 pub(in crate::store) fn sync_files(staged: &[&Staged]) -> Result<(), StoreError> {
     let sync = |files: &[&Staged]| {
         let mut files = files.iter();
-        files.try_for_each(|one| one.file.sync_all().map_err(|source| StoreError::io(&one.path, source)))
+        files.try_for_each(|one| {
+            platform::flushed(one.file.sync_all()).map_err(|source| StoreError::io(&one.path, source))
+        })
     };
     for one in staged {
         calls::fault_point().map_err(|source| StoreError::io(&one.path, source))?;
