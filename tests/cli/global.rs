@@ -3,7 +3,7 @@
 use super::projects::{self, NINE_STEP, document, replace};
 use crate::support::{Output, Sandbox};
 
-const VERBS: [&str; 38] = [
+const VERBS: [&str; 39] = [
     "list",
     "plan",
     "context",

@@ -1,11 +1,13 @@
 //! A `.git` that came with the project: everything in it that git would start, and every way to pose as another repository.
 
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+
 use camino::Utf8Path;
 
 use super::{KINDS, Kind, check_answer, read_all, write_all};
 use crate::{
     cli::projects,
-    support::{Output, Sandbox},
+    support::{Output, Sandbox, Tree},
 };
 
 /// What a repository can make git start: each setting, as git reads it, with `RUN` for a command that leaves a trace behind.
@@ -281,7 +283,7 @@ fn nothing_is_written_into_another_repository() {
                 write(&dot_git, "gitdir: admin\n");
             }
         }
-        let before = tree(&victim);
+        let before = Tree::of(&victim);
         for line in [
             "start nine-step --feature zz",
             "begin 1",
@@ -295,15 +297,9 @@ fn nothing_is_written_into_another_repository() {
             sandbox.file("w.yaml", "name: w\nsteps:\n  - id: a\n    agent: coder\n");
             let output = sandbox.piton(line.split(' ')).run();
             assert!(output.code < 10, "{name}: {output}");
-            assert_eq!(tree(&victim), before, "{name}: {line}\n{output}");
+            assert_eq!(before.changes(&Tree::of(&victim)), [""; 0], "{name}: {line}\n{output}");
         }
     }
-}
-
-/// Lists a folder with the content of its files; a link is its target.
-fn tree(folder: &Utf8Path) -> Vec<(String, Vec<u8>)> {
-    let paths = crate::support::paths_below(folder);
-    paths.into_iter().map(|path| (path.to_string(), std::fs::read(folder.join(&path)).unwrap_or_default())).collect()
 }
 
 /// The answer itself: uncommitted changes are still counted, with the filters off.
