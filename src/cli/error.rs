@@ -49,7 +49,7 @@ impl CommandError {
         Self::new(Exit::Usage, message, vec!["piton --help, or piton VERB --help".to_owned()])
     }
 
-    /// Returns the error for a decision that nobody signs.
+    /// Returns the error for a decision without the name of who made it.
     pub(super) fn without_decider() -> Self {
         let message = "a decision is a person's, and no name is given; nothing was recorded";
         Self::new(Exit::Usage, message, vec!["add `--by NAME`, with the name of who decided".to_owned()])

@@ -70,8 +70,9 @@ pub(super) fn cut_off_part(step: &Step) -> Option<&Part> {
 }
 
 /// Returns the commands with which a person says whether a step that must not run twice took effect: that it did, and that it did not.
-pub(super) fn effect(step: &StepId, run: &RunId) -> [String; 2] {
-    [decide("accept", step, run), redo(step, run)]
+pub(super) fn effect(step: &Step, run: &RunId) -> [String; 2] {
+    let part = cut_off_part(step).map(|part| option("part", &part.name)).unwrap_or_default();
+    [on_step("accept", &step.id, run, &format!("{part} --by NAME --note WHY")), redo(&step.id, run)]
 }
 
 /// Names the verdicts of a review in a comment, if its format cannot record every one.

@@ -259,12 +259,18 @@ impl QuestionInput<'_> {
         let is_one = unknown.len() == 1;
         let of = |step: &StepId| if is_one { String::new() } else { format!("{step}: ") };
         let options = unknown.iter().flat_map(|(step, _)| {
-            let mut did = self.decide("accept", &format!("{}it took effect", of(step)), step, BY_AND_WHY);
-            let mut did_not = self.decide("redo", &format!("{}it did not: do it again", of(step)), step, BY_AND_WHY);
-            for option in [&mut did, &mut did_not].into_iter().filter(|_| !is_one) {
-                option.id = format!("{} {step}", option.id);
-            }
-            [did, did_not]
+            let commands = self.reconciled.run.step(step).map(|step| command::effect(step, self.run()));
+            let labels = [format!("{}it took effect", of(step)), format!("{}it did not: do it again", of(step))];
+            let option = |((verb, label), command): ((&str, String), String)| {
+                let id = if is_one { verb.to_owned() } else { format!("{verb} {step}") };
+                QuestionOption::new(&id, label, command).by_person()
+            };
+            ["accept", "redo"]
+                .into_iter()
+                .zip(labels)
+                .zip(commands.into_iter().flatten())
+                .map(option)
+                .collect::<Vec<_>>()
         });
         let options = options.chain([self.leave("leave", "leave it as it is")]).collect();
         let messages: Vec<&str> = unknown.iter().map(|(_, message)| *message).collect();

@@ -235,7 +235,7 @@ impl Reconciler<'_> {
             Some(probe) if !self.step.recorded => format!("find out whether it took effect: {probe}"),
             Some(probe) => format!("to find out whether it took effect: `{probe}`"),
             None => {
-                let [did, did_not] = command::effect(&self.step.id, &self.run.id);
+                let [did, did_not] = command::effect(self.step, &self.run.id);
                 format!("find out whether it took effect; if it did: `{did}`, if not: `{did_not}`")
             }
         };

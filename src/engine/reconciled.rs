@@ -67,7 +67,7 @@ pub(super) struct Reconciled {
     pub(super) decisions: Decisions,
     /// Steps whose status is a word that is not known, by position.
     pub(super) unknown_words: BTreeSet<usize>,
-    /// Steps that must not run twice, of which nobody knows whether they took effect, by position.
+    /// Steps that must not run twice and of which it is unknown whether they took effect, by position.
     pub(super) unknown_outcomes: BTreeSet<usize>,
     /// Steps without a status, by position.
     pub(super) unstated: BTreeSet<usize>,
@@ -221,7 +221,7 @@ impl ReconciledRun<'_> {
         attempt.filter(|_| self.effective_status(at) == EffectiveStatus::Interrupted)
     }
 
-    /// Tells whether a step must not run twice and nobody knows whether it took effect.
+    /// Tells whether a step must not run twice and it is unknown whether it took effect.
     pub(super) fn is_outcome_unknown(&self, at: usize) -> bool {
         self.compared.unknown_outcomes.contains(&at)
     }

@@ -92,7 +92,7 @@ pub(super) struct Reconciler<'a> {
     pub(super) overridden: bool,
     /// Whether the state has a status for it.
     pub(super) has_status: bool,
-    /// Whether nobody knows if it took effect, and it must not run twice.
+    /// Whether it is unknown if it took effect, and it must not run twice.
     pub(super) is_outcome_unknown: bool,
     pub(super) reasons: Vec<String>,
     pub(super) findings: Vec<Finding>,

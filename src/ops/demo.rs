@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     model::DialectId,
-    store::{CLIENT_FOLDER, Scratch},
+    store::{self, CLIENT_FOLDER, Environment, Scratch, Trusted},
 };
 
 /// The transcript of the demonstration (`demo/1`).
@@ -238,6 +238,14 @@ pub(crate) fn demo(keep: bool) -> Result<Report<DemoReport>, OpError> {
         }
     }
     let kept = keep.then(|| scratch.keep());
+    if let Some(place) = &kept {
+        // What was reported there is this user's; without a list of theirs it is asked about.
+        let trusted = Trusted::of(&Environment::read());
+        for scenario in &SCENARIOS {
+            let log = store::reports::log_in(&place.join(scenario.folder));
+            let _ = trusted.enter_log(&log);
+        }
+    }
     Ok(Report::ok(DemoReport { scenes, kept: kept.map(camino::Utf8PathBuf::into_string) }))
 }
 

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-use super::{exit::Exit, report::ListedRun, trust};
+use super::{exit::Exit, report::ListedRun};
 use crate::{
     dialect::{self, EditError},
     engine::{Refusal, RefusalKind, quoted},
@@ -189,7 +189,7 @@ impl OpError {
                 vec!["`piton plan` shows the current state of the run".to_owned(), "piton doctor".to_owned()]
             }
             Self::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
-            Self::Store(StoreError::NotTrusted { path }) => trust::ways(path.as_str()).into(),
+            Self::Store(StoreError::NotTrusted { path }) => ways_to_trust(path.as_str()).into(),
             Self::Store(StoreError::NoHome) => {
                 one("set PITON_HOME to a folder that lasts, then run the command again".to_owned())
             }
@@ -291,6 +291,12 @@ const fn exit_of_store(error: &StoreError) -> Exit {
 fn did_you_mean(near: &[RunChoice]) -> String {
     let names: Vec<&str> = near.iter().map(|choice| choice.id.as_str()).collect();
     if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(" or ")) }
+}
+
+/// Returns the commands that answer whether something may speak for this user.
+pub(crate) fn ways_to_trust(name: &str) -> [String; 2] {
+    let name = quoted(name);
+    [format!("if it is yours: `piton trust {name}`"), format!("if not: `piton trust --no {name}`")]
 }
 
 /// Returns the command that gives this user access to a path.

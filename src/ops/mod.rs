@@ -103,7 +103,7 @@ pub(crate) use doctor::{DoctorReport, doctor};
 pub(crate) use draft::ChangeDraft;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use draft::PreparedChange;
-pub(crate) use error::{OpError, RunChoice};
+pub(crate) use error::{OpError, RunChoice, ways_to_trust};
 pub(crate) use exit::Exit;
 pub(crate) use group::{
     GROUP_WAIT, Holder, InitialVariables, Taken, busy as busy_group, rendered_before, take as take_group,
@@ -133,7 +133,9 @@ pub(crate) use resume::{
     way_out,
 };
 pub(crate) use rollback::{GitMethod, RollbackReport, RollbackRequest, rollback};
-pub(crate) use run_location::{RunLocation, header_bytes, is_here, short_path, with_short_paths};
+pub(crate) use run_location::{
+    RunLocation, header_bytes, is_here, sentence as stranger_in_words, short_path, with_short_paths,
+};
 pub(crate) use schema::{SchemaFile, SchemaList, schema, schemas};
 pub(crate) use select::{is_run, location, location_to_read, where_it_moved};
 pub(crate) use session_left::session_left;
@@ -148,9 +150,7 @@ pub(crate) use show::{Effort, PageFile, ShowReport, open_page, show, write_page}
 pub(crate) use skip_phase::skip_phase;
 pub(crate) use start::{StartOptions, start, ways_to_start};
 pub(crate) use status::{StatusReport, status};
-pub(crate) use trust::{
-    TrustReport, decide as trust, list as trusted, sentence as stranger_in_words, ways as ways_to_trust,
-};
+pub(crate) use trust::{TrustReport, decide as trust, list as trusted};
 pub(crate) use validate::{ValidateReport, validate};
 pub(crate) use watch::{WatchedList, WatchedRun, watch, watch_all};
 pub(crate) use workflow_file::{

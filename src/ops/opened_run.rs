@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-use super::{OpError, error::permission_fix, package::place_files, trust};
+use super::{OpError, error::permission_fix, package::place_files};
 use crate::{
     dialect::{Dialect, Guest, Loaded, StateHome, by_id},
     engine,
@@ -10,7 +10,7 @@ use crate::{
         Candidate, Content, Edit, EditKind, FileSet, Finding, FindingCode, ReadProblem, RelPath, Run, RunHeader,
         RunStatus, Statement, Step, definition_digest, sha256_hex_of,
     },
-    store::{self, StoreError, Trusted},
+    store::{self, LogStanding, StoreError, Trusted},
 };
 
 /// A loaded run with its files.
@@ -32,7 +32,7 @@ impl OpenedRun {
         let mut opened = Self { dialect, candidate, files, loaded, trusted: trusted.clone() };
         if opened.keeps_reports() {
             let (root, data_dir) = opened.reports_dir();
-            let finding = trust::log_finding(trusted, root, &data_dir);
+            let finding = log_finding(trusted, root, &data_dir);
             opened.loaded.findings.extend(finding);
         }
         opened.add_unrecorded();
@@ -221,4 +221,13 @@ pub(crate) fn located_message(finding: &Finding) -> String {
         (Some(line), None) => format!("{message} (line {line})"),
         (None, _) => message,
     }
+}
+
+/// Returns the finding about a log of reports that does not count.
+fn log_finding(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Option<Finding> {
+    let (path, standing) = store::reports::standing(trusted, root, data_dir)?;
+    let shown = path.strip_prefix(root).unwrap_or(&path);
+    let message = format!("{shown} came with the project: the reports and decisions in it do not count");
+    let fix = format!("piton trust {}", engine::quoted(path.as_str()));
+    (standing == LogStanding::Foreign).then(|| Finding::new(FindingCode::ReportsUntrusted, message).fix(fix))
 }

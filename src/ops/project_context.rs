@@ -13,8 +13,8 @@ use super::{
     error::permission_fix,
     opened_run::OpenedRun,
     relative_workflow,
-    run_location::{RunLocation, session_header},
-    trust, unfinished, versions, workflow_file,
+    run_location::{self, RunLocation, session_header},
+    unfinished, versions, workflow_file,
 };
 use crate::{
     dialect::{DIALECTS, Dialect, Leftover, StateHome, claude::Digest, piton::prodigy},
@@ -272,7 +272,7 @@ impl ProjectContext {
         if location.is_of_client() {
             return Ok(self.read_session(location));
         }
-        let (candidate, untrusted) = trust::readable(self, location);
+        let (candidate, untrusted) = run_location::readable(&self.project.trusted, location);
         let files = store::file_set(&self.project, &location.root, &candidate, self.clock)?;
         let mut opened = OpenedRun::new(candidate, files, &self.project.trusted);
         if let Some(workflow) = relative_workflow::found(&self.project, &opened) {

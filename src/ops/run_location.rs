@@ -11,8 +11,9 @@ use crate::{
             record::{HEADER, Header},
         },
     },
-    model::{Candidate, Content, DialectId},
-    store,
+    engine,
+    model::{Candidate, Content, DialectId, Finding, FindingCode, ReadSpec},
+    store::{self, Stranger, Trusted},
 };
 
 /// A run that was located but not loaded.
@@ -116,4 +117,33 @@ pub(crate) fn header_bytes(home: &Utf8Path, id: &str) -> Option<Vec<u8>> {
         Content::Bytes(bytes) => Some(bytes.to_vec()),
         Content::NameOnly | Content::Problem(_) => None,
     }
+}
+
+/// Returns why a run of a workflow file does not count; `None` for one that this user began or said yes to.
+pub(super) fn stranger(trusted: &Trusted, home: &Utf8Path, id: &str) -> Option<Stranger> {
+    trusted.stranger(id, &header_bytes(home, id)?, home)
+}
+
+/// Returns why a run does not count, as a sentence.
+pub(crate) fn sentence(id: &str, stranger: &Stranger) -> String {
+    match stranger {
+        Stranger::Unknown => format!("this user did not begin the run {id} on this machine"),
+        Stranger::CopyOf(original) => {
+            format!(
+                "the run {id} was copied with its project: {original} has it too, and it does not go on in both places"
+            )
+        }
+    }
+}
+
+/// Returns what is read of a run, with the finding about one that does not count: of such a run nothing is read besides its records.
+pub(super) fn readable(trusted: &Trusted, location: &RunLocation) -> (Candidate, Option<Finding>) {
+    let mut candidate = location.candidate.clone();
+    let found = location.own_run().and_then(|(home, id)| Some((id, stranger(trusted, home, id)?)));
+    let Some((id, stranger)) = found else { return (candidate, None) };
+    if stranger == Stranger::Unknown {
+        candidate.reads.retain(|read| !matches!(read, ReadSpec::Elsewhere { .. }));
+    }
+    let finding = Finding::new(FindingCode::RunUntrusted, sentence(id, &stranger));
+    (candidate, Some(finding.fix(format!("piton trust {}", engine::quoted(id)))))
 }

@@ -1,21 +1,21 @@
 //! `trust`: what in a project may speak or run for this user. That is what they made on this machine, and what they said yes to; all verbs
 //! ask here.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     OpError,
+    error::ways_to_trust,
     exit::Exit,
     project_context::ProjectContext,
     report::{Body, Report},
-    run_location::{RunLocation, header_bytes},
+    run_location::{RunLocation, header_bytes, sentence, stranger},
 };
 use crate::{
-    engine::quoted,
-    model::{Candidate, Finding, FindingCode, ReadSpec, RelPath},
-    store::{self, DATA_DIR, LogStanding, Stranger, Trusted},
+    model::RelPath,
+    store::{self, DATA_DIR, LogStanding},
 };
 
 /// What speaks for this user in a project, and what would if they said yes (`trust/1`).
@@ -42,29 +42,6 @@ impl Body for TrustReport {
     const SCHEMA: &'static str = "trust/1";
 }
 
-/// Returns the commands that answer whether something may speak for this user.
-pub(crate) fn ways(name: &str) -> [String; 2] {
-    let name = quoted(name);
-    [format!("if it is yours: `piton trust {name}`"), format!("if not: `piton trust --no {name}`")]
-}
-
-/// Returns why a run of a workflow file does not count; `None` for one that this user began or said yes to.
-fn stranger(trusted: &Trusted, home: &Utf8Path, id: &str) -> Option<Stranger> {
-    trusted.stranger(id, &header_bytes(home, id)?, home)
-}
-
-/// Returns why a run does not count, as a sentence.
-pub(crate) fn sentence(id: &str, stranger: &Stranger) -> String {
-    match stranger {
-        Stranger::Unknown => format!("this user did not begin the run {id} on this machine"),
-        Stranger::CopyOf(original) => {
-            format!(
-                "the run {id} was copied with its project: {original} has it too, and it does not go on in both places"
-            )
-        }
-    }
-}
-
 /// Refuses a run that does not count, before anything is done for it.
 ///
 /// # Errors
@@ -73,30 +50,11 @@ pub(crate) fn sentence(id: &str, stranger: &Stranger) -> String {
 pub(super) fn check(ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
     let Some((home, id)) = location.own_run() else { return Ok(()) };
     match stranger(&ctx.project.trusted, home, id) {
-        Some(stranger) => Err(OpError::NotConfirmed { message: sentence(id, &stranger), hints: ways(id).into() }),
+        Some(stranger) => {
+            Err(OpError::NotConfirmed { message: sentence(id, &stranger), hints: ways_to_trust(id).into() })
+        }
         None => Ok(()),
     }
-}
-
-/// Returns what is read of a run, with the finding about one that does not count: of such a run nothing is read besides its records.
-pub(super) fn readable(ctx: &ProjectContext, location: &RunLocation) -> (Candidate, Option<Finding>) {
-    let mut candidate = location.candidate.clone();
-    let found = location.own_run().and_then(|(home, id)| Some((id, stranger(&ctx.project.trusted, home, id)?)));
-    let Some((id, stranger)) = found else { return (candidate, None) };
-    if stranger == Stranger::Unknown {
-        candidate.reads.retain(|read| !matches!(read, ReadSpec::Elsewhere { .. }));
-    }
-    let finding = Finding::new(FindingCode::RunUntrusted, sentence(id, &stranger));
-    (candidate, Some(finding.fix(format!("piton trust {}", quoted(id)))))
-}
-
-/// Returns the finding about a log of reports that does not count.
-pub(super) fn log_finding(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Option<Finding> {
-    let (path, standing) = store::reports::standing(trusted, root, data_dir)?;
-    let shown = path.strip_prefix(root).unwrap_or(&path);
-    let message = format!("{shown} came with the project: the reports and decisions in it do not count");
-    let fix = format!("piton trust {}", quoted(path.as_str()));
-    (standing == LogStanding::Foreign).then(|| Finding::new(FindingCode::ReportsUntrusted, message).fix(fix))
 }
 
 /// Lists what counts in a project only if it is this user's.

@@ -196,11 +196,11 @@ impl StepSelection<'_> {
         let message =
             format!("{item} must not run twice, and it is unknown whether it took effect before it was interrupted");
         let probe = defined.and_then(|defined| Some((defined.probe.as_ref()?.to_string(), defined.has_agent())));
-        let finish = format!("piton finish {name} --part {} --run {id}", quoted(part));
+        let of_item = format!("{name} --part {} --run {id}", quoted(part));
         let hints = [
             self.look(probe),
-            format!("when it did: `{finish}`, then `{resume}`"),
-            format!("when it did not: `{finish} --status failed`, then `{resume}`"),
+            format!("when it did: `piton accept {of_item} --by NAME --note WHY`, then `{resume}`"),
+            format!("when it did not: `piton finish {of_item} --status failed`, then `{resume}`"),
         ];
         RunError::new(ProblemKind::Person, message, hints)
     }

@@ -39,6 +39,7 @@ fn driven_by(sandbox: &Sandbox, driver: &str) {
     let (before, after) = log.split_once("\"driver\":").expect("an attempt was begun");
     let (_, rest) = after.split_once('}').expect("a driver is an object");
     sandbox.file(".piton/runs/demo/reports.jsonl", &format!("{before}\"driver\":{driver}{rest}"));
+    sandbox.piton(["trust", "demo"]).run().expect_code(0);
 }
 
 /// A-D10.

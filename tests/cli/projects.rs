@@ -43,6 +43,9 @@ pub(crate) fn is_kept(path: &Utf8Path) -> bool {
 pub(crate) fn example(name: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     Tree::of(&support::repository().join("examples").join(name)).write_to(&sandbox.root());
+    if name == "own-workflow" {
+        sandbox.piton(["trust", "spring"]).run().expect_code(0);
+    }
     sandbox
 }
 

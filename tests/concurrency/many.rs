@@ -187,7 +187,12 @@ fn of_sixteen_writers_at_one_run_none_loses_a_change() {
     let sandbox = Sandbox::in_memory();
     projects::add_ccw(&sandbox);
     for words in [&["begin", "IMPL-002"][..], &["begin", "IMPL-002", "--part", "analyze_patterns"]] {
-        sandbox.piton(words.iter().copied()).real_clock().run().expect_code(0);
+        sandbox
+            .piton(words.iter().copied())
+            .real_clock()
+            .env("PITON_HOME", home(&sandbox).as_str())
+            .run()
+            .expect_code(0);
     }
     let own = sandbox.root().join(SESSION).join(".piton");
     // A change that the state already contains makes no checkpoint.
@@ -223,7 +228,13 @@ fn of_sixteen_writers_at_one_run_none_loses_a_change() {
     };
     let reader = |turn: usize| {
         let words = [["plan"], ["validate"], ["history"]][turn % 3];
-        let output = sandbox.piton(words).real_clock().env("PITON_LOCK_TIMEOUT_MS", "60000").run().expect_code(0);
+        let output = sandbox
+            .piton(words)
+            .real_clock()
+            .env("PITON_HOME", home(&sandbox).as_str())
+            .env("PITON_LOCK_TIMEOUT_MS", "60000")
+            .run()
+            .expect_code(0);
         assert_eq!(document(&output)["findings"].as_array().unwrap().len(), 0, "{output}");
         history(&sandbox.root().join(SESSION).join(".piton"));
     };
@@ -233,7 +244,12 @@ fn of_sixteen_writers_at_one_run_none_loses_a_change() {
     // The lock is not fair. Over a few changes each that is chance, over many it would be starvation.
     assert!(changes() < ALL || slowest >= ALL / 4, "a writer starves at its change {slowest}");
 
-    sandbox.piton(["begin", "IMPL-002", "--part", "analyze_patterns"]).real_clock().run().expect_code(0);
+    sandbox
+        .piton(["begin", "IMPL-002", "--part", "analyze_patterns"])
+        .real_clock()
+        .env("PITON_HOME", home(&sandbox).as_str())
+        .run()
+        .expect_code(0);
     assert_eq!(leftovers(&sandbox), [] as [&str; 0]);
     let kept = history(&own);
     assert_eq!(kept.len(), KEPT);
@@ -450,7 +466,7 @@ fn of_sixteen_writers_at_sixty_runs_none_loses_a_change() {
                 vec!["begin", run.step(), "--run", &run.name]
             }
         };
-        run.sandbox.piton(words).real_clock().run().expect_code(0);
+        run.sandbox.piton(words).real_clock().env("PITON_HOME", home(run.sandbox).as_str()).run().expect_code(0);
         run.done.lock().expect("no other thread is left").insert("silent_0".to_owned());
     }
     let tally = Tally::default();
@@ -479,7 +495,12 @@ fn of_sixteen_writers_at_sixty_runs_none_loses_a_change() {
     let reader = |turn: usize| {
         let run = &runs[turn % runs.len()];
         let words = [["plan", &run.name], ["validate", &run.name], ["history", &run.name]][turn % 3];
-        let program = run.sandbox.piton(words).real_clock().env("PITON_LOCK_TIMEOUT_MS", "60000");
+        let program = run
+            .sandbox
+            .piton(words)
+            .real_clock()
+            .env("PITON_HOME", home(run.sandbox).as_str())
+            .env("PITON_LOCK_TIMEOUT_MS", "60000");
         let output = program.env("PITON_HOME", home(run.sandbox).as_str()).run();
         document(&output);
         assert!([0, 9].contains(&output.code), "{words:?}\n{output}");

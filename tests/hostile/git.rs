@@ -250,7 +250,7 @@ fn a_pointer_that_only_git_follows_starts_nothing() {
     }
 }
 
-/// A `.git` that leads to the repository of another folder: that one stays as it is, whatever is recorded here.
+/// A `.git` that leads to the repository of another folder: that one stays as it is.
 /// SECURITY: row 2
 #[test]
 fn nothing_is_written_into_another_repository() {

@@ -22,7 +22,7 @@ use serde_json::json;
 
 use crate::{
     cli::projects,
-    support::{self, Output, Program, Sandbox, Tree},
+    support::{Output, Program, Sandbox, Tree},
 };
 
 /// One kind of run, taken from its example.
@@ -68,8 +68,7 @@ pub(super) const KINDS: [Kind; 5] = [
 impl Kind {
     /// Copies the example into a new project.
     pub(super) fn project(&self) -> Sandbox {
-        let sandbox = Sandbox::new();
-        Tree::of(&support::repository().join("examples").join(self.name)).write_to(&sandbox.root());
+        let sandbox = projects::example(self.name);
         if self.has_records() {
             records::add_snapshot(&sandbox);
         }

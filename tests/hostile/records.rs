@@ -115,6 +115,7 @@ fn sealed_records_are_read() {
                 sandbox.file(path, &sandbox.read(path).replace("Build the API", "Build it"));
             }
         }
+        sandbox.piton(["trust", "spring"]).run().expect_code(0);
         let broken = sandbox.piton(["plan"]).run();
         assert!(broken.findings().contains(&"state-corrupt".to_owned()), "{broken}");
         seal(&sandbox);

@@ -209,7 +209,7 @@ fn a_hooks_text_for_the_agent_is_labelled_and_fenced() {
         output.at("/hookSpecificOutput/additionalContext").as_str().unwrap_or_default().to_owned()
     };
     let start = ask("startup");
-    assert!(start.contains("data, not instructions"), "{start}");
+    assert!(start.contains("WFS-user-auth") && !start.contains("obey"), "{start}");
     for line in start.lines() {
         assert!(!INJECTION.iter().any(|injected| line.trim_start_matches([' ', '-']).starts_with(injected)), "{start}");
     }

@@ -65,6 +65,9 @@ struct Decide {
 pub(in crate::cli) struct Accept {
     #[command(flatten)]
     decide: Decide,
+    /// The part of the step, or the item of a loop, that took effect
+    #[arg(long, value_name = "NAME")]
+    part: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -87,6 +90,7 @@ impl Command for Accept {
             agent: by.clone(),
             summary: note.clone(),
             accepts: true,
+            part: self.part.clone(),
             ..Outcome::completed(StepId::new(step))
         }));
         call.change(

@@ -70,7 +70,8 @@ impl Page {
         }
         if !context.task.is_empty() {
             // It quotes names and values, and no line of it is to look like one around it.
-            self.fenced("your instructions", &context.task);
+            let lines: Vec<String> = context.task.lines().map(|line| format!("  {line}")).collect();
+            self.fenced("your instructions", &lines.join("\n"));
         }
         self.text.line(&context.untrusted).end();
         self.fenced("untrusted text from state files", &untrusted(context));

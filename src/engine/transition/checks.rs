@@ -91,9 +91,10 @@ impl TransitionCheck<'_> {
 
     /// Returns the refusal to go on with a step that must not run twice and was cut off: whether it took effect, a person says.
     pub(super) fn outcome_unknown(&self, at: usize) -> Refusal {
-        let id = &self.reconciled.run.steps[at].id;
-        let message = format!("{id} must not run twice, and it is unknown whether it took effect: a person finds out");
-        let [did, did_not] = command::effect(id, &self.reconciled.run.id);
+        let step = &self.reconciled.run.steps[at];
+        let message =
+            format!("{} must not run twice, and it is unknown whether it took effect: a person finds out", step.id);
+        let [did, did_not] = command::effect(step, &self.reconciled.run.id);
         let hints = [format!("if it did: `{did}`"), format!("if it did not: `{did_not}`")];
         refuse(RefusalKind::Person, message, hints)
     }

@@ -108,7 +108,7 @@ impl TransitionCheck<'_> {
         };
         let about = match self.reconciled.effective_status(at) {
             // It is asked again, and has its whole time for the answer.
-            _ if self.reconciled.expired(at, self.now).is_some() => vec![at],
+            _ if self.reconciled.expired(at, self.now).is_some() || self.is_of_older_state(at) => vec![at],
             EffectiveStatus::Unreadable if self.reconciled.has_unknown_word(at) => vec![at],
             EffectiveStatus::Unreadable => return Err(self.unreadable(step)),
             EffectiveStatus::OpenContainer => {
@@ -118,16 +118,6 @@ impl TransitionCheck<'_> {
             EffectiveStatus::Waiting => {
                 let message = format!("{} waits for a person's approval", id.with_title(&step.title));
                 return Err(refuse(RefusalKind::Person, message, [self.approval(at)]));
-            }
-            // It is done again from an older state than the one that has it as done.
-            EffectiveStatus::Open
-            | EffectiveStatus::Interrupted
-            | EffectiveStatus::Invalid
-            | EffectiveStatus::Blocked
-            | EffectiveStatus::Failed
-                if older_than_log(self.reconciled.run, self.evidence).is_some() =>
-            {
-                vec![at]
             }
             // It must not run twice, so that no attempt is given up without a word.
             EffectiveStatus::Interrupted if !step.idempotent => vec![at],
@@ -172,6 +162,12 @@ impl TransitionCheck<'_> {
             Decision { step: Some(step.id.clone()), despite: refusal_of(step), ..decision.clone() }
         });
         Ok(Decided::Record(decisions.collect()))
+    }
+
+    /// Tells whether an open step is to be done again in a state that is older than the record.
+    fn is_of_older_state(&self, at: usize) -> bool {
+        let is_open = !self.reconciled.run.steps[at].status.is_over();
+        is_open && older_than_log(self.reconciled.run, self.evidence).is_some()
     }
 
     /// Tells whether a step refuses the work below it without saying which step it sends the run back to.

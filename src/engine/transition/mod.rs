@@ -262,7 +262,10 @@ impl TransitionCheck<'_> {
             EffectiveStatus::Verify | EffectiveStatus::Interrupted
                 if self.reconciled.is_outcome_unknown(at) || !step.idempotent =>
             {
-                part = command::cut_off_part(step);
+                part = match &outcome.part {
+                    Some(named) => Some(find_part(step, named)?),
+                    None => command::cut_off_part(step),
+                };
                 outcome.verdict = outcome.verdict.filter(|_| step.kind == StepKind::Review);
             }
             EffectiveStatus::Done => return Ok(Admission::Already(format!("{id} is done already"))),
@@ -324,7 +327,9 @@ impl TransitionCheck<'_> {
             let message = format!("{} {what}: only a person's approval closes it", id.with_title(&step.title));
             return Err(refuse(RefusalKind::Person, message, [self.approval(at)]));
         }
-        if completes && !self.limits.knows_outcome && self.reconciled.is_outcome_unknown(at) {
+        // A failure would be tried again. Of the items of a loop, each one is ended by itself.
+        let is_answer = completes || outcome.part.is_none();
+        if is_answer && !self.limits.knows_outcome && self.reconciled.is_outcome_unknown(at) {
             return Err(self.outcome_unknown(at));
         }
         if outcome.part.is_none()

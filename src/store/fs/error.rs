@@ -48,7 +48,7 @@ pub(crate) enum StoreError {
     HistoryMissing { path: Utf8PathBuf, id: String },
     #[error("{path} was changed after it was put into the history: its digest differs")]
     HistoryCorrupt { path: Utf8PathBuf },
-    /// What is there speaks for nobody on this machine, so that nothing is added to it.
+    /// What is there does not speak for this user, so that nothing is added to it.
     #[error("{path} came with the project: this user did not begin it here; nothing was written")]
     NotTrusted { path: Utf8PathBuf },
     /// What this user makes cannot be told from what comes with a project.

@@ -274,18 +274,6 @@ pub(super) fn has_other_names(_metadata: &Metadata) -> bool {
     false
 }
 
-/// Returns what tells a file from every other one that this machine has or had: a number may be given again, a time of birth is not.
-#[cfg(unix)]
-pub(in crate::store) fn identity(metadata: &Metadata) -> String {
-    let born = metadata.created().ok().and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
-    format!("{} {} {}", metadata.dev(), metadata.ino(), born.map_or(0, |born| born.as_nanos()))
-}
-
-#[cfg(not(unix))]
-pub(super) fn identity(metadata: &Metadata) -> String {
-    format!("{:?}", metadata.created().ok())
-}
-
 /// Tells whether a file or folder belongs to the user of this process.
 #[cfg(unix)]
 pub(in crate::store) fn is_ours(metadata: &Metadata) -> bool {

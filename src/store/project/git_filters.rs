@@ -17,7 +17,7 @@ const DRIVERS_LIMIT: usize = 200;
 /// Returns the arguments before git's verb that disable all filters of the repository around a folder. `None` if that is not
 /// possible, or if the repository has its work tree elsewhere.
 ///
-/// Git is asked, whatever the files of the repository look like: a reader of ours that finds or understands one of them otherwise than git
+/// Git is asked in every case: a reader of ours that finds or understands one of them otherwise than git
 /// does would let a program start.
 pub(super) fn arguments_without_filters(folder: &Utf8Path) -> Option<Vec<String>> {
     let mut command = git_process::command(folder);

@@ -106,7 +106,7 @@ impl Project {
     pub(crate) fn open(start: &Utf8Path, environment: &Environment) -> Result<Self, StoreError> {
         let cwd = start.canonicalize_utf8().map_err(|source| StoreError::io(start, source))?;
         let cwd = if cwd.is_dir() { cwd } else { cwd.parent().map_or_else(|| cwd.clone(), Utf8Path::to_owned) };
-        // As git's `safe.directory`: whoever can write in a folder above could make this the project of theirs.
+        // As git's `safe.directory`: who can write in a folder above could make this the project of theirs.
         let mut foreign = Vec::new();
         let mut may_lead = |folder: &Utf8Path| match foreign_marker(folder, &cwd) {
             Some(marker) => {

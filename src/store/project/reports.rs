@@ -19,12 +19,11 @@ use crate::{
     store::{
         commit::{data_dir, journal},
         fs::{
-            data_file,
             error::StoreError,
-            nofollow::{self, OpenMode},
+            nofollow,
             path::Root,
-            platform,
             process::{self, Process},
+            stage::DATA_DIR,
         },
         owner::{caller::Caller, session::SESSION_CHARS},
     },
@@ -45,7 +44,8 @@ pub(crate) fn append(
     data_dir: &RelPath,
     statements: &[Statement],
 ) -> Result<(), StoreError> {
-    let data_path = opened(trusted, root, data_dir)?;
+    let Some(first) = statements.first() else { return Ok(()) };
+    let data_path = opened(trusted, root, data_dir, first)?;
     journal::append_durably(&data_path, LOG, statements, NEVER_ROTATED)
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn note_attempt(
     data_dir: &RelPath,
     statement: &Statement,
 ) -> Result<(), StoreError> {
-    let data_path = opened(trusted, root, data_dir)?;
+    let data_path = opened(trusted, root, data_dir, statement)?;
     journal::append(&data_path, LOG, slice::from_ref(statement), NEVER_ROTATED)
 }
 
@@ -76,19 +76,20 @@ pub(crate) fn check(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> R
     }
 }
 
-/// Returns the folder of the log, which is there and in the list of this user. It is entered while it is empty: a call that is killed in
-/// between leaves one that says nothing.
-fn opened(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Result<Utf8PathBuf, StoreError> {
+/// Returns the folder of the log, which is in the list of this user. One that is to begin with a statement is entered before that is written:
+/// a call that is killed in between leaves an entry of nothing.
+fn opened(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath, next: &Statement) -> Result<Utf8PathBuf, StoreError> {
     let data_path = Root::open(root)?.target(data_dir)?;
     data_dir::create_data_dir(&data_path)?;
     let path = data_path.join(LOG);
-    if trusted.standing(&path) == LogStanding::Foreign {
-        return Err(StoreError::NotTrusted { path });
+    match trusted.standing(&path) {
+        LogStanding::Foreign => Err(StoreError::NotTrusted { path }),
+        LogStanding::Ours => Ok(data_path),
+        LogStanding::Silent => {
+            let record = serde_json::to_vec(next).map_err(|error| StoreError::io(&path, error.into()))?;
+            trusted.enter_record(&path, &record).map(|()| data_path)
+        }
     }
-    // One with other names is replaced by a copy, which is another file.
-    data_file::open(&path, OpenMode::Log, platform::DATA_FILE_MODE).map_err(|source| StoreError::io(&path, source))?;
-    trusted.enter_log(&path)?;
-    Ok(data_path)
 }
 
 /// Returns the path of the log below a root, and whether what it says counts; `None` if its folder cannot be reached.
@@ -96,6 +97,11 @@ pub(crate) fn standing(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -
     let path = Root::open(root).ok()?.locate(data_dir).ok()?.join(LOG);
     let standing = trusted.standing(&path);
     Some((path, standing))
+}
+
+/// Returns the path of the log of a project.
+pub(crate) fn log_in(root: &Utf8Path) -> Utf8PathBuf {
+    root.join(DATA_DIR).join(LOG)
 }
 
 /// Sets a log aside that came with the project, and returns its new path; another one can then be begun.

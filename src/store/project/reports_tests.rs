@@ -38,13 +38,17 @@ fn a_log_counts_that_this_user_began_and_none_that_took_its_place() {
         Err(StoreError::NoHome)
     ));
     let log = scratch.root.join(".piton/reports.jsonl");
-    std::fs::copy(&log, scratch.root.join("planted")).unwrap();
-    std::fs::rename(scratch.root.join("planted"), &log).unwrap();
-    assert_eq!(count(&trusted), 0, "the same words in another file");
+    let mine = std::fs::read(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    std::fs::write(&log, &mine).unwrap();
+    assert_eq!(count(&trusted), 1, "brought back from a backup");
+    let planted = serde_json::to_vec(&statement("A", "planted")).unwrap();
+    std::fs::write(&log, [planted.as_slice(), b"\n", mine.as_slice()].concat()).unwrap();
+    assert_eq!(count(&trusted), 0, "another file in its place");
     let refused = append(&trusted, &scratch.root, &data_dir, &[statement("A", "more")]);
     assert!(matches!(refused, Err(StoreError::NotTrusted { .. })), "{refused:?}");
     trusted.enter_log(&log).unwrap();
-    assert_eq!(count(&trusted), 1, "a person said yes");
+    assert_eq!(count(&trusted), 2, "a person said yes");
     let aside = set_aside(&log).unwrap();
     assert_eq!(standing(&trusted, &scratch.root, &data_dir).unwrap().1, LogStanding::Silent);
     append(&trusted, &scratch.root, &data_dir, &[statement("A", "begun again")]).unwrap();
@@ -53,11 +57,11 @@ fn a_log_counts_that_this_user_began_and_none_that_took_its_place() {
 }
 
 #[test]
-fn a_log_with_other_names_stays_that_of_this_user_when_it_grows() {
+fn what_a_write_that_was_cut_off_left_of_the_first_record_says_nothing() {
     let scratch = Scratch::new();
     let (trusted, data_dir) = (own_list(&scratch), rel(".piton"));
+    scratch.write(".piton/reports.jsonl", "{\"run\":\"A\",\"dia");
     append(&trusted, &scratch.root, &data_dir, &[statement("A", "first")]).unwrap();
-    std::fs::hard_link(scratch.root.join(".piton/reports.jsonl"), scratch.root.join("kept")).unwrap();
     append(&trusted, &scratch.root, &data_dir, &[statement("A", "second")]).unwrap();
     assert_eq!(read(&trusted, &scratch.root, &data_dir, &RunId::new("A"), DialectId::Ccw).len(), 2);
 }

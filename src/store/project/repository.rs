@@ -42,6 +42,10 @@ impl GitPaths {
         let git_dir = git_dir(top)?;
         let common_dir = common_dir(&git_dir)?;
         let is_joined = name_each_other(top, &git_dir, &common_dir);
+        if common_dir != git_dir && !is_joined {
+            // The way to a worktree that was moved or copied, or to the repository of another one.
+            return None;
+        }
         let is_own = is_joined && common_dir.metadata().is_ok_and(|metadata| platform::is_ours(&metadata));
         let main_root = match common_dir.parent() {
             Some(parent) if is_joined && common_dir != git_dir && common_dir.file_name() == Some(".git") => {

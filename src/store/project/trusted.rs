@@ -2,12 +2,16 @@
 //! never in a project.
 //!
 //! A run has a file there, named `{id}-{digest of its header}`, with the home of its records, and on further lines those of its copies that a
-//! person continued; it also leads to the run from any folder. A log of reports and decisions has one that is named after the file it is on
-//! disk. What is not in the list came with a project.
+//! person continued; it also leads to the run from any folder. A log of reports and decisions has one that is named after its first record. What
+//! is not in the list came with a project.
 
-use std::{collections::BTreeSet, fs::Metadata, io};
+use std::{
+    collections::BTreeSet,
+    io::{self, Read as _},
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use serde::de::IgnoredAny;
 
 use crate::{
     model::{Edit, sha256_hex},
@@ -17,6 +21,8 @@ use crate::{
 const FOLDER: &str = "index";
 /// The folder of the entries of logs.
 const LOGS: &str = "logs";
+/// Bytes of a log that its first record is looked for in.
+const HEAD_LIMIT: u64 = 1 << 20;
 /// What generated ids begin with.
 pub(super) const GENERATED: &str = "session-";
 pub(super) const HEADER: &str = "run.json";
@@ -183,16 +189,15 @@ pub(crate) enum LogStanding {
 }
 
 impl Trusted {
-    /// Returns the standing of a log. What git, or anybody else, puts in its place is another file.
+    /// Returns the standing of a log: its first record says whose it is. One that was moved, copied or brought back from a backup is still that
+    /// of this user, one that was put in its place is not.
     pub(crate) fn standing(&self, log: &Utf8Path) -> LogStanding {
-        let Ok(metadata) = log.symlink_metadata() else { return LogStanding::Silent };
-        let is_entered = || self.log_entry(&metadata).is_some_and(|entry| entry.is_file());
-        match metadata.len() {
-            // What is no file cannot be read as one either.
-            _ if !metadata.is_file() => LogStanding::Silent,
-            0 => LogStanding::Silent,
-            _ if is_entered() => LogStanding::Ours,
-            _ => LogStanding::Foreign,
+        match first_record(log) {
+            FirstRecord::None => LogStanding::Silent,
+            FirstRecord::Is(record) if self.log_entry(&record).is_some_and(|entry| entry.is_file()) => {
+                LogStanding::Ours
+            }
+            FirstRecord::Is(_) | FirstRecord::Unknown => LogStanding::Foreign,
         }
     }
 
@@ -211,8 +216,19 @@ impl Trusted {
     ///
     /// If the entry cannot be written, or there is no state folder.
     pub(crate) fn enter_log(&self, log: &Utf8Path) -> Result<(), StoreError> {
-        let metadata = log.symlink_metadata().map_err(|source| StoreError::io(log, source))?;
-        let entry = self.log_entry(&metadata).ok_or(StoreError::NoHome)?;
+        match first_record(log) {
+            FirstRecord::Is(record) => self.enter_record(log, &record),
+            FirstRecord::None | FirstRecord::Unknown => self.check_home(),
+        }
+    }
+
+    /// Enters a log that begins with a record, which need not be written yet.
+    ///
+    /// # Errors
+    ///
+    /// If the entry cannot be written, or there is no state folder.
+    pub(super) fn enter_record(&self, log: &Utf8Path, record: &[u8]) -> Result<(), StoreError> {
+        let entry = self.log_entry(record).ok_or(StoreError::NoHome)?;
         if entry.is_file() {
             return Ok(());
         }
@@ -226,8 +242,8 @@ impl Trusted {
     ///
     /// If the entry cannot be removed.
     pub(crate) fn forget_log(&self, log: &Utf8Path) -> Result<(), StoreError> {
-        let metadata = log.symlink_metadata().map_err(|source| StoreError::io(log, source))?;
-        self.log_entry(&metadata).map_or(Ok(()), |entry| forget(&entry))
+        let FirstRecord::Is(record) = first_record(log) else { return Ok(()) };
+        self.log_entry(&record).map_or(Ok(()), |entry| forget(&entry))
     }
 
     /// Takes a run out of the list.
@@ -239,9 +255,37 @@ impl Trusted {
         self.path(id, header).map_or(Ok(()), |entry| forget(&entry))
     }
 
-    fn log_entry(&self, log: &Metadata) -> Option<Utf8PathBuf> {
-        let name = sha256_hex(platform::identity(log).as_bytes());
-        Some(self.state_home.as_ref()?.join(LOGS).join(&name[..DIGEST]))
+    fn log_entry(&self, record: &[u8]) -> Option<Utf8PathBuf> {
+        Some(self.state_home.as_ref()?.join(LOGS).join(&sha256_hex(record)[..DIGEST]))
+    }
+}
+
+/// The first record of a log.
+enum FirstRecord {
+    /// It is missing, empty, or has nothing but what a write that was cut off left.
+    None,
+    Is(Vec<u8>),
+    /// None is near its beginning, or it cannot be read.
+    Unknown,
+}
+
+fn first_record(log: &Utf8Path) -> FirstRecord {
+    match log.symlink_metadata() {
+        // What is no file cannot be read as one either.
+        Ok(metadata) if !metadata.is_file() => return FirstRecord::None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return FirstRecord::None,
+        Ok(_) | Err(_) => {}
+    }
+    let mut head = Vec::new();
+    let read = platform::nofollow_options().read(true).open(log);
+    if read.and_then(|file| file.take(HEAD_LIMIT).read_to_end(&mut head)).is_err() {
+        return FirstRecord::Unknown;
+    }
+    let is_record = |line: &&[u8]| serde_json::from_slice::<IgnoredAny>(line).is_ok();
+    match head.split(|byte| *byte == b'\n').find(is_record) {
+        Some(record) => FirstRecord::Is(record.to_vec()),
+        None if (head.len() as u64) < HEAD_LIMIT => FirstRecord::None,
+        None => FirstRecord::Unknown,
     }
 }
 

@@ -36,7 +36,9 @@ fn commit(sandbox: &Sandbox, clock: &mut Clock, phase: u32) {
     clock.piton(sandbox, 0, ["begin", &step]);
     sandbox.file(&format!(".worktree/quotes/phase{phase}.txt"), "work\n");
     sandbox.git_in(".worktree/quotes", ["add", "--all"]);
-    sandbox.git_in(".worktree/quotes", ["commit", "--quiet", "--message", "phase"]);
+    let words = ["-C", ".worktree/quotes", "commit", "--quiet", "--message", "phase"];
+    // After the run began.
+    sandbox.tool("git", words).env("GIT_COMMITTER_DATE", "2026-01-31T20:00:00Z").run().expect_code(0);
     let sha = sandbox.git_in(".worktree/quotes", ["rev-parse", "HEAD"]);
     clock.piton(sandbox, 0, ["finish", &step, "--commit", &sha]);
     is_clean(sandbox);
@@ -96,6 +98,8 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     assert_eq!(merge.at("/data/progress"), json!({"done": 20, "total": 20}));
     assert_eq!(merge.findings(), [] as [&str; 0]);
     assert_eq!(clock.piton(&sandbox, 0, ["list"]).at("/data/runs/0/verdict"), "complete");
+    clock.piton(&sandbox, 9, ["complete", "--note", "merged"]);
+    sandbox.git(["merge", "--quiet", "--no-ff", "feature/quotes"]);
     clock.piton(&sandbox, 0, ["complete", "--note", "merged"]);
     clock.piton(&sandbox, 3, ["list"]);
     assert_eq!(clock.piton(&sandbox, 0, ["list", "--all"]).at("/data/runs/0/id"), "quotes");

@@ -55,7 +55,7 @@ fn a_step_that_must_not_run_twice_waits_for_a_person() {
         (stage, id)
     };
     let (stage, id) = cut_off();
-    stage.piton(["finish", "push", "--run", &id]).run().expect_code(0);
+    stage.piton(["accept", "push", "--run", &id, "--by", "Ann"]).run().expect_code(0);
     stage.resume(&id).expect_code(0);
     assert_eq!(stage.executions(), ["push", "after"]);
 

@@ -63,18 +63,18 @@ fn without_an_answer_a_person_says_it() {
     let without = with_probe.replace("    probe: 'exit 2'\n", "");
     for text in [with_probe, without] {
         let (stage, id) = cut_off(&text, "");
-        let finish = format!("piton finish build --run {id} --status completed --part linux.publish");
+        let finish = format!("piton accept build --run {id} --part linux.publish --by NAME --note WHY");
         let plan = stage.piton(["--format", "json", "plan"]).run();
         assert!(plan.stdout.contains(&finish), "{plan}");
         for more in [&[][..], &["--yes"], &["--dry-run"]] {
             let refused = stage.piton(["resume", &id].into_iter().chain(more.iter().copied())).run().expect_code(9);
             assert!(refused.stderr.contains("build[linux].publish must not run twice"), "{refused}");
-            let finish = format!("piton finish build --part linux.publish --run {id}");
+            let finish = format!("piton accept build --part linux.publish --run {id} --by NAME --note WHY");
             assert!(refused.stderr.contains(&finish), "{refused}");
         }
         stage.piton(["exec", "build", "--run", &id]).run().expect_code(9);
         assert_eq!(stage.executions(), ["make linux", "publish linux"]);
-        stage.piton(["finish", "build", "--part", "linux.publish", "--run", &id]).run().expect_code(0);
+        stage.piton(["accept", "build", "--part", "linux.publish", "--run", &id, "--by", "Ann"]).run().expect_code(0);
         stage.resume(&id).expect_code(0);
         assert_eq!(stage.executions(), rest(&[]));
     }
@@ -89,15 +89,13 @@ fn only_the_item_that_a_person_names_is_done_again() {
     let message = "build must not run twice, and its part linux.publish was cut off: its outcome is unknown";
     assert_eq!(plan.at("/findings/0/message"), message, "{plan}");
     let options = plan.at("/data/question/options").to_string();
-    assert!(options.contains(&format!("finish build --run {id} --status completed --part linux.publish")), "{plan}");
-    let finish = |part: &str, status: &str| {
-        let words = ["--format", "json", "finish", "build", "--part", part, "--status", status, "--run", &id];
-        stage.piton(words).run().expect_code(0)
-    };
-    finish("linux.publish", "failed");
+    assert!(options.contains(&format!("accept build --run {id} --part linux.publish --by NAME")), "{plan}");
+    let words = ["finish", "build", "--part", "linux.publish", "--status", "failed", "--run", &id];
+    stage.piton(words).run().expect_code(0);
     let refused = stage.resume(&id).expect_code(9);
     assert!(refused.stderr.contains("build[macos].publish must not run twice"), "{refused}");
-    let next = finish("macos.publish", "completed");
+    let words = ["--format", "json", "accept", "build", "--part", "macos.publish", "--run", &id, "--by", "Ann"];
+    let next = stage.piton(words).run().expect_code(0);
     assert_eq!(next.at("/data/next"), format!("piton resume {id}"), "{next}");
     stage.resume(&id).expect_code(0);
     assert_eq!(publish.map(|line| stage.count(line)), [2, 1]);

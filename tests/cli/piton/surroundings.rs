@@ -138,7 +138,7 @@ fn a_copied_run_waits_for_a_word_and_a_moved_one_does_not() {
     let plan = in_copy(&["--format", "json", "plan", "v1"]).expect_code(9);
     assert_eq!(
         (plan.at("/data/verdict"), plan.findings()),
-        (json!("blocked"), vec!["copied-run".to_owned()]),
+        (json!("blocked"), vec!["run-untrusted".to_owned()]),
         "{plan}"
     );
     for words in [&["begin", "a"][..], &["exec", "b"], &["run", "v1"], &["finish", "a"]] {
@@ -146,8 +146,8 @@ fn a_copied_run_waits_for_a_word_and_a_moved_one_does_not() {
         assert!(refused.to_string().contains("copied with its project"), "{words:?}\n{refused}");
     }
     let fix = plan.at("/findings/0/fix");
-    assert_eq!(fix, json!("piton resume v1 --trust"));
-    in_copy(&["resume", "v1", "--trust", "--yes"]).expect_code(0);
+    assert_eq!(fix, json!("piton trust v1"));
+    in_copy(&["trust", "v1"]).expect_code(0);
     in_copy(&["begin", "a"]).expect_code(0);
     in_copy(&["finish", "a"]).expect_code(0);
     sandbox.piton(["begin", "a"]).run().expect_code(0);
@@ -157,7 +157,7 @@ fn a_copied_run_waits_for_a_word_and_a_moved_one_does_not() {
     std::fs::rename(&original, &moved).unwrap();
     std::fs::create_dir(&original).unwrap();
     let plan = sandbox.piton(["--format", "json", "plan", "v1"]).folder(&moved).run().expect_code(0);
-    assert!(!plan.findings().contains(&"copied-run".to_owned()), "{plan}");
+    assert!(!plan.findings().contains(&"run-untrusted".to_owned()), "{plan}");
     sandbox.piton(["finish", "a"]).folder(&moved).run().expect_code(0);
 }
 
