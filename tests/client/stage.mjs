@@ -102,6 +102,8 @@ export class Stage {
     if (fs.existsSync(runs)) {
       fs.cpSync(runs, path.join(this.project, '.git/piton/runs'), { recursive: true });
       fs.rmSync(path.join(this.project, '.piton'), { recursive: true });
+      // A person says that the run of the example is theirs.
+      this.piton('trust', 'spring');
     }
     return this;
   }
