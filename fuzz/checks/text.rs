@@ -38,24 +38,47 @@ pub(super) fn text(data: &[u8]) {
     }
 }
 
-/// Parses one word as a POSIX shell does; `None` if a shell would see more than one word.
+/// Parses one word as bash and zsh do; `None` if they would see more than one word, or if it has more than one line.
 fn unquoted(word: &str) -> Option<String> {
-    let mut text = String::new();
-    let mut letters = word.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\'' => loop {
-                match letters.next()? {
-                    '\'' => break,
+    if word.chars().any(char::is_control) {
+        return None;
+    }
+    let mut text = Vec::new();
+    let mut bytes = word.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\'' => loop {
+                match bytes.next()? {
+                    b'\'' => break,
                     inside => text.push(inside),
                 }
             },
-            '\\' => text.push(letters.next()?),
-            c if c.is_ascii_alphanumeric() || "-_./:@+,".contains(c) => text.push(c),
+            b'$' => {
+                bytes.next().filter(|quote| *quote == b'\'')?;
+                loop {
+                    match bytes.next()? {
+                        b'\'' => break,
+                        b'\\' => text.push(escaped(&mut bytes)?),
+                        inside => text.push(inside),
+                    }
+                }
+            }
+            b'\\' => text.push(bytes.next()?),
+            byte if byte.is_ascii_alphanumeric() || b"-_./:@+,".contains(&byte) => text.push(byte),
             _ => return None,
         }
     }
-    Some(text)
+    String::from_utf8(text).ok()
+}
+
+/// Reads what follows a backslash in `$'...'`: a quote, a backslash or three octal digits.
+fn escaped(bytes: &mut impl Iterator<Item = u8>) -> Option<u8> {
+    let first = bytes.next()?;
+    if matches!(first, b'\'' | b'\\') {
+        return Some(first);
+    }
+    let digits = [first, bytes.next()?, bytes.next()?];
+    u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 8).ok()
 }
 
 /// Parses a path: a valid one stays below its root.

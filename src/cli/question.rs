@@ -91,34 +91,31 @@ pub(super) fn which(runs: &[ListedRun]) -> io::Result<Option<String>> {
 
 /// Splits one of our own commands, in which a word with special characters is in single quotes.
 fn words(command: &str) -> Vec<String> {
-    let (mut words, mut word, mut is_quoted, mut is_escaped) = (Vec::new(), None::<String>, false, false);
+    let (mut words, mut word, mut is_quoted, mut is_escaped) = (Vec::new(), None::<Vec<u8>>, false, false);
     // Inside of `$'`, where a backslash escapes.
     let mut is_ansi = false;
-    let mut chars = command.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            'U' if is_escaped && is_ansi => {
-                let digits: String = chars.by_ref().take(8).collect();
-                word.get_or_insert_default().extend(u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32));
-                is_escaped = false;
+    let mut bytes = command.bytes().peekable();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'0'..=b'7' if is_ansi && std::mem::take(&mut is_escaped) => {
+                let digits = [byte].into_iter().chain(bytes.by_ref().take(2));
+                let value = digits.fold(0_u32, |value, digit| value * 8 + u32::from(digit.saturating_sub(b'0')));
+                word.get_or_insert_default().extend(u8::try_from(value));
             }
-            _ if is_escaped => {
-                word.get_or_insert_default().push(c);
-                is_escaped = false;
-            }
-            '$' if !is_quoted && chars.peek() == Some(&'\'') => is_ansi = true,
-            '\'' => {
+            _ if std::mem::take(&mut is_escaped) => word.get_or_insert_default().push(byte),
+            b'$' if !is_quoted && bytes.peek() == Some(&b'\'') => is_ansi = true,
+            b'\'' => {
                 word.get_or_insert_default();
                 is_quoted = !is_quoted;
                 is_ansi &= is_quoted;
             }
-            '\\' if !is_quoted || is_ansi => is_escaped = true,
-            ' ' if !is_quoted => words.extend(word.take()),
-            c => word.get_or_insert_default().push(c),
+            b'\\' if !is_quoted || is_ansi => is_escaped = true,
+            b' ' if !is_quoted => words.extend(word.take()),
+            byte => word.get_or_insert_default().push(byte),
         }
     }
     words.extend(word);
-    words
+    words.into_iter().map(|word| String::from_utf8_lossy(&word).into_owned()).collect()
 }
 
 #[cfg(test)]

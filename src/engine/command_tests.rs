@@ -16,19 +16,20 @@ fn words(line: &str) -> Result<Vec<String>, String> {
             // As bash and zsh read `$'`, for the two escapes that `quoted` writes.
             '$' if chars.as_str().starts_with('\'') => {
                 chars.next();
-                let word = word.get_or_insert_default();
+                let mut bytes = Vec::new();
                 loop {
                     match chars.next().ok_or("an open quote")? {
                         '\'' => break,
-                        '\\' if chars.as_str().starts_with('U') => {
-                            let code: String = chars.by_ref().skip(1).take(8).collect();
-                            let code = u32::from_str_radix(&code, 16).map_err(|error| error.to_string())?;
-                            word.extend(char::from_u32(code));
+                        '\\' if chars.as_str().starts_with(|c: char| c.is_ascii_digit()) => {
+                            let code: String = chars.by_ref().take(3).collect();
+                            bytes.push(u8::from_str_radix(&code, 8).map_err(|error| error.to_string())?);
                         }
-                        '\\' => word.extend(chars.next()),
-                        c => word.push(c),
+                        '\\' => bytes.extend(chars.next().ok_or("a lonely backslash")?.to_string().bytes()),
+                        c => bytes.extend(c.to_string().bytes()),
                     }
                 }
+                let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
+                word.get_or_insert_default().push_str(&text);
             }
             '\'' => {
                 let word = word.get_or_insert_default();
@@ -74,6 +75,18 @@ const HOSTILE: [&str; 18] = [
 fn a_quoted_text_is_one_word_and_itself() {
     for text in HOSTILE.into_iter().chain(["-x", "--force"]) {
         assert_eq!(words(&quoted(text)).as_deref(), Ok([text.to_owned()].as_slice()), "{text:?}");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "bash itself says how it reads a word")]
+fn bash_reads_a_quoted_text_as_itself_in_every_locale() {
+    let line: String = HOSTILE.iter().map(|text| format!(" {}", quoted(text))).collect();
+    for locale in ["C", "C.UTF-8"] {
+        let mut bash = std::process::Command::new("bash");
+        let read = bash.env("LC_ALL", locale).args(["-c", &format!("printf '%s\\0'{line}")]).output().unwrap();
+        let expected: String = HOSTILE.iter().map(|text| format!("{text}\0")).collect();
+        assert_eq!(String::from_utf8_lossy(&read.stdout), expected, "{locale}");
     }
 }
 

@@ -66,13 +66,13 @@ pub(crate) fn is_plain_word(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && text.chars().all(plain)
 }
 
-/// Quotes a text as one word of a shell, on one line. Ids come from untrusted files and end up in commands that agents run. A text with
-/// characters that end a line or show nothing is written with escapes (`$'a\u000ab'`), which bash and zsh read.
+/// Quotes a text as one word of a shell, on one line: ids of untrusted files end up in commands that agents run. Characters that end a line
+/// or show nothing are written as octal bytes (`$'a\012b'`), which bash and zsh read as the same in every locale.
 pub(crate) fn quoted(text: &str) -> String {
     if text.chars().any(is_unprintable) {
         let escaped = text.chars().map(|c| match c {
             '\'' | '\\' => format!("\\{c}"),
-            c if is_unprintable(c) => format!("\\U{:08x}", u32::from(c)),
+            c if is_unprintable(c) => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\{byte:03o}")).collect(),
             c => c.to_string(),
         });
         return format!("$'{}'", escaped.collect::<String>());
@@ -95,9 +95,9 @@ mod tests {
             ("plain-1", "plain-1"),
             ("-x", "'-x'"),
             ("it's", "'it'\\''s'"),
-            ("a\nb", "$'a\\U0000000ab'"),
-            ("a\u{2028}'\\", "$'a\\U00002028\\'\\\\'"),
-            ("\u{200b}", "$'\\U0000200b'"),
+            ("a\nb", "$'a\\012b'"),
+            ("a\u{2028}'\\", "$'a\\342\\200\\250\\'\\\\'"),
+            ("\u{200b}", "$'\\342\\200\\213'"),
         ] {
             assert_eq!(quoted(text), word, "{text:?}");
         }
