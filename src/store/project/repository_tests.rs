@@ -217,16 +217,18 @@ fn a_pointer_is_read_as_git_reads_it_or_not_at_all() {
         ("gitdir:  real\n", None, false),
         ("gitdir: real \n", None, false),
         ("gitdir:real\n", None, false),
-        ("gitdir: real\n", Some(&b"../other\n"[..]), true),
-        ("gitdir: real\n", Some(b"../other \n"), false),
-        ("gitdir: real\n", Some(b"../other\xff\n"), false),
+        ("gitdir: worktrees/real\n", Some(&b"../..\n"[..]), true),
+        ("gitdir: worktrees/real\n", Some(b"../.. \n"), false),
+        ("gitdir: worktrees/real\n", Some(b"../..\xff\n"), false),
     ] {
         let scratch = Scratch::new();
         scratch.write("p/real/HEAD", "ref: refs/heads/main\n");
-        scratch.write("p/other/HEAD", "ref: refs/heads/main\n");
+        scratch.write("p/HEAD", "ref: refs/heads/main\n");
         scratch.write("p/.git", dot_git);
         if let Some(common) = common {
-            std::fs::write(scratch.root.join("p/real/commondir"), common).unwrap();
+            scratch.write("p/worktrees/real/HEAD", "ref: refs/heads/main\n");
+            scratch.write("p/worktrees/real/gitdir", &format!("{}/p/.git\n", scratch.root));
+            std::fs::write(scratch.root.join("p/worktrees/real/commondir"), common).unwrap();
         }
         assert_eq!(GitPaths::at(&scratch.root.join("p")).is_some(), expected, "{dot_git:?} {common:?}");
     }
