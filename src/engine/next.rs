@@ -427,26 +427,25 @@ impl<'a> Planner<'a> {
         match next.action {
             // Blocked: the findings say what has to be resolved first.
             Action::Run | Action::Exec | Action::Retry | Action::Return if verdict == Verdict::Blocked => None,
-            Action::Run | Action::Exec | Action::Retry | Action::Return | Action::Approve | Action::Verify
+            Action::Run | Action::Exec | Action::Retry | Action::Return | Action::Verify
                 if !self.is_recorded(&next.step) =>
             {
                 None
             }
-            // After the failed work is redone, an approval closes the gate as before.
+            // A person decides: the question has the commands. Also after the work that failed at a gate was done again.
+            Action::Approve => None,
             Action::Retry if self.is_gate(&next.step) => None,
             Action::Exec => Some(command::on_step("exec", &next.step, run, "")),
             Action::Run | Action::Retry | Action::Return => {
                 let agent = next.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
                 Some(command::on_step("begin", &next.step, run, &agent))
             }
-            Action::Approve => None,
             Action::Verify if at.is_some_and(|at| self.reconciled.is_outcome_unknown(at)) => None,
             // Nothing is recorded in a file that cannot be read.
             Action::Verify if at.is_some_and(|at| self.reconciled.compared.unread.contains(&at)) => None,
             Action::Verify => at.map(|at| command::finish(self.step(at), run)),
             Action::Archive => Some(command::on_run("archive", run, "")),
-            Action::Merge if let Some(command) = self.reconciled.run.merge_command() => Some(command.to_owned()),
-            Action::Merge => None,
+            Action::Merge => self.reconciled.run.merge_command().map(str::to_owned),
         }
     }
 

@@ -68,8 +68,7 @@ pub(super) fn in_order(chooser: Chooser<'_>) -> Vec<StepDue> {
 
 /// Tells whether a person is asked before a step is done again: it must not run twice, and it took effect, or may have.
 fn must_ask(reconciled: &ReconciledRun<'_>, at: usize, status: EffectiveStatus) -> bool {
-    let may_have_acted = matches!(status, EffectiveStatus::Done | EffectiveStatus::Verify);
-    may_have_acted && !reconciled.run.steps[at].idempotent && reconciled.compared.decisions.redo(at).is_none()
+    status.may_have_acted() && !reconciled.run.steps[at].idempotent && reconciled.compared.decisions.redo(at).is_none()
 }
 
 /// Returns how a step is done again that builds on work that a review sent back.

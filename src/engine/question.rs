@@ -1,5 +1,7 @@
 //! The question for a person and its default answer (rule 9). Every option has the one command that does it; without one it is not offered.
 
+use std::collections::BTreeSet;
+
 use super::{command, overrides::flags, preconditions::renamed, reconciled::ReconciledRun};
 use crate::model::{
     Action, DecisionKind, Evidence, Finding, FindingClass, FindingCode, GateEffect, GateOption, Mode, Next, Options,
@@ -223,8 +225,7 @@ impl QuestionInput<'_> {
             let options = std::iter::once(again).chain(self.abort()).collect();
             Some(ask(message.clone(), options))
         } else if finding.code == FindingCode::OutcomeUnknown {
-            step?;
-            self.effects()
+            step.and_then(|_| self.effects())
         } else if finding.code == FindingCode::RunAborted && self.can_be_resumed {
             let yes = QuestionOption::new("yes", "resume it", self.resume(" --force")).by_person();
             Some(self.yes_or_no(format!("{message}. Resume it?"), yes, "no"))
@@ -255,22 +256,21 @@ impl QuestionInput<'_> {
         let unknown = self.findings.iter().filter(|finding| finding.code == FindingCode::OutcomeUnknown);
         let mut unknown: Vec<(&StepId, &str)> =
             unknown.filter_map(|finding| Some((finding.step.as_ref()?, finding.message.as_str()))).collect();
-        unknown.dedup_by(|one, other| one.0 == other.0);
+        let mut asked = BTreeSet::new();
+        unknown.retain(|(step, _)| asked.insert(*step));
         let is_one = unknown.len() == 1;
         let of = |step: &StepId| if is_one { String::new() } else { format!("{step}: ") };
-        let options = unknown.iter().flat_map(|(step, _)| {
-            let commands = self.reconciled.run.step(step).map(|step| command::effect(step, self.run()));
-            let labels = [format!("{}it took effect", of(step)), format!("{}it did not: do it again", of(step))];
-            let option = |((verb, label), command): ((&str, String), String)| {
-                let id = if is_one { verb.to_owned() } else { format!("{verb} {step}") };
-                QuestionOption::new(&id, label, command).by_person()
-            };
-            ["accept", "redo"]
-                .into_iter()
-                .zip(labels)
-                .zip(commands.into_iter().flatten())
-                .map(option)
-                .collect::<Vec<_>>()
+        let option = |step: &StepId, verb: &str, label: &str, command: String| {
+            let id = if is_one { verb.to_owned() } else { format!("{verb} {step}") };
+            QuestionOption::new(&id, format!("{}{label}", of(step)), command).by_person()
+        };
+        let steps = unknown.iter().filter_map(|(step, _)| self.reconciled.run.step(step));
+        let options = steps.flat_map(|step| {
+            let [accept, redo] = command::effect(step, self.run());
+            [
+                option(&step.id, "accept", "it took effect", accept),
+                option(&step.id, "redo", "it did not: do it again", redo),
+            ]
         });
         let options = options.chain([self.leave("leave", "leave it as it is")]).collect();
         let messages: Vec<&str> = unknown.iter().map(|(_, message)| *message).collect();

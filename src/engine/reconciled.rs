@@ -52,6 +52,11 @@ impl EffectiveStatus {
     pub(crate) const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Skipped | Self::Cancelled)
     }
+
+    /// Tells whether the step took effect, or may have.
+    pub(crate) const fn may_have_acted(self) -> bool {
+        matches!(self, Self::Done | Self::Verify)
+    }
 }
 
 /// The result of comparing a run with its evidence.

@@ -276,7 +276,7 @@ impl ProjectContext {
         let files = store::file_set(&self.project, &location.root, &candidate, self.clock)?;
         let mut opened = OpenedRun::new(candidate, files, &self.project.trusted);
         if let Some(workflow) = relative_workflow::found(&self.project, &opened) {
-            let mut candidate = location.candidate.clone();
+            let mut candidate = opened.candidate;
             candidate.reads.push(workflow);
             let files = store::file_set(&self.project, &location.root, &candidate, self.clock)?;
             opened = OpenedRun::new(candidate, files, &self.project.trusted);

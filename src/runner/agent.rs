@@ -109,10 +109,7 @@ impl StepExecutor<'_> {
         let run = ledger.run();
         let top = run.step(&brief.step).ok_or_else(|| refused("the run has no such step".to_owned()))?;
         let mut context = Context {
-            task: task.join(
-                "
-",
-            ),
+            task: task.join("\n"),
             instructions: if is_filled_in { told } else { String::new() },
             report: engine::agent_contract(top),
             // The plan cannot fill in what only a running step knows.

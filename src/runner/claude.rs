@@ -69,7 +69,7 @@ pub(super) struct ClaudeReader {
     rejection: Option<Rejection>,
 }
 
-/// The last word of the service about the usage of a plan: it takes no more for now.
+/// A refusal of the service: the usage of the plan is at its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rejection {
     pub(super) resets_at: Option<Timestamp>,

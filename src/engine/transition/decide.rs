@@ -164,7 +164,7 @@ impl TransitionCheck<'_> {
         Ok(Decided::Record(decisions.collect()))
     }
 
-    /// Tells whether an open step is to be done again in a state that is older than the record.
+    /// Tells whether a step is open only because the state is older than the record: a person can choose to do it again.
     fn is_of_older_state(&self, at: usize) -> bool {
         let is_open = !self.reconciled.run.steps[at].status.is_over();
         is_open && older_than_log(self.reconciled.run, self.evidence).is_some()

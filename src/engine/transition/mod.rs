@@ -156,8 +156,8 @@ impl TransitionCheck<'_> {
         }
         self.check_has_work(at)?;
         let effective_status = self.reconciled.effective_status(at);
-        let may_have_acted = matches!(effective_status, EffectiveStatus::Done | EffectiveStatus::Verify);
-        let force = self.limits.force && (self.limits.repeats || step.idempotent || !may_have_acted);
+        let may_repeat_act = self.limits.repeats || step.idempotent || !effective_status.may_have_acted();
+        let force = self.limits.force && may_repeat_act;
         let redo = match effective_status {
             EffectiveStatus::Open
             | EffectiveStatus::Interrupted

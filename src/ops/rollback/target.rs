@@ -161,10 +161,7 @@ fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Res
 fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
     let opened = context.opened;
     if opened.dialect.journal().journal_checkpoints(&opened.files).is_some() {
-        let edits = opened.dialect.journal().restore_checkpoint(&opened.files, id)?;
-        let mut files = opened.files.clone();
-        store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
-        return Ok((edits, opened.reread(files)));
+        return versions::in_journal(opened, id);
     }
     let version = versions::version_by_name(opened, id)?;
     let after = versions::with_files(opened, &version);

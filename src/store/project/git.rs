@@ -52,28 +52,28 @@ pub(crate) fn version() -> Option<String> {
 
 /// Returns when a file was last committed, for a state without a timestamp.
 pub(crate) fn committed_at(worktree: &Utf8Path, path: &str) -> Option<Timestamp> {
-    last_commit(worktree, &[&format!(":(literal){path}")])
+    last_commit(worktree, "HEAD", &[&format!(":(literal){path}")])
 }
 
 /// Returns when HEAD was committed.
 pub(crate) fn head_committed_at(worktree: &Utf8Path) -> Option<Timestamp> {
-    last_commit(worktree, &[])
+    last_commit(worktree, "HEAD", &[])
 }
 
 /// Returns when a commit was made.
 pub(crate) fn made_at(worktree: &Utf8Path, sha: &str) -> Option<Timestamp> {
-    let bytes = answer(worktree, &["log", "-1", "--format=%ct", sha, "--"]).filter(|_| is_sha(sha))?;
-    Timestamp::from_unix(String::from_utf8_lossy(&bytes).trim().parse().ok()?, 0)
+    if is_sha(sha) { last_commit(worktree, sha, &[]) } else { None }
 }
 
 /// Tells whether a commit is in the history of a branch.
 pub(crate) fn has_commit(worktree: &Utf8Path, branch: &str, sha: &str) -> bool {
-    is_sha(sha) && answer(worktree, &["merge-base", "--is-ancestor", sha, &format!("refs/heads/{branch}")]).is_some()
+    is_sha(sha) && is_in_history(worktree, sha, branch)
 }
 
-fn last_commit(worktree: &Utf8Path, paths: &[&str]) -> Option<Timestamp> {
+/// Returns when the newest commit in the history of a revision was made that changed one of the paths; without paths, the revision.
+fn last_commit(worktree: &Utf8Path, revision: &str, paths: &[&str]) -> Option<Timestamp> {
     let mut command = command(worktree);
-    command.args(["log", "-1", "--format=%ct", "--"]).args(paths);
+    command.args(["log", "-1", "--format=%ct", revision, "--"]).args(paths);
     let text = String::from_utf8(output(&mut command, LINE_LIMIT)?).ok()?;
     Timestamp::from_unix(text.trim().parse().ok()?, 0)
 }
@@ -161,8 +161,11 @@ pub(super) fn holders(worktree: &Utf8Path, sha: &str) -> Vec<String> {
 
 /// Tells whether a branch is in the history of another one.
 pub(super) fn is_ancestor(worktree: &Utf8Path, branch: &str, of: &str) -> bool {
-    let [branch, of] = [branch, of].map(|name| format!("refs/heads/{name}"));
-    answer(worktree, &["merge-base", "--is-ancestor", &branch, &of]).is_some()
+    is_in_history(worktree, &format!("refs/heads/{branch}"), of)
+}
+
+fn is_in_history(worktree: &Utf8Path, revision: &str, branch: &str) -> bool {
+    answer(worktree, &["merge-base", "--is-ancestor", revision, &format!("refs/heads/{branch}")]).is_some()
 }
 
 /// Returns when a commit was merged into a branch.

@@ -60,13 +60,10 @@ fn has_marker(folder: &Utf8Path) -> bool {
 fn foreign_marker(folder: &Utf8Path, cwd: &Utf8Path) -> Option<Utf8PathBuf> {
     let owner = |path: &Utf8Path| path.symlink_metadata().ok().filter(|found| !platform::is_ours(found));
     let is_foreign = |marker: &Utf8PathBuf| {
-        owner(marker).is_some_and(|found| {
-            let owner = platform::owner(&found);
-            owner != platform::ROOT && cwd.metadata().ok().is_none_or(|cwd| platform::owner(&cwd) != owner)
-        })
+        let owner = owner(marker).map(|found| platform::owner(&found)).filter(|owner| *owner != platform::ROOT);
+        owner.is_some_and(|owner| cwd.metadata().ok().is_none_or(|cwd| platform::owner(&cwd) != owner))
     };
-    let markers = MARKERS.iter().chain(&[".git"]).map(|name| folder.join(name));
-    markers.filter(|_| folder != cwd).find(is_foreign)
+    MARKERS.iter().chain(&[".git"]).filter(|_| folder != cwd).map(|name| folder.join(name)).find(is_foreign)
 }
 
 /// Returns the work tree around a folder, linked or not; outside of git, the marked folder around it, else the folder itself.

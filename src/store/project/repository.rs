@@ -22,8 +22,8 @@ pub(crate) struct GitPaths {
     pub(crate) main_root: Utf8PathBuf,
     /// Existing linked worktrees, sorted by path.
     pub(crate) worktrees: Vec<Utf8PathBuf>,
-    /// Whether worktree and git folder name each other and the latter belongs to this user. Else the `.git` may have come with the project and lead
-    /// to the repository of another one: nothing is written there.
+    /// Whether worktree and git folder name each other and the latter belongs to this user. Else the `.git` may have come with the project
+    /// and lead to the repository of another one: nothing is written there.
     pub(crate) is_own: bool,
 }
 
@@ -48,9 +48,7 @@ impl GitPaths {
         }
         let is_own = is_joined && common_dir.metadata().is_ok_and(|metadata| platform::is_ours(&metadata));
         let main_root = match common_dir.parent() {
-            Some(parent) if is_joined && common_dir != git_dir && common_dir.file_name() == Some(".git") => {
-                parent.to_owned()
-            }
+            Some(parent) if common_dir != git_dir && common_dir.file_name() == Some(".git") => parent.to_owned(),
             Some(_) | None => top.to_owned(),
         };
         let worktrees = if is_joined { worktrees(&common_dir) } else { Vec::new() };

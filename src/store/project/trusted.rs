@@ -96,7 +96,7 @@ impl Trusted {
         Ok(Some(old))
     }
 
-    /// Tells why a run does not speak for this user; `None` for one that they began, or said yes to.
+    /// Returns why a run does not speak for this user; `None` for one that they began, or said yes to.
     pub(crate) fn stranger(&self, id: &str, header: &[u8], home: &Utf8Path) -> Option<Stranger> {
         match self.original_of(id, header, home) {
             Some(original) => Some(Stranger::CopyOf(original)),

@@ -191,8 +191,8 @@ fn step(entry: Field<'_>, id: StepId) -> Step {
     step
 }
 
-/// Tells whether a step says nothing of what is to be done, as the framework writes for the steps of a definition that it does not
-/// understand: `{phase: '', agent: null, action: ''}`.
+/// Tells whether a step has no content: for the steps of a definition that it does not understand the framework writes
+/// `{phase: '', agent: null, action: ''}`.
 fn is_empty(entry: Field<'_>) -> bool {
     let keys = ["phase", "agent", "action", "step", "name", "title", "type", "notes"];
     let declared = |key: &&str| entry.get(key).is_there();
