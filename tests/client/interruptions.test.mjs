@@ -16,7 +16,7 @@ function scene(name, example, play) {
     const stage = new Stage('cut').load().example(example);
     const { run, next } = stage.piton('plan').json.data;
     stage.step = next[0].step;
-    stage.run = new RegExp(`- ${run.id} \\(${run.dialect}\\): [0-9]+ of [0-9]+ steps done, next .*(retry|return|run) ${stage.step}`);
+    stage.run = new RegExp(`- ${run.id} \\(${run.dialect}\\): [0-9]+ of [0-9]+ steps done; last change .*; verdict resume`);
     context.after(() => stage.close());
     const models = [];
     context.after(() => models.forEach((one) => one.close()));

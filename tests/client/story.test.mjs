@@ -183,7 +183,7 @@ test('piton: a failed session is noticed and resumed to its end', { timeout: 120
   assert.deepEqual(done.result.permission_denials, []);
 
   const [noticed, planned, read, resumed, shown] = service.turns;
-  saw(noticed.said, new RegExp(`- ${run.id} \\(piton\\): 2 of 5 steps done, next retry notes`), /# Resume a run/);
+  saw(noticed.said, new RegExp(`- ${run.id} \\(piton\\): 2 of 5 steps done; last change .*; verdict resume`), /# Resume a run/);
   saw(planned.last, /"schema":"plan\/2"/, /"question":\{/);
   saw(read.last, /# A session of `piton run`/);
   saw(resumed.last, /checked 1\.4\.0 for windows/, /is complete: 5\/5 steps/);
