@@ -311,14 +311,14 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
         let is_same = of_work.as_ref().is_none_or(|digest| *digest == piton::work_digest(&step.canonical));
         let digest = if is_same { facts.digest.clone() } else { of_work };
         let facts = Facts { digest: digest.clone(), ..facts };
-        if !outputs.is_empty() {
-            executor.context.ledger().record_outputs(&step.id, (&executor.folder, &outputs), digest)?;
-        }
         let mut outcome = reported.clone();
         if facts.tolerated.is_some() {
             (outcome.status, outcome.error) = (Status::Completed, None);
         }
         ended(executor, step, outcome, facts)?;
+        if !outputs.is_empty() {
+            executor.context.ledger().record_outputs(&step.id, (&executor.folder, &outputs), digest)?;
+        }
         return Ok(StepOutcome::Completed(produced));
     }
     let masks = &executor.context.masks;

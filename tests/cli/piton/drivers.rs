@@ -171,6 +171,27 @@ fn agents_and_piton_take_turns_at_a_run_that_is_killed_anywhere() {
     }
 }
 
+/// The digests of what a step left say that it is done: without the record that it is, a later plan would take the state for an older one.
+#[test]
+fn the_digests_of_a_step_come_after_its_end() {
+    let flow = "steps:\n- {id: draft, agent: writer, outputs: draft.md, on_success: [{shell: echo rest >> LOG; echo >> $(cat LOG.journal)}]}\n- {id: next, agent: writer}\n";
+    let stage = Stage::in_place(flow);
+    stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
+    let journal = stage.folder("x").join("journal.jsonl");
+    std::fs::write(format!("{}.journal", stage.log()), journal.as_str()).unwrap();
+    stage.piton(["begin", "draft", "--run", "x"]).run().expect_code(0);
+    stage.sandbox.file("draft.md", "text\n");
+    stage.piton(["finish", "draft", "--run", "x"]).run().expect_code(0);
+    // The journal is another one than Piton knows, so that the end of the step is not recorded.
+    stage.piton(["exec", "draft", "--run", "x"]).run().expect_code(6);
+    assert_eq!(stage.executions(), ["rest"]);
+    let text = read(&journal);
+    std::fs::write(&journal, text.trim_end_matches('\n').to_owned() + "\n").unwrap();
+    let plan = stage.piton(["--format", "json", "plan", "x"]).run();
+    assert_eq!(plan.at("/data/next/0/action"), "exec", "{plan}");
+    assert_eq!(plan.at("/findings"), Value::Array(Vec::new()), "{plan}");
+}
+
 /// A command that was killed may have written a part of its output: only its end says that it is done.
 #[test]
 fn the_output_of_a_command_that_was_cut_off_proves_nothing() {
