@@ -9,6 +9,7 @@ mod additions;
 pub(crate) mod definition;
 mod editor;
 mod json;
+mod names;
 #[cfg(test)]
 mod read_tests;
 mod reader;
@@ -20,6 +21,7 @@ mod yaml;
 pub(crate) use additions::additions;
 pub(crate) use editor::{EditRefused, Editor};
 pub(crate) use json::parse_value as json_value;
+pub(crate) use names::Names;
 pub(crate) use reader::{Field, OpenError, Reader};
 pub(crate) use tree::{Kind, Member, Node, TextPosition, escape};
 pub(crate) use yaml::parse as parse_definition;

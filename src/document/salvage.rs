@@ -121,15 +121,20 @@ pub(crate) fn conflict(bytes: &[u8]) -> Option<(u32, String)> {
 
 /// Returns the value of a key in JSON or YAML, on the first line with the key: `"key": "text"` or `key: text`.
 pub(crate) fn text(bytes: &[u8], key: &str) -> Option<String> {
+    texts(bytes, key).into_iter().next()
+}
+
+/// Returns all values of a key, in order.
+pub(crate) fn texts(bytes: &[u8], key: &str) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
-    let found = text.match_indices(key).find_map(|(at, _)| {
+    let found = text.match_indices(key).filter_map(|(at, _)| {
         let before = text[..at].chars().next_back();
         let is_whole = before.is_none_or(|c| c == '"' || c == '\'' || c.is_whitespace() || matches!(c, '{' | ','));
         let rest = text[at + key.len()..].trim_start_matches(['"', '\'']).trim_start_matches(' ').strip_prefix(':')?;
         is_whole.then(|| value(rest.trim_start_matches([' ', '\t']))).flatten()
-    })?;
-    let is_sound = !found.is_empty() && found.len() <= 400 && !found.chars().any(char::is_control);
-    is_sound.then(|| found.to_owned())
+    });
+    let is_sound = |found: &&str| !found.is_empty() && found.len() <= 400 && !found.chars().any(char::is_control);
+    found.filter(is_sound).map(str::to_owned).collect()
 }
 
 /// Returns the value if it is terminated by a quote or a newline; a truncated value is rejected.

@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::kind;
-use crate::document::{Kind as Value, Node};
+use crate::{
+    document::{Kind as Value, Names, Node},
+    model::letters_and_digits,
+};
 
 /// The contents of a plan.
 #[derive(Debug, Default)]
@@ -55,8 +58,8 @@ pub(super) struct PlannedWave {
     /// Whether its stories may run in parallel.
     pub(super) is_parallel: bool,
     pub(super) stories: Vec<String>,
-    /// Numbers of the waves it depends on; `None` if the plan does not say.
-    pub(super) depends_on: Option<Vec<String>>,
+    /// The waves it depends on, as they are written.
+    pub(super) depends_on: Vec<String>,
     pub(super) gate_agent: Option<String>,
 }
 
@@ -89,24 +92,32 @@ fn story(id: &str, node: &Node) -> PlannedStory {
         file: word(node, "file").map(|file| file.replace('\\', "/")),
         executor: agent(node, "executor"),
         quality_gate: agent(node, "quality_gate"),
-        depends_on: words(node.get("dependencies")),
+        depends_on: Names::of(node.get("dependencies")).all(),
     }
 }
 
 fn wave(node: &Node) -> Option<PlannedWave> {
     let number = word(node, "wave").or_else(|| word(node, "number"))?;
-    let depends_on = node.get("dependencies").map(|list| {
-        let names = words(Some(list)).into_iter();
-        names.map(|name| name.strip_prefix("wave-").map_or_else(|| name.clone(), str::to_owned)).collect()
-    });
     Some(PlannedWave {
         number,
         name: word(node, "name"),
         is_parallel: word(node, "parallel").as_deref() == Some("true"),
-        stories: words(node.get("stories")),
-        depends_on,
+        stories: Names::of(node.get("stories")).known,
+        depends_on: Names::of(node.get("dependencies")).all(),
         gate_agent: node.get("gate").and_then(|gate| agent(gate, "agent")),
     })
+}
+
+impl PlannedWave {
+    /// Tells whether a dependency means this wave: `1`, `wave-1`, `wave_1`, `Wave 1`, or its name.
+    pub(super) fn is_meant_by(&self, written: &str) -> bool {
+        let bare = |text: &str| {
+            let text = text.trim().to_lowercase();
+            text.strip_prefix("wave").unwrap_or(&text).trim_start_matches(['-', '_', ' ', ':', '#']).to_owned()
+        };
+        let is_name = |name: &String| letters_and_digits(name) == letters_and_digits(written);
+        bare(&self.number) == bare(written) || self.name.as_ref().is_some_and(is_name)
+    }
 }
 
 /// Returns an agent without its leading `@`.
@@ -117,10 +128,6 @@ pub(super) fn agent(node: &Node, key: &str) -> Option<String> {
 
 pub(super) fn word(node: &Node, key: &str) -> Option<String> {
     node.get(key).and_then(Node::scalar).map(str::to_owned)
-}
-
-fn words(node: Option<&Node>) -> Vec<String> {
-    items(node).filter_map(Node::scalar).map(str::to_owned).collect()
 }
 
 fn items(node: Option<&Node>) -> impl Iterator<Item = &Node> {

@@ -14,8 +14,8 @@ fn waves_by_name_with_bare_agents() {
     assert_eq!(plan.stories[1].file.as_deref(), Some("b.md"));
     assert!(plan.waves[0].is_parallel && !plan.waves[1].is_parallel);
     assert_eq!(plan.waves[0].gate_agent.as_deref(), Some("architect"));
-    assert_eq!(plan.waves[0].depends_on, Some(vec![]));
-    assert_eq!(plan.waves[1].depends_on, Some(vec!["1".to_owned()]));
+    assert!(plan.waves[0].depends_on.is_empty());
+    assert_eq!(plan.waves[1].depends_on, ["wave-1"]);
     assert_eq!(plan.final_agent.as_deref(), Some("po"));
 }
 
@@ -30,8 +30,28 @@ fn waves_by_number_keep_the_spelling_of_ids_that_look_like_numbers() {
     assert_eq!(ids, ["13.1", "13.10"]);
     assert_eq!(plan.stories[1].executor.as_deref(), Some("data-engineer"));
     assert_eq!(plan.waves[0].stories, ["13.10", "13.1"]);
-    assert_eq!(plan.waves[0].depends_on, None);
-    assert_eq!(plan.waves[1].depends_on, Some(vec!["1".to_owned()]));
+    assert!(plan.waves[0].depends_on.is_empty());
+    assert_eq!(plan.waves[1].depends_on, ["1"]);
+}
+
+#[test]
+fn a_wave_is_named_by_its_number_or_its_name() {
+    let plan = read(b"execution:\n  waves:\n    - { wave: 1, name: The Core }\n    - { wave: 11 }\n").unwrap();
+    for (written, is_first, is_second) in [
+        ("1", true, false),
+        ("wave-1", true, false),
+        ("wave_1", true, false),
+        ("Wave 1", true, false),
+        ("wave1", true, false),
+        ("the core", true, false),
+        ("wave-11", false, true),
+        ("wave-7", false, false),
+        ("Core", false, false),
+        ("", false, false),
+    ] {
+        let found = [&plan.waves[0], &plan.waves[1]].map(|wave| wave.is_meant_by(written));
+        assert_eq!(found, [is_first, is_second], "{written}");
+    }
 }
 
 #[test]

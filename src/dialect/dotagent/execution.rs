@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 use super::{
     layout::{Layout, is_part},
     output::{self, OutputCheck, OutputOwner},
-    rules::{self, TaskStatus},
+    rules::{self, Phase, TaskStatus},
     state::{self, DotagentState},
 };
 use crate::{
-    document::{Kind, Node, Reader, escape},
+    document::{Kind, Names, Node, Reader, escape, parse_json, salvage},
     model::{FileSet, Finding, FindingCode, RelPath, Timestamp, clean_line, quoted},
 };
 
@@ -67,8 +67,10 @@ impl<'a> Execution<'a> {
                     let fix = format!(
                         "correct it by hand, or restore a checkpoint: `piton restore {run}`; it is not overwritten"
                     );
-                    let finding = Finding { code: FindingCode::PartUnreadable, ..finding.fix(fix) };
-                    findings.push(Finding { severity: finding.code.severity(), ..finding });
+                    // It may have tasks that no output shows.
+                    let finding = finding.fix(fix).on(&Phase::Implementation.step_id());
+                    let finding = Finding { code: FindingCode::PartUnreadable, ..finding };
+                    findings.push(finding);
                     Presence::Unreadable
                 }
             }
@@ -84,7 +86,14 @@ impl<'a> Execution<'a> {
                 let tasks = execution.tasks.iter().flat_map(|task| [task.started_at, task.completed_at]);
                 execution.stamp = root.chain(tasks.flatten()).max();
             }
-            Presence::Missing | Presence::Unreadable => execution.tasks = rebuilt(files, layout, state),
+            Presence::Missing => execution.tasks = rebuilt(files, layout, state),
+            Presence::Unreadable => {
+                execution.tasks = salvaged(files, layout, state, findings);
+                let others = rebuilt(files, layout, state);
+                let is_new = |other: &DotagentTask| execution.position(&other.id).is_none();
+                let others: Vec<DotagentTask> = others.into_iter().filter(is_new).collect();
+                execution.tasks.extend(others);
+            }
         }
         execution
     }
@@ -259,14 +268,17 @@ impl TaskReader<'_> {
     }
 }
 
+/// Returns what a task depends on. What names no task does not exist, and is waited for.
 fn dependencies(value: &Node) -> Vec<String> {
-    let found = DEPENDENCY_FIELDS.iter().find_map(|field| value.get(field).filter(|list| list.is_list()));
-    let named = |item: &Node| match &item.kind {
-        Kind::Text(id) | Kind::Number(id) => Some(id.clone()),
-        Kind::Map(_) => item.get("id").or_else(|| item.get("task_id"))?.as_str().map(str::to_owned),
-        Kind::Null | Kind::Bool(_) | Kind::List(_) => None,
-    };
-    found.map(Node::items).unwrap_or_default().iter().filter_map(named).collect()
+    Names::of(DEPENDENCY_FIELDS.iter().find_map(|field| value.get(field).filter(|found| !found.is_null()))).all()
+}
+
+/// Returns the tasks that can be read of a file that does not parse.
+fn salvaged(files: &FileSet, layout: &Layout, state: &DotagentState, findings: &mut Vec<Finding>) -> Vec<DotagentTask> {
+    let value = files.bytes(&layout.execution).and_then(salvage::json_object);
+    let Some(Ok(node)) = value.map(|value| parse_json(value.to_string().as_bytes())) else { return Vec::new() };
+    let source = Reader::new(files, &layout.execution, node);
+    TaskReader { files, layout, state, source: &source, findings }.tasks()
 }
 
 /// Rebuilds the tasks from their outputs and from the final design (docs/formats/dotagent.md#reconstruction).

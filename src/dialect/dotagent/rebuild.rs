@@ -44,6 +44,16 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     Ok(rebuilder.rebuilt)
 }
 
+/// Returns the ids of a list or an object of tasks.
+fn named_tasks(tasks: &Value) -> Vec<String> {
+    let id = |task: &Value| task.get("id").or_else(|| task.get("task_id"))?.as_str().map(str::to_owned);
+    match tasks {
+        Value::Array(list) => list.iter().filter_map(id).collect(),
+        Value::Object(named) => named.iter().map(|(key, task)| id(task).unwrap_or_else(|| key.clone())).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
+}
+
 /// Tells whether a value has everything that a phase file needs.
 fn is_whole(value: &Value) -> bool {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
@@ -222,29 +232,56 @@ impl Rebuilder<'_> {
     }
 
     fn execution(&mut self, broken: &[u8]) {
-        let mut tasks: Vec<Value> = Vec::new();
-        for id in self.task_folders() {
-            let (status, evidence) = self.task(&id);
-            self.rebuilt.say(format!("task {id}"), status.as_str(), evidence);
-            tasks.push(json!({ "id": id, "status": status.as_str(), "attempts": 1 }));
+        let salvaged = salvage::json(broken).filter(|found| found.value.is_object());
+        let is_whole = salvaged.as_ref().is_some_and(|found| !found.is_cut_off);
+        let mut value = salvaged.map_or_else(|| json!({}), |found| found.value);
+        if value.get("workflow_id").is_none()
+            && let Some(id) = salvage::text(broken, "workflow_id")
+        {
+            value["workflow_id"] = json!(id);
         }
-        for (id, path) in self.designed_tasks() {
-            if !tasks.iter().any(|task| task["id"].as_str().is_some_and(|known| super::rules::is_same_task(known, &id)))
-            {
-                self.rebuilt.say(
-                    format!("task {id}"),
-                    "pending",
-                    vec![format!("{path} names it, and it has no output")],
-                );
-                tasks.push(json!({ "id": id, "status": "pending", "attempts": 0 }));
-            }
+        if !value.get("tasks").is_some_and(|tasks| tasks.is_array() || tasks.is_object()) {
+            value["tasks"] = json!([]);
         }
-        self.rebuilt.not_known("attempts, dependencies and start time of each task");
-        let mut value = json!({ "tasks": tasks });
-        if let Some(id) = salvage::text(broken, "workflow_id") {
-            value = json!({ "workflow_id": id, "tasks": tasks });
+        for id in named_tasks(&value["tasks"]) {
+            self.rebuilt.say(format!("task {id}"), "as written", vec![self.line_of_execution()]);
+        }
+        if !is_whole {
+            self.add_tasks(broken, &mut value["tasks"]);
         }
         self.rebuilt.files.push((self.layout.execution.clone(), format!("{value}\n").into_bytes()));
+    }
+
+    fn line_of_execution(&self) -> String {
+        format!("a line of the broken {}", self.layout.execution)
+    }
+
+    /// Adds the tasks that the legible end of a broken file does not have: of their outputs, of the design, and of its other lines.
+    fn add_tasks(&mut self, broken: &[u8], tasks: &mut Value) {
+        let of_outputs = self.task_folders().into_iter().map(|id| {
+            let (status, evidence) = self.task(&id);
+            (id, status, 1, evidence)
+        });
+        let mut found: Vec<(String, TaskStatus, u32, Vec<String>)> = of_outputs.collect();
+        let of_design = self.designed_tasks().into_iter();
+        let of_design = of_design.map(|(id, path)| (id, format!("{path} names it, and it has no output")));
+        let of_lines = ["id", "task_id"].into_iter().flat_map(|key| salvage::texts(broken, key));
+        let of_lines = of_lines.filter(|id| super::layout::is_part(id)).map(|id| (id, self.line_of_execution()));
+        found.extend(of_design.chain(of_lines).map(|(id, why)| (id, TaskStatus::Pending, 0, vec![why])));
+        let mut known = named_tasks(tasks);
+        for (id, status, attempts, evidence) in found {
+            if known.iter().any(|known| super::rules::is_same_task(known, &id)) {
+                continue;
+            }
+            self.rebuilt.say(format!("task {id}"), status.as_str(), evidence);
+            let task = json!({ "id": id, "status": status.as_str(), "attempts": attempts });
+            match tasks.as_array_mut() {
+                Some(list) => list.push(task),
+                None => tasks[&id] = task,
+            }
+            known.push(id);
+        }
+        self.rebuilt.not_known("attempts, dependencies and start time of each task that is not as written");
     }
 
     /// Determines the status of a task. Without an approval it is not verified.

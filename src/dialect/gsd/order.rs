@@ -12,8 +12,8 @@ use crate::model::{Finding, FindingCode, Status, Step, StepId, first_names};
 const NAMED: usize = 5;
 
 /// Returns for each phase the positions of those that it waits for: those that the roadmap names, else the one before that does not wait
-/// for it in turn.
-pub(super) fn phases_before(roadmap: &Roadmap, keys: &[PhaseKey]) -> Vec<Vec<usize>> {
+/// for it in turn. What a roadmap says is prose: a phase that comes later and waits for this one is not waited for, which a finding says.
+pub(super) fn phases_before(roadmap: &Roadmap, keys: &[PhaseKey], findings: &mut Vec<Finding>) -> Vec<Vec<usize>> {
     let declared = |key: &PhaseKey| {
         let on = roadmap.phases.get(key).and_then(|phase| phase.depends_on.as_ref())?;
         let on = on.iter().filter(|on| *on != key);
@@ -21,6 +21,18 @@ pub(super) fn phases_before(roadmap: &Roadmap, keys: &[PhaseKey]) -> Vec<Vec<usi
     };
     let named: Vec<Option<Vec<usize>>> = keys.iter().map(declared).collect();
     let mut before: Vec<Vec<usize>> = named.iter().map(|named| named.clone().unwrap_or_default()).collect();
+    for at in 0..keys.len() {
+        let (kept, dropped): (Vec<usize>, Vec<usize>) =
+            before[at].iter().partition(|on| **on < at || !waits_for(&before, **on, at));
+        if let Some(first) = dropped.first() {
+            let (own, on) = (names::shown(&keys[at]), names::shown(&keys[*first]));
+            let message = format!(
+                "phase {own} is said to depend on phase {on}, which waits for phase {own}: the order of ROADMAP counts"
+            );
+            findings.push(Finding::new(FindingCode::FieldIgnored, message));
+        }
+        before[at] = kept;
+    }
     for at in (0..keys.len()).filter(|at| named[*at].is_none()) {
         let previous = (0..at).rev().find(|previous| !waits_for(&before, *previous, at));
         before[at].extend(previous);
@@ -114,7 +126,21 @@ mod tests {
         ] {
             let roadmap = Roadmap::parse(text.as_bytes());
             let keys: Vec<PhaseKey> = roadmap.phases.keys().cloned().collect();
-            assert_eq!(phases_before(&roadmap, &keys), expected, "{text}");
+            assert_eq!(phases_before(&roadmap, &keys, &mut Vec::new()), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn prose_makes_no_circle_and_is_named_where_it_would() {
+        let text = "### Phase 1: A\n**Depends on**: Phase 2, Phase 3\n### Phase 2: B\n**Depends on**: Phase 1\n### Phase 3: C\n**Depends on**: Nothing\n";
+        let roadmap = Roadmap::parse(text.as_bytes());
+        let keys: Vec<PhaseKey> = roadmap.phases.keys().cloned().collect();
+        let mut findings = Vec::new();
+        assert_eq!(phases_before(&roadmap, &keys, &mut findings), [vec![2], vec![0], vec![]]);
+        let messages: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            ["phase 1 is said to depend on phase 2, which waits for phase 1: the order of ROADMAP counts"]
+        );
     }
 }

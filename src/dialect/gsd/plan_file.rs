@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::names;
 use crate::{
-    document::{Node, Syntax, parse},
+    document::{Names, Node, Syntax, parse},
     model::{DeclaredFile, Need, Part, PartKind, RelPath, Status, clean, clean_line, is_commit_hash, mask_secrets},
 };
 
@@ -33,14 +33,9 @@ pub(super) fn texts_of(node: Option<&Node>, key: &str) -> Option<Vec<String>> {
     found.is_list().then(|| found.items().iter().filter_map(Node::scalar).map(|text| text.trim().to_owned()).collect())
 }
 
-/// Returns ids or paths: a list, or one text with commas.
+/// Returns ids or paths.
 pub(super) fn names_of(node: Option<&Node>, key: &str) -> Option<Vec<String>> {
-    texts_of(node, key).or_else(|| {
-        let is_nothing =
-            |text: &str| ["null", "~", "none", "nothing", "n/a", "-"].contains(&text.to_lowercase().as_str());
-        let text = text_of(node, key).filter(|text| !is_nothing(text))?;
-        Some(text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect())
-    })
+    node?.get(key).map(|found| Names::of(Some(found)).all())
 }
 
 /// Returns the files that a plan declares as its result: its artifacts, else the files that it modifies.

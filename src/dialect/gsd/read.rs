@@ -256,7 +256,7 @@ impl PlanReader<'_> {
             own.extend(rivals.map(|name| doubtful::rival(name, key)));
             phases.push(own);
         }
-        let before = order::phases_before(&self.roadmap, &keys);
+        let before = order::phases_before(&self.roadmap, &keys, &mut self.findings);
         let last = (0..keys.len()).rev().find(|at| phases[*at].iter().any(order::is_carried_out));
         let verification = last.and_then(|last| self.verification(&keys[last], &phases[last]));
         if let Some((last, verification)) = last.zip(verification) {

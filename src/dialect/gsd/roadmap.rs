@@ -332,12 +332,32 @@ fn depends_on(line: &str) -> Option<Vec<PhaseKey>> {
     let text = plain.trim_start()[rest.len()..].trim_start_matches([':', ' ']);
     // `Phase 1 (independent of Phase 2)` does not wait for phase 2.
     let clause = |text: &str| {
-        let ends = ["independent", "parallel", "not on ", "not phase", "without "];
+        let ends = [
+            "independent",
+            "parallel",
+            "not on ",
+            "not phase",
+            "without ",
+            "before ",
+            "ahead of ",
+            "drives ",
+            "blocks ",
+            "unblocks ",
+            "feeds ",
+            "enables ",
+            "needed by ",
+            "used by ",
+        ];
         let lower = text.to_ascii_lowercase();
+        let is_nothing = |word: &str| ["no", "none", "nothing", "n/a"].contains(&word);
+        if lower.split(|c: char| !c.is_alphanumeric() && c != '/').find(|word| !word.is_empty()).is_some_and(is_nothing)
+        {
+            return String::new();
+        }
         let end = ends.iter().filter_map(|end| lower.find(end)).min().unwrap_or(text.len());
         text[..end].to_owned()
     };
-    let clauses: Vec<String> = text.split(['(', ')', ';']).map(clause).collect();
+    let clauses: Vec<String> = text.split(". ").flat_map(|part| part.split(['(', ')', ';'])).map(clause).collect();
     Some(phase_keys(&clauses.join(" ")))
 }
 

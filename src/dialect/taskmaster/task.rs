@@ -1,7 +1,7 @@
 //! The fields of a task or subtask (docs/formats/taskmaster.md#status).
 
 use crate::{
-    document::Node,
+    document::{Names, Node},
     model::{Status, clean_line, letters_and_digits},
 };
 
@@ -58,15 +58,9 @@ pub(super) fn full_id(parent: &str, own: &str) -> String {
 /// The keys of what a task depends on: that of Task Master, and those of lists that other tools write in its form.
 const DEPENDENCIES: [&str; 6] = ["dependencies", "depends_on", "dependsOn", "blockedBy", "blocked_by", "requires"];
 
-/// Returns what a task says it depends on, as it is written: a list of ids or of tasks, or one text with commas.
+/// Returns what a task says it depends on, as it is written.
 pub(super) fn dependencies_of(task: &Node) -> Vec<String> {
-    let Some(written) = DEPENDENCIES.iter().find_map(|key| task.get(key)) else { return Vec::new() };
-    if !written.is_list() {
-        let text = written.scalar().filter(|text| *text != "null").unwrap_or_default();
-        return text.split(',').map(|id| clean_line(id, TITLE)).filter(|id| !id.is_empty()).collect();
-    }
-    let id = |on: &Node| on.scalar().map(|id| clean_line(id, TITLE)).or_else(|| id_of(on));
-    written.items().iter().filter_map(id).collect()
+    Names::of(DEPENDENCIES.iter().find_map(|key| task.get(key))).all()
 }
 
 /// Returns the subtasks of a task.

@@ -18,7 +18,7 @@ use crate::{
     },
     model::{
         Finding, FindingCode, RelPath, Review, ReviewVerdict, Severity, Status, Step, StepId, StepKind, Witness,
-        clean_line, quoted,
+        clean_line, first_names, quoted,
     },
 };
 
@@ -39,13 +39,7 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
     let mut exits: Vec<(String, StepId)> = Vec::new();
     let waves = drift::waves(epic);
     for wave in &waves {
-        let planned = planned_wave(epic, wave).map(|planned| planned.depends_on.clone());
-        let predecessors: Vec<StepId> = match planned.flatten() {
-            Some(numbers) => {
-                exits.iter().filter(|(number, _)| numbers.contains(number)).map(|(_, id)| id.clone()).collect()
-            }
-            None => exits.last().map(|(_, id)| id.clone()).into_iter().collect(),
-        };
+        let predecessors = predecessors(epic, wave, &exits);
         let stories = stories(epic, wave, &predecessors, &steps);
         let mut ids: Vec<StepId> = stories.iter().map(|step| step.id.clone()).collect();
         let is_done = stories.iter().all(|step| step.status.satisfies());
@@ -79,6 +73,35 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         step.plan_order = Some(place);
     }
     steps
+}
+
+/// Returns what a wave waits for: the waves that the plan names, else the one before. Where it names one that is not before it, it waits for both.
+fn predecessors(epic: &mut EpicFiles<'_>, wave: &Wave, exits: &[(String, StepId)]) -> Vec<StepId> {
+    let Some(last) = exits.last() else { return Vec::new() };
+    let written = planned_wave(epic, wave).map(|planned| planned.depends_on.clone()).unwrap_or_default();
+    let waves = epic.plan.as_ref().map(|plan| plan.waves.as_slice()).unwrap_or_default();
+    let exit_of = |written: &String| {
+        let meant = waves.iter().find(|planned| planned.is_meant_by(written))?;
+        exits.iter().find(|(number, _)| *number == meant.number)
+    };
+    let unknown: Vec<&str> = written.iter().filter(|name| exit_of(name).is_none()).map(String::as_str).collect();
+    let mut named: Vec<&(String, StepId)> = written.iter().filter_map(exit_of).collect();
+    if named.is_empty() || !unknown.is_empty() {
+        named.push(last);
+    }
+    named.dedup();
+    let named: Vec<StepId> = named.into_iter().map(|(_, id)| id.clone()).collect();
+    if !unknown.is_empty() {
+        let message = format!(
+            "wave {} depends on {}, which is no wave before it: it waits for wave {}",
+            wave.number,
+            first_names(&unknown, STORIES_NAMED),
+            last.0
+        );
+        let path = epic.plan_path.clone().unwrap_or_else(|| epic.files.state.clone());
+        epic.findings.push(Finding::new(FindingCode::DependencyDangling, message).at(&path));
+    }
+    named
 }
 
 fn planned_wave<'a>(epic: &'a EpicFiles<'_>, wave: &Wave) -> Option<&'a PlannedWave> {
