@@ -124,7 +124,9 @@ impl Call<'_> {
 
     /// Prints a report in the format of the call.
     pub(super) fn answer<B: Shown>(&self, report: Result<ops::Report<B>, OpError>) -> Result<Exit, CommandError> {
-        let report = report?;
+        let mut report = report?;
+        let unread = ops::unnamed_unread(&report.findings);
+        report.findings.extend(unread);
         let printed = match self.format {
             Format::Text => output::print_text(&render::text(&report, self.global.verbose, self.global.quiet)),
             Format::Markdown => output::print_raw(&report.body.markdown(&report.findings)),

@@ -87,6 +87,20 @@ impl CommandError {
         self
     }
 
+    /// Adds what could not be looked at. What was not found may then be there.
+    pub(super) fn with_unread(mut self) -> Self {
+        let unread = ops::unnamed_unread(&self.findings);
+        if let (Exit::NotFound, Some(first)) = (self.kind, unread.first()) {
+            self.kind = Exit::Unreadable;
+            self.error = anyhow::Error::msg(first.message.clone());
+            self.hints = first.fix.clone().into_iter().collect();
+            self.native_messages.clear();
+            self.found_no_run = false;
+        }
+        self.findings.extend(unread);
+        self
+    }
+
     /// Adds the ways to start a run where none was found.
     pub(super) fn with_starts(mut self, request: &ops::Request) -> Self {
         if self.found_no_run

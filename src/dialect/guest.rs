@@ -89,17 +89,6 @@ pub(super) fn spelled<'a>(
     })
 }
 
-/// Returns the marked files of a listing that were not looked into: they are too large, or cannot be read.
-pub(super) fn unseen(listing: &Listing, is_marked: impl Fn(&str) -> bool) -> Vec<Finding> {
-    let unread = listing.entries.iter().filter(|entry| !entry.is_dir && entry.content.is_none());
-    let unread = unread.filter(|entry| is_marked(entry.path.as_str()));
-    let finding = |path: &RelPath| {
-        let message = format!("{path} has more than 4 MiB or cannot be read: a plan in it is not listed");
-        Finding::new(FindingCode::PartUnreadable, message).at(path)
-    };
-    unread.map(|entry| finding(&entry.path)).collect()
-}
-
 /// Returns the content of the state.
 ///
 /// # Errors

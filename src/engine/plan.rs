@@ -107,6 +107,7 @@ impl PlanInputs<'_> {
         let mut chosen = if is_archived { Chosen::default() } else { Chooser { reconciled, options }.choose() };
         let (age, mut age_findings) = age(run, evidence, options);
         let mut findings = say_once(load_findings, &mut age_findings);
+        findings.extend(evidence.findings.iter().cloned());
         self.name_fixes(&reconciled, &mut findings);
         findings.append(&mut doubts);
         findings.append(&mut chosen.findings);
@@ -204,7 +205,12 @@ impl PlanInputs<'_> {
         if blocking {
             Verdict::Blocked
         } else if all_over && !verifies {
-            if self.is_empty() { Verdict::Nothing } else { Verdict::Complete }
+            let may_lack_steps = findings.iter().any(|finding| finding.code.is_of(FindingClass::LacksSteps));
+            match self.is_empty() {
+                _ if may_lack_steps => Verdict::Confirm,
+                true => Verdict::Nothing,
+                false => Verdict::Complete,
+            }
         } else if next.iter().all(|next| next.action == Action::Approve) {
             // A gate is not a problem in the data, but nothing can run before the approval.
             Verdict::Blocked

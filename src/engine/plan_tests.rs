@@ -5,8 +5,8 @@ use super::testing::{
     with_statuses, with_witnesses,
 };
 use crate::model::{
-    Action, Evidence, Finding, FindingCode, FollowUp, Mode, Options, Owner, Question, Run, RunId, RunStatus, Severity,
-    Status, StepId, StepKind, Verdict,
+    Action, Evidence, Finding, FindingClass, FindingCode, FollowUp, Mode, Options, Owner, Question, Run, RunId,
+    RunStatus, Severity, Status, StepId, StepKind, Verdict,
 };
 
 pub(super) fn clean() -> Run {
@@ -32,7 +32,11 @@ fn every_finding_weighs_what_its_code_says() {
         assert_eq!(with(*code, &clean(), &options()).plan.verdict, expected, "{code}");
         let over = with(*code, &over(), &options());
         let blocking = over.findings.iter().any(|finding| finding.severity == Severity::Blocking);
-        let expected = if blocking { Verdict::Blocked } else { Verdict::Complete };
+        let expected = match code.is_of(FindingClass::LacksSteps) {
+            _ if blocking => Verdict::Blocked,
+            true => Verdict::Confirm,
+            false => Verdict::Complete,
+        };
         assert_eq!(over.plan.verdict, expected, "{code}: nothing that blocks is called complete");
     }
 }
@@ -216,6 +220,8 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
                     | FindingCode::PlanChanged
                     | FindingCode::LimitReached
                     | FindingCode::ReportsUntrusted
+                    | FindingCode::StateOlderThanLog
+                    | FindingCode::StepsLost
             );
         assert_eq!(planned.unattended, !stops, "{code}");
         assert!(planned.unattended || code.severity() == Severity::Blocking || planned.plan.question.is_some());
@@ -505,7 +511,7 @@ fn a_blocked_run_or_step_refuses_to_begin_in_the_words_of_the_plan() {
     let blocking = FindingCode::ALL
         .iter()
         .copied()
-        .find(|code| code.severity() == Severity::Blocking && !code.is_of(crate::model::FindingClass::CheckedByChange));
+        .find(|code| code.severity() == Severity::Blocking && !code.is_of(FindingClass::CheckedByChange));
     let blocking = || Finding::new(blocking.unwrap(), "it is broken").fix("mend it");
     let expected = Some(("it is broken".to_owned(), vec!["mend it".to_owned(), "piton plan R".to_owned()]));
     assert_eq!(refusal(Vec::new()), None);

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    GuestEvidence, GuestRequest, Presence, RelPath, RollBackRecord, SessionLine, Statement, StatementKind, Step,
-    StepId, Timestamp,
+    Finding, GuestEvidence, GuestRequest, Presence, RelPath, RollBackRecord, SessionLine, Statement, StatementKind,
+    Step, StepId, Timestamp,
 };
 
 /// The evidence that a dialect needs before its run can be planned.
@@ -134,6 +134,8 @@ pub(crate) struct Evidence {
     pub(crate) modified_at: Option<Timestamp>,
     /// For a run that Piton only reads.
     pub(crate) guest: GuestEvidence,
+    /// What was found out while it was gathered: what could not be looked at, and what a list lost.
+    pub(crate) findings: Vec<Finding>,
 }
 
 /// File contents in git when the state was saved.

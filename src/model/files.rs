@@ -139,8 +139,8 @@ pub(crate) struct Listing {
     /// Absolute.
     pub(crate) root: Utf8PathBuf,
     pub(crate) entries: Vec<ListingEntry>,
-    /// Folders that this user may not read.
-    pub(crate) closed: Vec<RelPath>,
+    /// Folders, and files that a dialect asked for, that could not be looked into.
+    pub(crate) unread: Vec<Unread>,
     /// What was left out because there is too much of it.
     pub(crate) cut_off: Vec<CutOff>,
     /// Data folders of Piton with an unfinished change to several files.
@@ -271,6 +271,8 @@ pub(crate) enum ReadProblem {
     NotRegular,
     /// A link whose target is outside the root.
     LinkLeavesRoot,
+    /// A link to a folder, where runs are looked for.
+    FolderLink,
     TooLarge {
         bytes: u64,
         limit: u64,
@@ -286,10 +288,19 @@ impl fmt::Display for ReadProblem {
             Self::Directory => f.write_str("there is a folder where a file should be"),
             Self::NotRegular => f.write_str("it is a device, a pipe or a socket, not a file"),
             Self::LinkLeavesRoot => f.write_str("it is a link that leaves the project"),
+            Self::FolderLink => f.write_str("it is a link, and links to folders are not followed"),
             Self::TooLarge { bytes, limit } => write!(f, "it has {bytes} bytes, more than the {limit} that are read"),
             Self::Other(text) => f.write_str(text),
         }
     }
+}
+
+/// A path that could not be looked at, and why. One that does not exist was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unread {
+    /// Absolute.
+    pub(crate) path: Utf8PathBuf,
+    pub(crate) problem: ReadProblem,
 }
 
 /// The content of a file, or the reason why it is missing.

@@ -40,6 +40,8 @@ pub(crate) enum FindingClass {
     ShownDone,
     /// It matters to a resume, not to a change.
     OfResume,
+    /// Steps may be missing from the run, so it is not complete.
+    LacksSteps,
 }
 
 macro_rules! finding_codes {
@@ -88,7 +90,7 @@ finding_codes! {
     StateMissingField "state-missing-field" Blocking true "The state lacks a required field.", Contradiction;
     StateWrongType "state-wrong-type" Blocking true "A required field has the wrong type.", Contradiction;
     FormatNewer "format-newer" Warning true "The state was written by a newer version: it can be read, not written.";
-    PartUnreadable "part-unreadable" Warning true "One file of the run cannot be parsed; the step it describes is left alone.", Unreadable, Invalid;
+    PartUnreadable "part-unreadable" Warning true "One file of the run cannot be parsed; the step it describes is left alone.", Unreadable, Invalid, LacksSteps;
     SessionUnreadable "session-unreadable" Warning false "The session file cannot be parsed; the tasks are planned without it.", Unreadable, Invalid;
     RestoredFromHistory "restored-from-history" Warning true "The state was unreadable and an earlier checkpoint was used.", NeedsPerson;
     FieldIgnored "field-ignored" Info false "A field has an unusable type and was ignored.";
@@ -120,6 +122,7 @@ finding_codes! {
     StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.", StepConflict, ShownDone;
     StatusConflict "status-conflict" Warning true "One witness says that the step is done, but the state says that it is not.", NeedsPerson, StepConflict;
     StepPassedOver "step-passed-over" Warning true "Steps are open although steps behind them are done.";
+    StepsLost "steps-lost" Warning true "A list of tasks has lost open ones since the last commit: its end may have been cut.", NeedsPerson, LacksSteps;
     BoxNameless "box-nameless" Warning true "A check list has open boxes that are no steps of it.";
     BoxesLeft "boxes-left" Info false "Quality check lists of a feature have open boxes.";
     HintOnly "hint-only" Warning true "Nothing keeps the status of such a plan: what is open may be done.";
@@ -193,7 +196,7 @@ finding_codes! {
     NoRunHere "no-run-here" Info false "The folder of a system exists but contains no run.";
     SettingIgnored "setting-ignored" Warning false "A setting of the project that only its user may make, in their own file, is ignored.";
     AlsoOpen "also-open" Warning false "Other runs are open beside the selected one.";
-    FolderClosed "folder-closed" Warning false "A folder that may contain runs cannot be read; runs in it are not listed.";
+    FolderClosed "folder-closed" Warning false "A folder or file that may contain runs cannot be read, or is a link; runs in it are not listed.";
     WalkCutOff "walk-cut-off" Warning false "A folder has too many files to look at all of them; runs in it are listed only where runs usually are.";
     ChangeCutOff "change-cut-off" Warning true "A change was cut off, and another program changed one of its files before it could be finished: that file was left as it is.";
     JournalMissing "journal-missing" Warning true "The journal of a session is gone, or shorter than its checkpoint says.";

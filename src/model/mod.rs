@@ -76,7 +76,7 @@ pub(crate) use evidence::{
 };
 pub(crate) use files::{
     Candidate, Claim, Content, CutOff, Edit, EditKind, FileEntry, FileSet, LinkedWorktree, Listing, ListingEntry, Rank,
-    ReadProblem, ReadSpec, RelPath, RelPathError, STATE_COPY, name_of,
+    ReadProblem, ReadSpec, RelPath, RelPathError, STATE_COPY, Unread, name_of,
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
 pub(crate) use gate::{GateEffect, GateOption};

@@ -10,6 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{
     OpError, archived,
     lifecycle::running,
+    lost_steps,
     opened_run::OpenedRun,
     project_context::{ProjectContext, add_log},
     report::{Lifecycle, ListedRun, Stage},
@@ -104,6 +105,7 @@ pub(crate) fn entries(
     let mut entries = Vec::new();
     let mut undated: BTreeMap<&Utf8Path, Vec<usize>> = BTreeMap::new();
     let mut guests: BTreeMap<&Utf8Path, Vec<(usize, OpenedRun)>> = BTreeMap::new();
+    let mut complete: BTreeMap<&Utf8Path, Vec<(usize, OpenedRun)>> = BTreeMap::new();
     archived::mark_left_over(ctx, locations);
     for (at, location) in locations.iter().enumerate() {
         if location.is_of_client() {
@@ -115,8 +117,10 @@ pub(crate) fn entries(
         let asks_git = dating == Dating::Commits && ctx.project.git.is_some();
         if location.candidate.claim.is_guest() {
             // Git is asked only where the files alone leave the run open.
-            if asks_git && entries.last().is_some_and(|entry: &RunEntry| !entry.row.lifecycle.stage.is_over()) {
-                guests.entry(&location.root).or_default().push((at, opened));
+            let is_open = entries.last().is_some_and(|entry: &RunEntry| !entry.row.lifecycle.stage.is_over());
+            let asked = if is_open { &mut guests } else { &mut complete };
+            if asks_git {
+                asked.entry(&location.root).or_default().push((at, opened));
             }
         } else if asks_git && is_undated(ctx, &opened) {
             undated.entry(&location.root).or_default().push(at);
@@ -138,6 +142,18 @@ pub(crate) fn entries(
         let log = store::commit_log(root).map(Arc::new);
         for (at, opened) in guests {
             entries[at] = entry(ctx, &locations[at], &opened, Committed::Log(log.clone()));
+        }
+    }
+    for (root, complete) in complete {
+        let committed = lost_steps::committed(root, complete.iter().map(|(_, opened)| opened));
+        for (at, opened) in complete.iter().filter(|_| !committed.is_empty()) {
+            let lost = opened.loaded.run.as_ref().and_then(|run| lost_steps::finding(opened, run, &committed));
+            let Some(lost) = lost else { continue };
+            let entry = &mut entries[*at];
+            entry.row.verdict = Verdict::Confirm;
+            entry.row.lifecycle = Lifecycle::open();
+            entry.row.position = lost.message;
+            entry.shown = true;
         }
     }
     hide_covered(&mut entries);

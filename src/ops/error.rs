@@ -185,6 +185,10 @@ impl OpError {
                 | StoreError::UnsafePath { .. }
                 | StoreError::ReadOnly { .. },
             ) => one("piton doctor".to_owned()),
+            Self::Store(StoreError::Full { path }) => one(format!(
+                "mv {0} {0}.full: what was reported and decided until now is then unknown to Piton",
+                quoted(path.as_str())
+            )),
             Self::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
                 vec!["`piton plan` shows the current state of the run".to_owned(), "piton doctor".to_owned()]
             }
@@ -257,8 +261,8 @@ fn there_are(known: &[String]) -> String {
     format!("there are {}{more}", shown.join(", "))
 }
 
-/// Tells whether a finding is about a folder that cannot be read.
-fn is_closed(finding: &Finding) -> bool {
+/// Tells whether a finding is about a place of runs that cannot be read.
+pub(super) fn is_closed(finding: &Finding) -> bool {
     finding.code == FindingCode::FolderClosed
 }
 
@@ -277,6 +281,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         StoreError::Unreadable { .. }
         | StoreError::Permission { .. }
         | StoreError::NoSpace { .. }
+        | StoreError::Full { .. }
         | StoreError::ReadOnly { .. }
         | StoreError::NoLock { .. }
         | StoreError::NotRolledBack { .. }

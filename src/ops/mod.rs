@@ -49,6 +49,7 @@ mod lifecycle;
 mod list;
 mod locked_run;
 mod log;
+mod lost_steps;
 mod open_steps;
 mod opened_run;
 mod package;
@@ -80,13 +81,17 @@ mod status;
 mod toy_tests;
 mod trust;
 mod unfinished;
+mod unread;
 mod validate;
 mod versions;
 mod watch;
 mod workflow_file;
 mod workflows;
 
-pub(crate) use crate::{engine::Rebegin, store::surroundings};
+pub(crate) use crate::{
+    engine::Rebegin,
+    store::{surroundings, unread::forget as forget_unread},
+};
 pub(crate) use adopt::{AdoptReport, adopt};
 pub(crate) use archive::{ArchiveReport, archive};
 pub(crate) use begin::{BriefForm, BriefRequest, begin};
@@ -151,6 +156,7 @@ pub(crate) use skip_phase::skip_phase;
 pub(crate) use start::{StartOptions, start, ways_to_start};
 pub(crate) use status::{StatusReport, status};
 pub(crate) use trust::{TrustReport, decide as trust, list as trusted};
+pub(crate) use unread::unnamed as unnamed_unread;
 pub(crate) use validate::{ValidateReport, validate};
 pub(crate) use watch::{WatchedList, WatchedRun, watch, watch_all};
 pub(crate) use workflow_file::{

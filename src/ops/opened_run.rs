@@ -2,13 +2,13 @@
 
 use camino::Utf8Path;
 
-use super::{OpError, error::permission_fix, package::place_files};
+use super::{OpError, error::permission_fix, package::place_files, unread::blocks};
 use crate::{
     dialect::{Dialect, Guest, Loaded, StateHome, by_id},
     engine,
     model::{
-        Candidate, Content, Edit, EditKind, FileSet, Finding, FindingCode, ReadProblem, RelPath, Run, RunHeader,
-        RunStatus, Statement, Step, definition_digest, sha256_hex_of,
+        Candidate, Content, Edit, EditKind, FileSet, Finding, FindingClass, FindingCode, ReadProblem, RelPath, Run,
+        RunHeader, RunStatus, Statement, Step, Unread, definition_digest, sha256_hex_of,
     },
     store::{self, LogStanding, StoreError, Trusted},
 };
@@ -35,7 +35,9 @@ impl OpenedRun {
             let finding = log_finding(trusted, root, &data_dir);
             opened.loaded.findings.extend(finding);
         }
-        opened.add_unrecorded();
+        let ((), unread) = store::unread::watched(|| opened.add_unrecorded());
+        let root = &opened.files.root;
+        opened.loaded.findings.extend(unread.iter().map(|unread| blocks(root, unread)));
         opened
     }
 
@@ -176,8 +178,19 @@ impl OpenedRun {
 /// Reads a run, with what discovery found out about it.
 fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded {
     let mut loaded = dialect.load(files);
-    let news: Vec<Finding> =
-        candidate.findings.iter().filter(|finding| !loaded.findings.contains(finding)).cloned().collect();
+    // What cannot be read is not missing.
+    let is_unread = |path: &RelPath| files.problem(path).is_some_and(|problem| problem != ReadProblem::Missing);
+    loaded
+        .findings
+        .retain(|finding| !finding.code.is_of(FindingClass::Missing) || !finding.file.as_ref().is_some_and(is_unread));
+    let unnamed = unread_files(files, &loaded.findings);
+    let is_new = |finding: &&Finding| {
+        let is_about = |other: &Finding| other.file.is_some() && other.file == finding.file;
+        let is_said = finding.code == FindingCode::FolderClosed && unnamed.iter().any(is_about);
+        !is_said && !loaded.findings.contains(finding)
+    };
+    let news: Vec<Finding> = candidate.findings.iter().filter(is_new).cloned().collect();
+    loaded.findings.extend(unnamed);
     loaded.findings.extend(news);
     for finding in &mut loaded.findings {
         // Restoring or correcting a file does not help without permission to read it.
@@ -190,6 +203,17 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
         }
     }
     loaded
+}
+
+/// Returns what blocks a run: the files and folders of its set that could not be read and that no finding names.
+fn unread_files(files: &FileSet, findings: &[Finding]) -> Vec<Finding> {
+    let unread = files.files.iter().filter_map(|(path, entry)| match &entry.content {
+        Content::Problem(problem) => Some((path, problem)),
+        Content::Bytes(_) | Content::NameOnly => None,
+    });
+    let unread = unread.filter(|(path, _)| findings.iter().all(|finding| finding.file.as_ref() != Some(path)));
+    let unread = unread.map(|(path, problem)| Unread { path: path.under(&files.root), problem: problem.clone() });
+    unread.map(|unread| blocks(&files.root, &unread)).collect()
 }
 
 /// Returns the argument that names the run in a command, even if its id is unreadable.

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::{
-    Exit, OpError, answers,
+    Exit, OpError, answers, lost_steps,
     opened_run::{OpenedRun, command_word},
     plan_document::{PlanDetail, PlanDocument},
     project_context::ProjectContext,
@@ -96,7 +96,7 @@ pub(crate) fn plan(
     let run = opened.run()?;
     let options = options(ctx, run, request)?;
     let evidence = ctx.evidence(&opened, true);
-    let mut planned = waiting(ctx, run, evaluate(&opened, run, &evidence, &options));
+    let mut planned = waiting(ctx, run, weighed(ctx, &opened, run, evidence.clone(), &options));
     // Its driver was asked when it took the run over; from then on only decisions are asked for.
     let plan = &mut planned.plan;
     let goes_on = ctx.environment.session.is_some() && evidence.owner == Owner::Ours;
@@ -118,7 +118,23 @@ pub(crate) fn planned(
 ) -> Result<Planned, OpError> {
     let options = options(ctx, run, request)?;
     let evidence = ctx.evidence(opened, true);
-    Ok(waiting(ctx, run, evaluate(opened, run, &evidence, &options)))
+    Ok(waiting(ctx, run, weighed(ctx, opened, run, evidence, &options)))
+}
+
+/// Plans a loaded run, and asks git about a list that calls itself complete.
+fn weighed(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, mut evidence: Evidence, options: &Options) -> Planned {
+    let planned = evaluate(opened, run, &evidence, options);
+    if planned.plan.verdict != Verdict::Complete || ctx.project.git.is_none() || opened.guest().is_none() {
+        return planned;
+    }
+    let committed = lost_steps::committed(&opened.files.root, std::iter::once(opened));
+    match lost_steps::finding(opened, run, &committed) {
+        Some(finding) => {
+            evidence.findings.push(finding);
+            evaluate(opened, run, &evidence, options)
+        }
+        None => planned,
+    }
 }
 
 /// Adds the wait for a usage limit, which needs the clock and the time zone.

@@ -10,18 +10,19 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
     OpError,
-    error::permission_fix,
     opened_run::OpenedRun,
     relative_workflow,
     run_location::{self, RunLocation, session_header},
-    unfinished, versions, workflow_file,
+    unfinished,
+    unread::{blocks, hides_runs},
+    versions, workflow_file,
 };
 use crate::{
     dialect::{DIALECTS, Dialect, Leftover, StateHome, claude::Digest, piton::prodigy},
     engine,
     model::{
-        Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence, Listing, Mode,
-        ReadProblem, RelPath, Run, StatementKind, Status, StepId, plural,
+        Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence, Listing,
+        ListingEntry, Mode, ReadProblem, RelPath, Run, StatementKind, Status, StepId, Unread, plural,
     },
     store::{self, CheckpointMeta, Environment, Project, Scope, SessionHome},
 };
@@ -237,19 +238,25 @@ impl ProjectContext {
     fn walk(&self, scope: Scope<'_>) -> Walked {
         let mut walked = Walked::default();
         let Walked { locations, findings, pending } = &mut walked;
-        for listing in &self.listings(scope) {
-            probe(StateHome::Project, listing, locations, findings);
-            findings.extend(listing.closed.iter().filter_map(|folder| self.closed_folder(listing, folder)));
+        let (listings, unread) = store::unread::watched(|| self.listings(scope));
+        for listing in &listings {
+            let mut probed = Vec::new();
+            probe(StateHome::Project, listing, locations, &mut probed);
+            let unlisted = listing.unread.iter().filter(|unread| may_hold_runs(listing, unread));
+            let unlisted: Vec<Finding> = unlisted.map(|unread| hides_runs(&listing.root, unread)).collect();
+            findings.extend(unlisted.into_iter().filter(|unlisted| !is_named(&listing.root, unlisted, locations)));
+            findings.append(&mut probed);
             findings.extend(unfinished::walk(listing));
             pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
         findings.extend(self.project.foreign.iter().map(|marker| foreign_marker(marker)));
+        findings.extend(unread.iter().map(|unread| hides_runs(&self.project.root, unread)));
         for home in self.homes.iter().filter(|home| scope.includes(home)) {
-            let sessions = home.listing(&self.project);
+            let (sessions, unread) = store::unread::watched(|| home.listing(&self.project));
+            findings.extend(unread.iter().map(|unread| hides_runs(home.root(), unread)));
             probe(StateHome::Home, &sessions.listing, locations, findings);
             pending.extend(sessions.listing.pending.iter().map(|own| (sessions.listing.root.clone(), own.clone())));
             findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
-            findings.extend(sessions.closed.iter().map(|folder| closed(folder.as_str(), folder)));
         }
         if let Scope::Whole | Scope::Sessions = scope {
             let earlier = SessionHome::earlier(&self.project, &self.environment);
@@ -259,12 +266,6 @@ impl ProjectContext {
             probe(StateHome::Home, listing, locations, findings);
         }
         walked
-    }
-
-    /// Returns a finding if runs could be in a folder that cannot be read.
-    fn closed_folder(&self, listing: &Listing, folder: &RelPath) -> Option<Finding> {
-        let keeps_state = DIALECTS.iter().any(|dialect| dialect.keeps_state_in(folder, &listing.config));
-        keeps_state.then(|| closed(folder.as_str(), &folder.under(&listing.root)).at(folder))
     }
 
     /// Loads a run, after waiting for a writer to finish its checkpoint.
@@ -313,6 +314,13 @@ impl ProjectContext {
 
     /// Gathers the evidence a run asks for. `with_git` is false if no process may be started.
     pub(crate) fn evidence(&self, opened: &OpenedRun, with_git: bool) -> Evidence {
+        let (mut evidence, unread) = store::unread::watched(|| self.gathered(opened, with_git));
+        evidence.findings = unread.iter().map(|unread| blocks(&opened.files.root, unread)).collect();
+        evidence.findings.dedup();
+        evidence
+    }
+
+    fn gathered(&self, opened: &OpenedRun, with_git: bool) -> Evidence {
         let wanted = &*self.wanted(opened);
         let base = wanted.base(&opened.files.root);
         let without_git = || EvidenceRequest {
@@ -478,9 +486,26 @@ fn foreign_folder(folder: &Utf8Path) -> Finding {
     Finding::new(FindingCode::SessionForeign, message).fix(fix)
 }
 
-fn closed(shown: &str, folder: &Utf8Path) -> Finding {
-    let message = format!("{shown} cannot be read: permission denied; runs in it are not listed");
-    Finding::new(FindingCode::FolderClosed, message).fix(permission_fix(folder))
+/// Tells whether runs could be in a place that could not be looked into. Folders without permission are normal in a project; any other failure
+/// is not.
+fn may_hold_runs(listing: &Listing, unread: &Unread) -> bool {
+    let below = unread.path.strip_prefix(&listing.root).ok().and_then(|below| RelPath::parse(below.as_str()).ok());
+    match (&unread.problem, below) {
+        (ReadProblem::Permission | ReadProblem::FolderLink, Some(folder)) => {
+            let is_file = |entry: &ListingEntry| entry.path == folder && !entry.is_dir;
+            let is_asked_for = unread.problem == ReadProblem::Permission && listing.entries.iter().any(is_file);
+            is_asked_for
+                || store::is_place_of_runs(&folder)
+                || DIALECTS.iter().any(|dialect| dialect.keeps_state_in(&folder, &listing.config))
+        }
+        _ => true,
+    }
+}
+
+/// Tells whether a run that was found names the same file when it is read.
+fn is_named(root: &Utf8Path, unlisted: &Finding, locations: &[RunLocation]) -> bool {
+    let state = |location: &RunLocation| Some(&location.candidate.state) == unlisted.file.as_ref();
+    locations.iter().any(|location| location.root == *root && state(location))
 }
 
 fn earlier_sessions(folder: &Utf8Path, count: usize) -> Finding {

@@ -8,7 +8,7 @@ use super::{
     choice,
     client_sessions::SessionFilter,
     entries,
-    error::hides_runs,
+    error::{hides_runs, is_closed},
     lifecycle::is_over,
     opened_run::OpenedRun,
     project_context::{ProjectContext, dialects_in},
@@ -134,9 +134,9 @@ fn ended_run(ctx: &ProjectContext) -> Option<RunLocation> {
 }
 
 fn open_location(ctx: &ProjectContext, with_sessions: bool) -> Result<RunLocation, OpError> {
-    let nearby = nearby(ctx);
+    let (nearby, hidden) = nearby(ctx);
     if !nearby.is_empty() {
-        return single(ctx, nearby);
+        return Ok(beside_unread(single(ctx, nearby)?, hidden));
     }
     if let Some(name) = &ctx.run
         && let [one] = ctx.client_locations(SessionFilter::Named(name)).as_slice()
@@ -154,7 +154,7 @@ fn open_location(ctx: &ProjectContext, with_sessions: bool) -> Result<RunLocatio
             Err(OpError::UnknownRun { .. }) if findings.iter().any(hides_runs) => {
                 Err(OpError::NoRun { searched, findings })
             }
-            found => found,
+            found => found.map(|location| beside_unread(location, findings)),
         };
     }
     let requested = requested(ctx, &locations);
@@ -162,7 +162,18 @@ fn open_location(ctx: &ProjectContext, with_sessions: bool) -> Result<RunLocatio
     if locations.is_empty() {
         return Err(OpError::NoRun { searched, findings });
     }
-    single(ctx, locations)
+    Ok(beside_unread(single(ctx, locations)?, findings))
+}
+
+/// Adds to a run that was selected what could not be looked at. That may hold the saved state of what only seems to be a run of its own.
+fn beside_unread(mut location: RunLocation, findings: Vec<Finding>) -> RunLocation {
+    let is_implied = location.candidate.claim.is_implied();
+    let hidden = findings.into_iter().filter(is_closed).map(|hidden| match is_implied {
+        true => Finding { severity: Severity::Blocking, ..hidden },
+        false => hidden,
+    });
+    location.candidate.findings.extend(hidden);
+    location
 }
 
 fn single(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
@@ -177,15 +188,19 @@ fn marked(ctx: &ProjectContext, mut location: RunLocation) -> RunLocation {
 
 /// Finds the requested runs without walking the whole project, if a path or the current folder decides. Empty if runs elsewhere
 /// could change the answer.
-fn nearby(ctx: &ProjectContext) -> Vec<RunLocation> {
+fn nearby(ctx: &ProjectContext) -> (Vec<RunLocation>, Vec<Finding>) {
     let root = &ctx.project.root;
     let scope = match &ctx.run_path {
         Some(path) if !root.starts_with(path) => Scope::Around(path),
         None if ctx.run.is_none() && ctx.project.cwd != *root => Scope::Above(&ctx.project.cwd),
-        Some(_) | None => return Vec::new(),
+        Some(_) | None => return Default::default(),
     };
-    let requested = requested(ctx, &ctx.locations_in(scope).0);
-    if requested.iter().any(|location| location.candidate.may_be_replaced) { Vec::new() } else { requested }
+    let (locations, findings) = ctx.locations_in(scope);
+    let requested = requested(ctx, &locations);
+    match requested.iter().any(|location| location.candidate.may_be_replaced) {
+        true => Default::default(),
+        false => (requested, findings),
+    }
 }
 
 /// Returns the runs at the given path; without one, the run whose folder contains the current folder, if there is exactly one

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Exit, OpError, alike, archive, entries,
-    error::hides_runs,
+    error::{hides_runs, is_closed},
     group, lifecycle,
     opened_run::OpenedRun,
     project_context::ProjectContext,
@@ -45,6 +45,7 @@ pub(crate) fn start(
     options: StartOptions,
 ) -> Result<Report<CheckpointReport>, OpError> {
     startable::check_feature_name(&spec.feature)?;
+    check_all_was_read(ctx)?;
     if options.in_worktree {
         spec.branch = spec.branch.or_else(|| Some(format!("piton/{}", spec.feature)));
     }
@@ -107,6 +108,15 @@ pub(crate) fn start(
     };
     let findings = opened.loaded.findings.into_iter().chain(hidden).collect();
     Ok(Report { exit: Exit::Ok, body, findings })
+}
+
+/// Refuses while a place where a run may lie cannot be looked at: it may be the one that would be started.
+fn check_all_was_read(ctx: &ProjectContext) -> Result<(), OpError> {
+    let findings = ctx.locations().1;
+    match findings.iter().find(|finding| is_closed(finding)) {
+        Some(closed) => Err(OpError::Unreadable { message: closed.message.clone(), findings }),
+        None => Ok(()),
+    }
 }
 
 /// Enters a run of a workflow file into the index, before its first record is written.

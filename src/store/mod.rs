@@ -44,6 +44,7 @@ pub(crate) use fs::{
     read::{last_line, read_bytes, read_file, read_one, text_input},
     stage::{DATA_DIR, create_private_dirs},
     surroundings::{self, carried, program},
+    unread::{self, is_folder},
 };
 pub(crate) use owner::{
     caller::Caller,
@@ -63,9 +64,9 @@ pub(crate) use project::{
     git,
     git_impact::{AbandonedWork, git_impact, history_of},
     home_link::{link_of, moved_from},
-    open::{Project, work_tree},
+    open::{Project, is_place_of_runs, work_tree},
     reports,
-    scratch::{CLIENT_FOLDER, Scratch, current_dir, current_exe, existing_path, is_folder},
+    scratch::{CLIENT_FOLDER, Scratch, current_dir, current_exe, existing_path},
     sessions::{self, SessionHome},
     settings,
     trusted::{LogStanding, Stranger, Trusted},

@@ -83,8 +83,8 @@ fn a_list_of_more_tasks_than_are_read_is_never_complete() {
 fn a_list_that_is_too_large_is_named() {
     let sandbox = begun();
     sandbox.file(LIST, &format!("{}{}", sandbox.read(LIST), " ".repeat(5 << 20)));
-    let output = sandbox.piton(["list"]).run();
-    assert!(output.stdout.contains("part-unreadable"), "{output}");
+    let output = sandbox.piton(["list"]).run().expect_code(4);
+    assert!(output.stdout.contains("folder-closed"), "{output}");
 }
 
 #[test]

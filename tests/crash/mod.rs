@@ -2,6 +2,7 @@
 
 mod faults;
 mod kills;
+mod reads;
 mod shim;
 mod stories;
 mod worktrees;

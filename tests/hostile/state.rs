@@ -245,6 +245,14 @@ fn pipes_in_pitons_own_folder_are_never_waited_for() {
             assert!(output.code < 10, "{name}: {words:?}\n{output}");
         }
     }
+    for make in [projects::ccw as fn() -> Sandbox, projects::nine_step, Sandbox::new] {
+        let sandbox = make();
+        let absolute = sandbox.root().join(".piton").into_string();
+        sandbox.tool("/usr/bin/mkfifo", [absolute.as_str()]).run().expect_code(0);
+        for words in [&["plan"][..], &["status"], &["context"], &["list"], &["history"], &["doctor"]] {
+            document(&within(sandbox.piton(words.iter().copied()).session("a")));
+        }
+    }
     let sandbox = projects::ccw();
     sandbox.remove("piton.toml");
     let absolute = sandbox.root().join("piton.toml").into_string();

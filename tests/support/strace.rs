@@ -4,6 +4,10 @@ use std::{collections::BTreeMap, fmt, io::Write as _, path::Path};
 
 use super::{Output, Program};
 
+/// The calls that look at files and folders.
+const READS: [&str; 9] =
+    ["openat", "openat2", "getdents64", "read", "pread64", "statx", "newfstatat", "readlink", "readlinkat"];
+
 /// Calls that change something, wait for the disk or take a lock. Opening a file counts if it is opened for writing.
 const WRITES: &[&str] = &[
     "open",
@@ -70,6 +74,12 @@ impl Strace {
     /// Runs the program to its end and returns its calls in order. `options` are passed to strace.
     pub(crate) fn record(self, program: Program<'_>, options: &[&str]) -> (Output, Vec<Call>) {
         let (output, text) = self.follow(program, &WRITES.join(","), &[&["-b", "execve"], options].concat());
+        (output, calls(&text))
+    }
+
+    /// Runs the program to its end and returns its calls that read, with the paths of open files.
+    pub(crate) fn record_reads(self, program: Program<'_>) -> (Output, Vec<Call>) {
+        let (output, text) = self.follow(program, &READS.join(","), &["-b", "execve", "-y"]);
         (output, calls(&text))
     }
 

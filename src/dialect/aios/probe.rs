@@ -15,7 +15,7 @@ use crate::{
     dialect::{Probed, story},
     model::{
         Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, Severity, Status,
-        StepId, Timestamp, clean_line,
+        StepId, Timestamp, Unread, clean_line,
     },
 };
 
@@ -227,10 +227,18 @@ impl<'a> Prober<'a> {
         EpicState::read(&kind::parse(self.listing.entries[at].content.as_deref()?).ok()?, path)
     }
 
+    /// Tells whether the plan and the stories of a project may be in a place that could not be read.
+    fn may_hide_documents(&self, base: &str) -> bool {
+        let documents = self.listing.root.join(base).join("docs");
+        let is_around = |unread: &Unread| unread.path.starts_with(&documents) || documents.starts_with(&unread.path);
+        self.listing.unread.iter().any(is_around)
+    }
+
     fn add_epic(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
         let Some(state) = kind::parse(look).ok().and_then(|node| EpicState::read(&node, path)) else { return };
         let documents = self.documents.get_or_insert_with(|| DocumentIndex::of_listing(self.listing));
-        let found = compare(documents, base, &state);
+        let mut found = compare(documents, base, &state);
+        found.is_orphaned &= !self.may_hide_documents(base);
         if !found.is_orphaned && state.status.as_deref() != Some("aborted") {
             // Another file of the same story implies no run either.
             self.stories.extend(state.stories().map(|story| (base.to_owned(), story.id.to_lowercase())));

@@ -16,8 +16,6 @@ use crate::{
 const LOOK_ALIKES: usize = 20;
 /// Maximum number of summaries of a session whose titles are read.
 const SUMMARIES: usize = 200;
-/// Maximum number of links reported.
-const LINKS: usize = 20;
 
 /// Tells whether a path is that of a session file in a folder where sessions are kept.
 pub(super) fn is_session_file(path: &str) -> bool {
@@ -115,35 +113,12 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         }
     }
     let mut probed = scan.conclude();
-    probed.findings.extend(listing.entries.iter().filter(|entry| is_session_link(entry)).take(LINKS).map(link_finding));
     let is_home = |entry: &&ListingEntry| entry.is_dir && entry.path.name() == WORKFLOW;
     if let (true, Some(home)) = (probed.candidates.is_empty(), listing.entries.iter().find(is_home)) {
         let finding = Finding::new(FindingCode::NoRunHere, notices::NO_SESSION).at(&home.path);
         probed.findings.push(finding.fix(notices::NO_SESSION_FIX));
     }
     probed
-}
-
-/// Tells whether an entry is a link where sessions would be; links are never followed.
-fn is_session_link(entry: &ListingEntry) -> bool {
-    let path = entry.path.as_str();
-    let is_home = entry.path.name() == WORKFLOW;
-    let is_area = |parsed: &SessionPath<'_>| {
-        parsed.rest.is_empty()
-            && ["active", "sessions", "archives"].contains(&entry.path.name())
-            && parsed.area.is_none()
-    };
-    let is_session = |parsed: &SessionPath<'_>| parsed.rest.is_empty() && has_session_name(entry.path.name());
-    !entry.is_dir && (is_home || SessionPath::of(path).is_some_and(|parsed| is_area(&parsed) || is_session(&parsed)))
-}
-
-fn link_finding(entry: &ListingEntry) -> Finding {
-    let message = format!(
-        "{} is a link or not a folder; links are not followed, so sessions behind it are not found",
-        entry.path
-    );
-    let fix = "name the project that contains the folder: piton --project DIR list";
-    Finding::new(FindingCode::FolderClosed, message).at(&entry.path).fix(fix)
 }
 
 impl<'a> SessionScan<'a> {

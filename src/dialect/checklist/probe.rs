@@ -102,7 +102,6 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         prober.visit(entry);
     }
     prober.archived_changes();
-    prober.probed.findings.extend(guest::unseen(listing, |path| kind::list_path(path).is_some()));
     let workflows = listing.entries.iter().filter(|entry| is_workflow_run(entry.path.as_str()));
     prober.probed.findings.extend(workflows.filter_map(workflow_run));
     prober.end()

@@ -27,7 +27,6 @@ pub(super) fn is_marked(path: &str) -> bool {
 pub(super) fn probe(listing: &Listing) -> Probed {
     let mut probed = Probed::default();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        probed.findings.extend(linked_memory(&entry.path));
         probed.candidates.extend(without_phase_file(listing, &entry.path));
         if paths::is_phase_file(entry.path.as_str())
             && let Some(finding) = earlier_form(entry)
@@ -47,17 +46,6 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         }
     }
     probed
-}
-
-/// Reports a `memory` that is no folder: a link is not followed, because it may lead out of the project.
-fn linked_memory(path: &RelPath) -> Option<Finding> {
-    (path.name() == "memory").then(|| {
-        let message =
-            format!("{path} is a link or a file, not a folder: it is not followed, so no run in it is listed");
-        Finding::new(FindingCode::NoRunHere, message)
-            .at(path)
-            .fix("name the folder it leads to: `piton --project DIR list`")
-    })
 }
 
 /// Returns the run of an execution file without its phase file: the phase file was lost.

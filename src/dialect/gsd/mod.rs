@@ -59,7 +59,7 @@ impl Dialect for Gsd {
                 is_plan || (below == "ROADMAP.md" && names_phases())
             })
         };
-        let mut probed = Probed { findings: guest::unseen(listing, |path| self.marks(path)), ..Probed::default() };
+        let mut probed = Probed::default();
         for folder in folders.iter().filter(|folder| is_gsd(folder)) {
             let is_copy = guest::has_copies(folder.as_str().split('/').take_while(|part| *part != FOLDER));
             probed.add(candidate(listing, folder), guest::is_listed(listing, folder, is_copy));

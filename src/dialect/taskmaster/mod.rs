@@ -52,13 +52,11 @@ impl Dialect for Taskmaster {
             .filter(|(_, tags, _)| !tags.is_empty())
             .collect();
         // A task list of an older version has a common name: only that of the new one is named if it cannot be read.
-        let is_own = |path: &str| path.contains(".taskmaster/") && is_tasks(path);
         let foreign = found.iter().filter(|(entry, _, _)| !is_of_task_master(entry)).map(|(entry, _, _)| {
             let message = format!("{} is the task list of another tool: it is not read", entry.path);
             Finding::new(FindingCode::FileUnclassified, message).at(&entry.path)
         });
-        let findings = guest::unseen(listing, is_own).into_iter().chain(foreign).collect();
-        let mut probed = Probed { findings, ..Probed::default() };
+        let mut probed = Probed { findings: foreign.collect(), ..Probed::default() };
         let is_alone = found.iter().filter(|(_, _, is_listed)| *is_listed).count() < 2;
         for (entry, tags, is_listed) in &found {
             let folder = if is_alone && *is_listed { String::new() } else { tags::folder_of(&above(&entry.path)) };

@@ -7,7 +7,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::lock::RunLock;
 use crate::{
     model::{RelPath, Timestamp},
-    store::fs::{error::StoreError, path::Root, platform, stage},
+    store::fs::{
+        error::StoreError,
+        platform, stage,
+        unread::{self, there},
+    },
 };
 
 /// The data folder of files that belong to no run.
@@ -27,8 +31,8 @@ pub(crate) struct Archive {
 
 /// Returns a data folder and the folders in it that belong to runs.
 pub(crate) fn data_folders(root: &Utf8Path, data_dir: &RelPath) -> Vec<RelPath> {
-    let real = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    let names = real.and_then(|real| platform::names(&real).ok()).unwrap_or_default();
+    let real = unread::data_path(root, data_dir);
+    let names = real.and_then(|real| there(&real, platform::names(&real))).unwrap_or_default();
     let below = names.into_iter().filter(|entry| entry.is_dir && !matches!(&*entry.name, LEFTOVERS | "archive"));
     let mut folders: Vec<RelPath> = below.filter_map(|entry| data_dir.join(&entry.name).ok()).collect();
     folders.sort_unstable();
@@ -38,12 +42,12 @@ pub(crate) fn data_folders(root: &Utf8Path, data_dir: &RelPath) -> Vec<RelPath> 
 
 /// Returns the archives in a folder.
 pub(crate) fn archives(root: &Utf8Path, folder: &RelPath) -> Vec<Archive> {
-    let Some(real) = Root::open(root).ok().and_then(|root| root.locate(folder).ok()) else { return Vec::new() };
+    let Some(real) = unread::data_path(root, folder) else { return Vec::new() };
     let archive = |(_, _, path): (String, u32, Utf8PathBuf)| {
         let folder = path.file_name()?.to_owned();
         let (series, stamp, _) = parts_of(&folder)?;
         let (series, at) = (series.to_owned(), Timestamp::from_compact(stamp)?);
-        let names = platform::names(&path).ok()?;
+        let names = there(&path, platform::names(&path))?;
         let mut files: Vec<String> = names.into_iter().filter(|entry| !entry.is_dir).map(|entry| entry.name).collect();
         files.sort_unstable();
         (!files.is_empty()).then_some(Archive { folder, series, at, files })
@@ -53,7 +57,7 @@ pub(crate) fn archives(root: &Utf8Path, folder: &RelPath) -> Vec<Archive> {
 
 /// Returns stamp, counter and path of the archives in a folder, oldest first.
 fn in_order(real: &Utf8Path) -> Vec<(String, u32, Utf8PathBuf)> {
-    let folders = platform::names(real).unwrap_or_default().into_iter().filter(|entry| entry.is_dir);
+    let folders = there(real, platform::names(real)).unwrap_or_default().into_iter().filter(|entry| entry.is_dir);
     let mut found: Vec<(String, u32, Utf8PathBuf)> = folders
         .filter_map(|entry| {
             let (_, stamp, counter) = parts_of(&entry.name)?;

@@ -10,7 +10,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{archive, data_dir, lock::RunLock};
 use crate::{
     model::{RelPath, sha256_hex},
-    store::fs::{calls, error::StoreError, path::Root, platform, read, stage},
+    store::fs::{
+        calls,
+        error::StoreError,
+        path::{Root, bounded},
+        platform, stage,
+    },
 };
 
 /// Number of files in a backup.
@@ -135,7 +140,7 @@ fn give_name(lock: &RunLock, partial: &Utf8Path, folder: &RelPath) -> Result<(),
 fn read_file(root: &Root, path: &RelPath) -> Result<Vec<u8>, StoreError> {
     let unreadable = |problem| StoreError::Unreadable { path: path.under(root.path()), problem };
     let (file, metadata) = root.open_file(path).map_err(unreadable)?;
-    read::bounded(file, metadata.len(), BYTES).map_err(unreadable)
+    bounded(file, metadata.len(), BYTES).map_err(unreadable)
 }
 
 fn put(

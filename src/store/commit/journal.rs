@@ -11,19 +11,22 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::lock::RunLock;
 use crate::{
-    model::{RelPath, StepId, Timestamp},
+    model::{ReadProblem, RelPath, StepId, Timestamp},
     store::fs::{
         data_file,
         error::StoreError,
         nofollow::{self, OpenMode},
         path::Root,
         platform, stage,
+        unread::{self, note, there},
     },
 };
 
 const LOG: &str = "log.jsonl";
 /// Bytes of a log that is read.
 const READ_LIMIT: u64 = 64 << 20;
+/// Bytes at which a log that is kept whole is full: far enough from what is read for some more lines.
+const FULL: u64 = 60 << 20;
 
 /// Adds a line about a change to the log of a run, for diagnosis. Keep environment, secrets and home paths out of it.
 ///
@@ -47,7 +50,7 @@ pub(crate) struct LogEntry {
 
 /// Reads the log of a run, oldest first. Lines that do not parse are left out.
 pub(crate) fn log_entries(root: &Utf8Path, data_dir: &RelPath) -> Vec<LogEntry> {
-    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    let data_path = unread::data_path(root, data_dir);
     data_path.map_or_else(Vec::new, |data_path| read(&data_path, LOG))
 }
 
@@ -139,15 +142,40 @@ fn previous(path: &Utf8Path) -> camino::Utf8PathBuf {
     path.with_extension("previous.jsonl")
 }
 
-/// Reads all lines that parse, oldest first. A missing or unreadable file has none.
+/// Appends lines that nothing may replace, and returns when they are durable if `is_durable`. A file that could not be read whole for much
+/// longer is full.
+pub(in crate::store) fn append_kept<T: Serialize>(
+    data_path: &Utf8Path,
+    name: &str,
+    lines: &[T],
+    is_durable: bool,
+) -> Result<(), StoreError> {
+    let path = data_path.join(name);
+    if there(&path, path.symlink_metadata()).is_some_and(|found| found.len() > FULL) {
+        return Err(StoreError::Full { path });
+    }
+    let append = if is_durable { append_durably } else { append };
+    append(data_path, name, lines, u64::MAX)
+}
+
+/// Reads all lines that parse, oldest first, of a file and of the one that it was rotated to.
 pub(in crate::store) fn read<T: DeserializeOwned>(data_path: &Utf8Path, name: &str) -> Vec<T> {
     let path = data_path.join(name);
-    let mut lines = Vec::new();
-    for file in [previous(&path), path] {
-        let bytes = platform::read_data_file(file.as_std_path(), READ_LIMIT).ok().flatten().unwrap_or_default();
-        lines.extend(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<T>(line).ok()));
-    }
+    let mut lines = read_kept(&previous(&path));
+    lines.append(&mut read_kept(&path));
     lines
+}
+
+/// Reads all lines of one file that parse, oldest first; beyond the limit its end.
+pub(in crate::store) fn read_kept<T: DeserializeOwned>(path: &Utf8Path) -> Vec<T> {
+    let found = there(path, platform::read_data_tail(path.as_std_path(), READ_LIMIT)).flatten();
+    let Some((mut bytes, size)) = found else { return Vec::new() };
+    if size > READ_LIMIT {
+        note(path, ReadProblem::TooLarge { bytes: size, limit: READ_LIMIT });
+        let end_of_first = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+        bytes.drain(..end_of_first);
+    }
+    bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<T>(line).ok()).collect()
 }
 
 #[cfg(test)]

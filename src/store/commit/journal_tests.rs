@@ -1,10 +1,11 @@
 use std::os::unix::fs::symlink;
 
-use super::{append_block, log, log_durably, log_entries};
+use super::{append, append_block, append_kept, log, log_durably, log_entries, read, read_kept};
 use crate::{
     model::{RollBackRecord, StepId},
     store::{
         commit::rollbacks::{record_rollback, rollbacks},
+        fs::unread,
         testing::{Scratch, data_dir, rel, time},
     },
 };
@@ -66,4 +67,36 @@ fn a_log_that_is_full_is_begun_again() {
         log(&lock, &line, limit).unwrap();
         assert_eq!((log_entries(&scratch.root, &data_dir()).len(), previous()), expected, "{limit}");
     }
+}
+
+/// What was said is the only copy of it: it is never replaced by what is said later.
+#[test]
+fn a_log_that_is_kept_whole_is_full_before_it_can_no_longer_be_read() {
+    let scratch = Scratch::new();
+    let data_path = scratch.lock().data_path().to_owned();
+    let path = data_path.join("kept.jsonl");
+    let line = serde_json::json!({ "at": "2026-01-31T12:00:00Z", "change": "begin" });
+    for (megabytes, is_taken) in [(0, true), (59, true), (61, false)] {
+        std::fs::write(&path, "").unwrap();
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().set_len(megabytes << 20).unwrap();
+        let (taken, unread) = unread::watched(|| append_kept(&data_path, "kept.jsonl", &[&line], true));
+        assert_eq!(taken.is_ok(), is_taken, "{megabytes}");
+        assert_eq!(read_kept::<serde_json::Value>(&path).len(), usize::from(is_taken), "{megabytes}");
+        assert_eq!(unread, []);
+    }
+    assert_eq!(scratch.files("run/.piton"), ["kept.jsonl", "lock"]);
+}
+
+#[test]
+fn of_a_log_beyond_the_limit_the_end_is_read_and_the_rest_is_named() {
+    let scratch = Scratch::new();
+    let data_path = scratch.lock().data_path().to_owned();
+    let path = data_path.join("long.jsonl");
+    std::fs::write(&path, "").unwrap();
+    let file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.set_len(65 << 20).unwrap();
+    append(&data_path, "long.jsonl", &[serde_json::json!({ "last": true })], u64::MAX).unwrap();
+    let (lines, unread) = unread::watched(|| read::<serde_json::Value>(&data_path, "long.jsonl"));
+    assert_eq!(lines, [serde_json::json!({ "last": true })]);
+    assert!(matches!(&unread[..], [one] if one.path == path), "{unread:?}");
 }

@@ -25,6 +25,7 @@ use crate::store::fs::{
     nofollow::{self, OpenMode},
     path::Root,
     platform, stage,
+    unread::there,
 };
 
 const LOCK_FILE: &str = "lock";
@@ -113,17 +114,15 @@ pub(crate) fn try_lock(root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreE
 /// file cannot be read.
 pub(in crate::store) fn lock_shared(data_path: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {
     let path = data_path.join(LOCK_FILE);
-    let file = match platform::nofollow_options().read(true).open(&path) {
-        Ok(file) => file,
-        Err(_) => return Ok(None),
-    };
+    let Some(file) = there(&path, platform::nofollow_options().read(true).open(&path)) else { return Ok(None) };
     poll(&path, timeout, timeout, || file.try_lock_shared())?;
     Ok(Some(file))
 }
 
 /// Tells whether this run was ever written by Piton.
 pub(in crate::store) fn has_lock_file(data_path: &Utf8Path) -> bool {
-    data_path.join(LOCK_FILE).symlink_metadata().is_ok()
+    let path = data_path.join(LOCK_FILE);
+    there(&path, path.symlink_metadata()).is_some()
 }
 
 /// Polls, because a blocking lock call has no timeout.

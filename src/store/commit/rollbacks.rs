@@ -6,7 +6,7 @@ use std::slice;
 use super::{journal, lock::RunLock};
 use crate::{
     model::{RelPath, RollBackRecord},
-    store::fs::{error::StoreError, path::Root},
+    store::fs::{error::StoreError, unread},
 };
 
 const LOG: &str = "rollbacks.jsonl";
@@ -22,7 +22,7 @@ pub(crate) fn record_rollback(lock: &RunLock, record: &RollBackRecord, limit: u6
 
 /// Reads the rollbacks, oldest first.
 pub(crate) fn rollbacks(root: &Utf8Path, data_dir: &RelPath) -> Vec<RollBackRecord> {
-    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    let data_path = unread::data_path(root, data_dir);
     data_path.as_deref().map(rollbacks_in).unwrap_or_default()
 }
 

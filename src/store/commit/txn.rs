@@ -18,6 +18,7 @@ use crate::{
         path::Root,
         platform::{self, Attributes},
         stage::{self, Staged},
+        unread::{self, there},
     },
 };
 
@@ -158,7 +159,8 @@ pub(super) fn drop_record(data_path: &Utf8Path) -> Result<(), StoreError> {
 
 /// Tells whether a change is unfinished.
 pub(in crate::store) fn is_pending(data_path: &Utf8Path) -> bool {
-    data_path.join(FOLDER).join(PENDING).symlink_metadata().is_ok()
+    let path = data_path.join(FOLDER).join(PENDING);
+    there(&path, path.symlink_metadata()).is_some()
 }
 
 /// Reads the pending record, for callers that may not finish it, without the files that another program changed. `None` if it is missing
@@ -194,18 +196,17 @@ pub(crate) struct LeftFile {
 /// Returns the change of a run that was cut off, as long as a file that it left is as it was left.
 pub(crate) fn cut_off_change(root: &Utf8Path, data_dir: &RelPath) -> Option<CutOffChange> {
     let path = data_dir.under(root).join(FOLDER).join(CUT_OFF);
-    fs::symlink_metadata(&path).ok()?;
-    let root = Root::open(root).ok()?;
-    left_over(&root, &root.locate(data_dir).ok()?)
+    there(&path, fs::symlink_metadata(&path))?;
+    left_over(&unread::root(root)?, &unread::data_path(root, data_dir)?)
 }
 
 fn left_over(root: &Root, data_path: &Utf8Path) -> Option<CutOffChange> {
     let path = data_path.join(FOLDER).join(CUT_OFF);
-    let metadata = fs::symlink_metadata(&path).ok()?;
+    let metadata = there(&path, fs::symlink_metadata(&path))?;
     if !metadata.is_file() || !platform::is_private(&metadata) {
         return None;
     }
-    let bytes = platform::read_data_file(path.as_std_path(), NOTE_LIMIT).ok()??;
+    let bytes = there(&path, platform::read_data_file(path.as_std_path(), NOTE_LIMIT))??;
     let mut change: CutOffChange = serde_json::from_slice(&bytes).ok()?;
     change.left.retain(|file| root.target(&file.path).is_ok_and(|real| digest(&real) == file.found));
     (!change.left.is_empty()).then_some(change)
@@ -213,7 +214,7 @@ fn left_over(root: &Root, data_path: &Utf8Path) -> Option<CutOffChange> {
 
 /// Reads a record. `Ok(None)` if it is missing, truncated, or came with the repository; one of another user is an error.
 fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
-    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
+    let Some(metadata) = there(path, fs::symlink_metadata(path)) else { return Ok(None) };
     // A repository can ship a record, but not one that only its owner may read.
     if !metadata.is_file() || !platform::is_private(&metadata) {
         return Ok(None);

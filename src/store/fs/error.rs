@@ -57,6 +57,9 @@ pub(crate) enum StoreError {
          nothing was written"
     )]
     NoHome,
+    /// A log of which nothing may be forgotten.
+    #[error("{path} is full: a longer one could not be read whole; nothing was written")]
+    Full { path: Utf8PathBuf },
     #[error("{path} is not UTF-8 text")]
     NotText { path: Utf8PathBuf },
 }

@@ -4,6 +4,7 @@
 //! - `platform` is what differs between operating systems.
 //! - `clock`, `environment` and `process` are asked here and nowhere else.
 //! - `path` resolves a checked path below a root and refuses links that leave it; `read` reads one file below it, within bounds.
+//! - `unread` answers whether something is there, and notes what could not be looked at.
 //! - `nofollow` writes along paths without symlinks; `calls` are the system calls of a checkpoint, which a test can let fail.
 //! - `stage` writes new content under a temporary name and flushes; `data_file` writes Piton's own files in place.
 //! - `surroundings` are the environment, the folder and the streams of a call, which a caller in this process can give.
@@ -25,3 +26,4 @@ pub(super) mod process;
 pub(super) mod read;
 pub(super) mod stage;
 pub(crate) mod surroundings;
+pub(crate) mod unread;

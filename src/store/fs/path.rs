@@ -43,7 +43,7 @@ impl Root {
         let real = path.canonicalize_utf8().map_err(|source| StoreError::io(path, source))?;
         Ok(Self {
             #[cfg(target_os = "linux")]
-            handle: File::open(&real).ok(),
+            handle: platform::open_dir(real.as_std_path()).ok(),
             path: real,
         })
     }
@@ -138,15 +138,10 @@ impl Root {
         None
     }
 
-    /// Returns the content of a file; `None` if it is too large for a first look, or cannot be read.
-    pub(in crate::store) fn read_for_probe(&self, path: &RelPath) -> Option<Arc<[u8]>> {
-        let (file, metadata) = self.open_file(path).ok()?;
-        if metadata.len() > PROBE_LIMIT {
-            return None;
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).ok()? + 1);
-        file.take(PROBE_LIMIT + 1).read_to_end(&mut bytes).ok()?;
-        (bytes.len() as u64 <= PROBE_LIMIT).then(|| bytes.into())
+    /// Returns the content of a file that is not too large for a first look.
+    pub(in crate::store) fn read_for_probe(&self, path: &RelPath) -> Result<Arc<[u8]>, ReadProblem> {
+        let (file, metadata) = self.open_file(path)?;
+        bounded(file, metadata.len(), PROBE_LIMIT).map(Into::into)
     }
 
     /// Opens a regular file below the root. Never blocks and never leaves the root, even if symlinks change meanwhile.
@@ -191,7 +186,7 @@ impl Root {
                 let mut options = platform::nofollow_options();
                 options.read(true).open(path.under(&self.path)).map_err(|error| problem_of(&error))?
             }
-            Lookup::Unsupported => return Err(ReadProblem::Missing),
+            Lookup::Unsupported => return Err(self.locate(path).err().unwrap_or(ReadProblem::LinkLeavesRoot)),
         };
         let metadata = file.metadata().map_err(|error| problem_of(&error))?;
         if metadata.is_file() { Ok((file, metadata)) } else { Err(ReadProblem::NotRegular) }
@@ -238,6 +233,20 @@ enum Lookup {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems cannot tell"))]
     ThroughLink,
     Unsupported,
+}
+
+/// Reads an open file to its end, but not more than `limit` bytes.
+pub(in crate::store) fn bounded(file: File, size: u64, limit: u64) -> Result<Vec<u8>, ReadProblem> {
+    if size > limit {
+        return Err(ReadProblem::TooLarge { bytes: size, limit });
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| problem_of(&error))?;
+    match bytes.len() as u64 {
+        length if length > limit => Err(ReadProblem::TooLarge { bytes: length, limit }),
+        length if length < size => Err(ReadProblem::Other("it was cut while it was read".to_owned())),
+        _ => Ok(bytes),
+    }
 }
 
 /// Converts an I/O error to the problem the model knows.

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, Metadata, OpenOptions},
-    io::{self, Read as _},
+    io::{self, Read as _, Seek as _, SeekFrom},
     path::Path,
 };
 
@@ -56,21 +56,36 @@ pub(in crate::store) fn create_private_dir(path: &Path) -> io::Result<()> {
 
 /// Reads one of Piton's own files; `None` if it is missing, an error above `limit` bytes.
 pub(in crate::store) fn read_data_file(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match nofollow_options().read(true).open(path) {
+    match read_data_tail(path, limit)? {
+        Some((_, size)) if size > limit => {
+            Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than anything Piton writes"))
+        }
+        found => Ok(found.map(|(bytes, _)| bytes)),
+    }
+}
+
+/// Reads at most the last `limit` bytes of one of Piton's own files, and returns them with its size; `None` if it is missing.
+pub(in crate::store) fn read_data_tail(path: &Path, limit: u64) -> io::Result<Option<(Vec<u8>, u64)>> {
+    let mut file = match nofollow_options().read(true).open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or(0) + 1);
-    file.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than anything Piton writes"));
+    let size = metadata.len();
+    if size > limit {
+        file.seek(SeekFrom::Start(size - limit))?;
     }
-    Ok(Some(bytes))
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or(0) + 1);
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    // It may have grown meanwhile.
+    let size = size.max(bytes.len() as u64);
+    Ok(Some((bytes, size)))
 }
 
 /// An entry of a folder.
@@ -88,13 +103,14 @@ pub(in crate::store) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
     let folder_only = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let handle = rustix::fs::open(folder.as_std_path(), folder_only, rustix::fs::Mode::empty())?;
     let mut names = Vec::new();
-    for entry in rustix::fs::Dir::new(handle)?.filter_map(Result::ok) {
+    for entry in rustix::fs::Dir::new(handle)? {
+        let entry = entry?;
         let Ok(name) = entry.file_name().to_str() else { continue };
         if matches!(name, "." | "..") {
             continue;
         }
         let is_dir = match entry.file_type() {
-            FileType::Unknown => folder.join(name).symlink_metadata().is_ok_and(|metadata| metadata.is_dir()),
+            FileType::Unknown => folder.join(name).symlink_metadata()?.is_dir(),
             kind => kind == FileType::Directory,
         };
         names.push(DirEntry { name: name.to_owned(), is_dir });
@@ -104,12 +120,11 @@ pub(in crate::store) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
 
 #[cfg(not(unix))]
 pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
-    let entries = folder.read_dir_utf8()?.filter_map(Result::ok);
-    let named = |entry: camino::Utf8DirEntry| DirEntry {
-        name: entry.file_name().to_owned(),
-        is_dir: entry.file_type().is_ok_and(|kind| kind.is_dir()),
+    let named = |entry: io::Result<camino::Utf8DirEntry>| {
+        let entry = entry?;
+        Ok(DirEntry { name: entry.file_name().to_owned(), is_dir: entry.file_type()?.is_dir() })
     };
-    Ok(entries.map(named).collect())
+    folder.read_dir_utf8()?.map(named).collect()
 }
 
 /// Takes the answer to a flush. A file system that cannot flush at all says so with `EINVAL` (fsync(2)): it has nothing to make durable.
@@ -183,6 +198,14 @@ pub(in crate::store) fn owner(metadata: &Metadata) -> u32 {
 #[cfg(not(unix))]
 pub(super) fn owner(_metadata: &Metadata) -> u32 {
     0
+}
+
+/// Opens a folder; anything else in its place is an error, and never waited for.
+#[cfg(target_os = "linux")]
+pub(super) fn open_dir(folder: &Path) -> io::Result<File> {
+    let mut options = nofollow_options();
+    options.custom_flags((nofollow_flags() | rustix::fs::OFlags::DIRECTORY).bits().cast_signed());
+    options.read(true).open(folder)
 }
 
 /// An open folder whose path has no symlink. Names in it keep their meaning while it is open.

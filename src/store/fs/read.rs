@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{
     clock,
     error::StoreError,
-    path::{Root, problem_of},
+    path::{Root, bounded, problem_of},
     platform, surroundings,
 };
 use crate::model::{Content, FileEntry, ReadProblem, RelPath};
@@ -108,19 +108,6 @@ pub(in crate::store) fn read_entry(root: &Root, path: &RelPath, limit: u64) -> F
         Err(found) => Content::Problem(found),
     };
     FileEntry::new(content, modified)
-}
-
-/// Reads an open file to its end, but not more than `limit` bytes.
-pub(in crate::store) fn bounded(file: fs::File, size: u64, limit: u64) -> Result<Vec<u8>, ReadProblem> {
-    if size > limit {
-        return Err(ReadProblem::TooLarge { bytes: size, limit });
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| problem_of(&error))?;
-    if bytes.len() as u64 > limit {
-        return Err(ReadProblem::TooLarge { bytes: bytes.len() as u64, limit });
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

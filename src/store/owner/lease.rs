@@ -17,9 +17,10 @@ use crate::{
             environment::Environment,
             error::StoreError,
             nofollow,
-            path::Root,
+            path::problem_of,
             platform,
             process::{self, Process},
+            unread::{self, note},
         },
     },
 };
@@ -66,7 +67,7 @@ pub(crate) struct Holder {
 
 /// Returns who is driving the run, as seen by this process.
 pub(crate) fn inspect(root: &Utf8Path, data_dir: &RelPath, clock: Clock, environment: &Environment) -> Owner {
-    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    let data_path = unread::data_path(root, data_dir);
     data_path.map_or(Owner::None, |data_path| inspect_in(&data_path, clock, environment))
 }
 
@@ -274,10 +275,14 @@ enum StoredLease {
 }
 
 fn read(data_path: &Utf8Path) -> StoredLease {
-    match platform::read_data_file(data_path.join(FILE).as_std_path(), READ_LIMIT) {
+    let path = data_path.join(FILE);
+    match platform::read_data_file(path.as_std_path(), READ_LIMIT) {
         Ok(None) => StoredLease::Nothing,
         Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(StoredLease::Truncated, StoredLease::Lease),
-        Err(_) => StoredLease::Truncated,
+        Err(error) => {
+            note(&path, problem_of(&error));
+            StoredLease::Truncated
+        }
     }
 }
 

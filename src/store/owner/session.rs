@@ -15,7 +15,14 @@ use crate::{
     model::{DrivenRun, RelPath, SessionEvent, SessionLine, Timestamp, clean_line, sha256_hex},
     store::{
         commit::{data_dir, journal},
-        fs::{environment::Environment, error::StoreError, path::Root, process::Process, stage::DATA_DIR},
+        fs::{
+            environment::Environment,
+            error::StoreError,
+            path::Root,
+            process::Process,
+            stage::DATA_DIR,
+            unread::{self, there},
+        },
     },
 };
 
@@ -46,7 +53,8 @@ impl SessionLog {
     }
 
     pub(crate) fn exists(&self) -> bool {
-        self.folder.join(&self.name).symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+        let path = self.folder.join(&self.name);
+        there(&path, path.symlink_metadata()).is_some_and(|metadata| metadata.is_file())
     }
 
     /// Appends an event to an existing log; does nothing without one.
@@ -89,7 +97,7 @@ impl SessionLog {
 
 /// Tells whether the folder and its parent are real folders: a repository may ship symlinks in their place.
 fn is_real_folder(folder: &Utf8Path) -> bool {
-    let is_dir = |path: &Utf8Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let is_dir = |path: &Utf8Path| there(path, path.symlink_metadata()).is_some_and(|found| found.is_dir());
     is_dir(folder) && folder.parent().is_some_and(is_dir)
 }
 
@@ -180,7 +188,7 @@ pub(crate) fn held_runs(
             }
         };
         let holds = |root: &&&Utf8Path| {
-            let data_path = Root::open(root).ok().and_then(|root| root.locate(&run.data_dir).ok());
+            let data_path = unread::data_path(root, &run.data_dir);
             data_path
                 .and_then(|data_path| lease::lease_holder(&data_path))
                 .is_some_and(|holder| holder.session == session)

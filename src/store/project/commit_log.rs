@@ -6,7 +6,7 @@ use camino::Utf8Path;
 
 use super::{
     git::is_sha,
-    git_process::{ask_within, command},
+    git_process::{ask_within, command, start},
     repository,
 };
 use crate::model::{CommitLog, FileChange, LogReach, LoggedCommit, Timestamp, TouchedFile};
@@ -24,7 +24,7 @@ pub(crate) fn commit_log(root: &Utf8Path) -> Option<CommitLog> {
     let mut command = command(root);
     command.args(["log", "-z", &format!("--max-count={COMMITS}"), "--format=%x01%H%x02%P%x02%ct%x02%s"]);
     command.args(["--name-status", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative", "HEAD", "--"]);
-    let (read, is_success) = ask_within(TIME_LIMIT, command.spawn().ok()?, |_, stdout| {
+    let (read, is_success) = ask_within(TIME_LIMIT, start(&mut command)?, |_, stdout| {
         let mut bytes = Vec::new();
         stdout.take(OUTPUT_LIMIT).read_to_end(&mut bytes).map(|_| bytes)
     })?;

@@ -7,7 +7,10 @@ use regex::RegexBuilder;
 
 use crate::{
     model::{DeclaredFile, DeclaredState, Need, ReadProblem, RelPath, clean_line},
-    store::fs::{path::Root, read},
+    store::fs::{
+        path::{Root, bounded},
+        unread,
+    },
 };
 
 /// Bytes of a file that is looked into.
@@ -21,7 +24,7 @@ const SHOWN: usize = 60;
 
 /// Returns the state of each declared file. Each path is opened once.
 pub(crate) fn declared_files(root: &Utf8Path, files: &BTreeSet<DeclaredFile>) -> BTreeMap<DeclaredFile, DeclaredState> {
-    let Ok(root) = Root::open(root) else { return BTreeMap::new() };
+    let Some(root) = unread::root(root) else { return BTreeMap::new() };
     let mut found = BTreeMap::new();
     let mut last: Option<(&RelPath, Opened)> = None;
     for file in files {
@@ -56,14 +59,20 @@ fn open(root: &Root, path: &RelPath, with_text: bool) -> Opened {
         Ok((_, metadata)) if metadata.len() > FILE_LIMIT => {
             Opened::Unread(format!("it has {} bytes, more than the {FILE_LIMIT} that are looked at", metadata.len()))
         }
-        Ok((file, metadata)) => match read::bounded(file, metadata.len(), FILE_LIMIT) {
+        Ok((file, metadata)) => match bounded(file, metadata.len(), FILE_LIMIT) {
             Ok(bytes) => Opened::File(metadata.len(), Some(String::from_utf8_lossy(&bytes).into_owned())),
-            Err(problem) => Opened::Unread(problem.to_string()),
+            Err(problem) => unread(root, path, problem),
         },
         Err(ReadProblem::Missing) => Opened::Missing,
         Err(ReadProblem::Directory) => Opened::Folder,
-        Err(problem) => Opened::Unread(problem.to_string()),
+        Err(problem) => unread(root, path, problem),
     }
+}
+
+fn unread(root: &Root, path: &RelPath, problem: ReadProblem) -> Opened {
+    let opened = Opened::Unread(problem.to_string());
+    unread::note_failure(&path.under(root.path()), problem);
+    opened
 }
 
 fn state_of(opened: &Opened, needs: &[Need]) -> DeclaredState {

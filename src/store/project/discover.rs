@@ -1,7 +1,7 @@
 //! Lists the files of a project. Symlinks are never followed, other repositories never entered, and the work is bounded.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -10,19 +10,20 @@ use camino::{Utf8Path, Utf8PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
-    open::{MARKERS, Project},
+    open::{FURTHER_PLACES, MARKERS, Project},
     repository,
     sessions::SessionHome,
 };
 use crate::{
-    model::{Config, CutOff, Listing, ListingEntry, RelPath, STATE_COPY},
+    model::{Config, CutOff, Listing, ListingEntry, ReadProblem, RelPath, STATE_COPY, Unread},
     store::{
         commit::txn,
         fs::{
             error::StoreError,
-            path::Root,
+            path::{Root, problem_of},
             platform,
             stage::{self, DATA_DIR},
+            unread::{self, there},
         },
     },
 };
@@ -39,10 +40,8 @@ const QUICK_ENTRY_LIMIT: usize = 20_000;
 const NAMES_LIMIT: usize = 10_000;
 /// The same in a quick walk.
 const QUICK_NAMES_LIMIT: usize = 5_000;
-/// Folders besides [`MARKERS`] that hold runs and what belongs to them.
-const FURTHER_PLACES: [&str; 3] = [".claude", "docs/stories", "memory"];
-/// Number of unreadable folders that are reported.
-const CLOSED_LIMIT: usize = 100;
+/// Number of unread folders and links that are kept.
+const UNREAD_LIMIT: usize = 10_000;
 
 /// Folders that hold no run state, and often very many files.
 const PRUNED: [&str; 21] = [
@@ -176,14 +175,23 @@ pub(crate) fn probe_files(listing: &mut Listing, paths: &[RelPath]) {
     if paths.is_empty() {
         return;
     }
-    let Ok(root) = Root::open(&listing.root) else { return };
+    let Some(root) = unread::root(&listing.root) else { return };
     for path in paths {
         if let Ok(at) = listing.entries.binary_search_by(|entry| entry.path.cmp(path)) {
             let entry = &mut listing.entries[at];
             if !entry.is_dir && entry.content.is_none() {
-                entry.content = root.read_for_probe(path);
+                look_into(&root, entry, &mut listing.unread);
             }
         }
+    }
+}
+
+/// Reads the content of a file, or adds why that fails. A name that leads to no file has none.
+fn look_into(root: &Root, entry: &mut ListingEntry, unread: &mut Vec<Unread>) {
+    match root.read_for_probe(&entry.path) {
+        Ok(content) => entry.content = Some(content),
+        Err(ReadProblem::Missing | ReadProblem::Directory) => {}
+        Err(problem) => unread.push(Unread { path: entry.path.under(root.path()), problem }),
     }
 }
 
@@ -210,12 +218,14 @@ fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: WalkLi
     let entries = &mut listing.entries;
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     entries.dedup_by(|a, b| a.path == b.path);
-    if let Ok(root) = Root::open(walk_root.root) {
+    if let Some(root) = unread::root(walk_root.root) {
         for entry in entries.iter_mut().filter(|entry| !entry.is_dir && marks(entry.path.as_str())) {
-            entry.content = root.read_for_probe(&entry.path);
+            look_into(&root, entry, &mut listing.unread);
         }
     }
-    for paths in [&mut listing.closed, &mut listing.pending, &mut listing.data_dirs] {
+    listing.unread.sort_by(|a, b| a.path.cmp(&b.path));
+    listing.unread.dedup();
+    for paths in [&mut listing.pending, &mut listing.data_dirs] {
         paths.sort_unstable();
         paths.dedup();
     }
@@ -247,7 +257,7 @@ fn by_places(walk_root: WalkRoot<'_>, limits: WalkLimits) -> Listing {
         let part = walk(walk_root, &start, limits, None)
             .unwrap_or_else(|_: TooMany| as_deep_as_fits(walk_root, &start, limits));
         listing.entries.extend(part.entries);
-        listing.closed.extend(part.closed);
+        listing.unread.extend(part.unread);
         listing.pending.extend(part.pending);
         listing.data_dirs.extend(part.data_dirs);
         listing.cut_off.extend(part.cut_off);
@@ -291,16 +301,17 @@ fn walk(
     let WalkRoot { root, scope, .. } = walk_root;
     let mut listing = Listing::default();
     // For each level: the number of entries before the content of its current folder.
-    let mut before_content = vec![0; limits.depth + 1];
+    let mut before_content: Vec<usize> = vec![0; limits.depth + 1];
     let walk = WalkDir::new(start).follow_links(false).same_file_system(true).max_depth(limits.depth).min_depth(1);
     let mut walk = walk.into_iter();
     while let Some(next) = walk.next() {
         let found = match next {
             Ok(found) => found,
             Err(error) => {
-                if listing.closed.len() < CLOSED_LIMIT {
-                    listing.closed.extend(closed_folder(&error, root));
-                }
+                // The folder whose names cannot be listed, where the error has no path.
+                let around = error.depth().checked_sub(1).and_then(|depth| before_content[depth].checked_sub(1));
+                let around = around.map_or_else(|| start.to_owned(), |at| listing.entries[at].path.under(root));
+                add_unread(&mut listing, &error, around);
                 continue;
             }
         };
@@ -334,6 +345,9 @@ fn walk(
         if listing.entries.len() == limits.entries {
             return Err(TooMany);
         }
+        if found.path_is_symlink() {
+            add_link(&mut listing, path.under(root));
+        }
         listing.entries.push(ListingEntry { path: path.clone(), is_dir, content: None });
         if is_dir {
             before_content[found.depth()] = listing.entries.len();
@@ -363,7 +377,7 @@ fn add_data_dir(listing: &mut Listing, data_dir: &Path, root: &Utf8Path) {
 /// not any more.
 fn unfinished(data_dir: &Path) -> Vec<Utf8PathBuf> {
     let Some(data_dir) = Utf8Path::from_path(data_dir) else { return Vec::new() };
-    let Ok(names) = platform::names(data_dir) else { return Vec::new() };
+    let Some(names) = there(data_dir, platform::names(data_dir)) else { return Vec::new() };
     let folders = names.into_iter().filter(|named| named.is_dir);
     let folders =
         folders.map(|named| if named.name == txn::FOLDER { data_dir.to_owned() } else { data_dir.join(named.name) });
@@ -372,7 +386,7 @@ fn unfinished(data_dir: &Path) -> Vec<Utf8PathBuf> {
 
 /// Returns the copies of states in the folders of a data folder: the only sign of a run whose state was deleted.
 fn copies(data_dir: &Path, root: &Utf8Path) -> Vec<ListingEntry> {
-    let names = Utf8Path::from_path(data_dir).and_then(|data_dir| platform::names(data_dir).ok());
+    let names = Utf8Path::from_path(data_dir).and_then(|data_dir| there(data_dir, platform::names(data_dir)));
     let folders = names.into_iter().flatten().filter(|named| named.is_dir);
     let copies = folders.map(|named| data_dir.join(named.name).join(STATE_COPY));
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
@@ -380,9 +394,28 @@ fn copies(data_dir: &Path, root: &Utf8Path) -> Vec<ListingEntry> {
     copies.filter(is_there).filter_map(entry).collect()
 }
 
-fn closed_folder(error: &walkdir::Error, root: &Utf8Path) -> Option<RelPath> {
-    let is_closed = error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
-    relative(error.path().filter(|_| is_closed)?, root)
+/// Adds what the walk could not look at. A name that is gone meanwhile is not there.
+fn add_unread(listing: &mut Listing, error: &walkdir::Error, around: Utf8PathBuf) {
+    let path = error.path().map_or(Some(around), |path| Utf8PathBuf::from_path_buf(path.to_owned()).ok());
+    let problem = error.io_error().map_or_else(|| ReadProblem::Other(error.to_string()), problem_of);
+    if let Some(path) = path
+        && problem != ReadProblem::Missing
+        && listing.unread.len() < UNREAD_LIMIT
+    {
+        listing.unread.push(Unread { path, problem });
+    }
+}
+
+/// Adds a link that leads to a folder, which is not followed.
+fn add_link(listing: &mut Listing, path: Utf8PathBuf) {
+    let problem = match path.metadata() {
+        Ok(found) if found.is_dir() => ReadProblem::FolderLink,
+        Ok(_) => return,
+        Err(error) => problem_of(&error),
+    };
+    if problem != ReadProblem::Missing && listing.unread.len() < UNREAD_LIMIT {
+        listing.unread.push(Unread { path, problem });
+    }
 }
 
 fn is_project_worktree(dot_git: &DirEntry, walk_root: WalkRoot<'_>) -> bool {

@@ -12,7 +12,14 @@ use crate::{
     },
     store::{
         commit::{journal, lock::RunLock, rollbacks},
-        fs::{clock, environment::Environment, error::StoreError, path::Root, read, stage::DATA_DIR},
+        fs::{
+            clock,
+            environment::Environment,
+            error::StoreError,
+            path::{Root, bounded},
+            stage::DATA_DIR,
+            unread::{self, is_folder},
+        },
         owner::{lease, session},
     },
 };
@@ -32,8 +39,7 @@ pub(crate) fn gather(
     environment: &Environment,
 ) -> Evidence {
     let base = wanted.base(&files.root);
-    let root = Root::open(&files.root).ok();
-    let data_path = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
+    let data_path = unread::data_path(&files.root, &files.data_dir);
     let records: Vec<EvidenceRecord> = data_path.as_deref().map(records_in).unwrap_or_default();
     let owner =
         data_path.as_deref().map_or(Owner::None, |data_path| lease::inspect_in(data_path, files.clock, environment));
@@ -55,10 +61,10 @@ pub(crate) fn gather(
     for record in &records {
         latest.extend(record.outputs.iter().map(|output| (&output.path, (output, record.at))));
     }
-    if let Some(Ok(main)) = files.main_root.as_deref().map(Root::open) {
+    if let Some(main) = files.main_root.as_deref().and_then(unread::root) {
         inspect_documents(&main, wanted, &latest, &mut evidence);
     }
-    if let Ok(root) = Root::open(base) {
+    if let Some(root) = unread::root(base) {
         if files.main_root.is_none() {
             inspect_documents(&root, wanted, &latest, &mut evidence);
         }
@@ -81,7 +87,7 @@ pub(crate) fn gather(
         let is_settled = inspect_commits(base, wanted, &mut evidence);
         inspect_workspace(files, wanted, is_settled, &mut evidence);
     } else if wanted.workspace.is_some() {
-        let exists = workspace_folder(base, wanted).is_dir();
+        let exists = is_folder(&workspace_folder(base, wanted));
         evidence.workspace = Some(Workspace { exists, ..Workspace::default() });
     }
     evidence.records = records;
@@ -110,7 +116,7 @@ fn inspect_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidence: &mut Evi
     if wanted.commits.is_empty() {
         return true;
     }
-    let folder = Some(workspace_folder(root, wanted)).filter(|folder| folder.is_dir());
+    let folder = Some(workspace_folder(root, wanted)).filter(|folder| is_folder(folder));
     let folder = folder.as_deref().unwrap_or(root);
     let head = repository::head_above(folder).and_then(|head| head.sha);
     let (at_head, others): (Vec<&String>, Vec<&String>) =
@@ -152,7 +158,7 @@ fn is_own(path: &str, state: &str) -> bool {
 pub(crate) fn workspace(files: &FileSet, wanted: &EvidenceRequest) -> Option<Workspace> {
     wanted.workspace.as_ref()?;
     let top = workspace_folder(wanted.base(&files.root), wanted);
-    let exists = top.is_dir();
+    let exists = is_folder(&top);
     let head = if exists { repository::head_above(&top) } else { None };
     let is_git = head.is_some();
     let head = head.unwrap_or_default();
@@ -172,16 +178,16 @@ fn inspect_file(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Time
         Err(ReadProblem::Directory) => {
             return FileFact::Present { bytes: 0, modified: None, sha256: None, parses: None, violation: None };
         }
-        Err(problem) => return FileFact::Unreadable(problem.to_string()),
+        Err(problem) => return unreadable(root, path, problem),
     };
     let bytes = metadata.len();
     let modified = modified(&metadata);
     let is_json = path.as_str().ends_with(".json");
     let wants_digest = record.is_some_and(|(record, at)| may_have_changed(record, at, bytes, modified));
     let content = if (is_json || wants_digest) && bytes <= FILE_LIMIT {
-        match read::bounded(file, bytes, FILE_LIMIT) {
+        match bounded(file, bytes, FILE_LIMIT) {
             Ok(content) => Some(content),
-            Err(problem) => return FileFact::Unreadable(problem.to_string()),
+            Err(problem) => return unreadable(root, path, problem),
         }
     } else {
         None
@@ -193,6 +199,12 @@ fn inspect_file(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Time
         parses: content.as_deref().filter(|_| is_json).map(is_json_text),
         violation: None,
     }
+}
+
+fn unreadable(root: &Root, path: &RelPath, problem: ReadProblem) -> FileFact {
+    let fact = FileFact::Unreadable(problem.to_string());
+    unread::note_failure(&path.under(root.path()), problem);
+    fact
 }
 
 /// Tells whether a file may differ from its record. One of the same size that was last written well before it was recorded is
@@ -212,7 +224,7 @@ fn is_json_text(bytes: &[u8]) -> bool {
 
 /// Inspects files that are not in the evidence yet.
 pub(crate) fn inspect_files(root: &Utf8Path, paths: &[RelPath], evidence: &mut Evidence) {
-    let Ok(root) = Root::open(root) else { return };
+    let Some(root) = unread::root(root) else { return };
     for path in paths {
         evidence.files.entry(path.clone()).or_insert_with(|| inspect_file(&root, path, None));
     }
@@ -220,10 +232,10 @@ pub(crate) fn inspect_files(root: &Utf8Path, paths: &[RelPath], evidence: &mut E
 
 /// Describes the current outputs for a record. Missing ones and folders are left out.
 pub(crate) fn describe(root: &Utf8Path, outputs: &[RelPath]) -> Vec<OutputRecord> {
-    let Ok(root) = Root::open(root) else { return Vec::new() };
+    let Some(root) = unread::root(root) else { return Vec::new() };
     let describe = |path: &RelPath| {
         let (file, metadata) = root.open_file(path).ok()?;
-        let content = read::bounded(file, metadata.len(), FILE_LIMIT).ok()?;
+        let content = bounded(file, metadata.len(), FILE_LIMIT).ok()?;
         Some(OutputRecord { path: path.clone(), sha256: sha256_hex(&content), bytes: content.len() as u64 })
     };
     outputs.iter().filter_map(describe).collect()
@@ -240,7 +252,7 @@ pub(crate) fn record(lock: &RunLock, record: &EvidenceRecord, limit: u64) -> Res
 
 /// Reads the evidence log, oldest first. Lines that do not parse are left out.
 pub(crate) fn records(root: &Utf8Path, data_dir: &RelPath) -> Vec<EvidenceRecord> {
-    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    let data_path = unread::data_path(root, data_dir);
     data_path.as_deref().map(records_in).unwrap_or_default()
 }
 

@@ -3,7 +3,12 @@
 //! Readers never see half of a change to several files. If the run was ever written by Piton, reading takes the shared lock and
 //! first finishes an interrupted change. If this user may not finish it, the pending contents are returned instead.
 
-use std::{collections::BTreeMap, fs, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirEntry, FileType},
+    io,
+    sync::Arc,
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -11,7 +16,7 @@ use super::open::Project;
 use crate::{
     model::{
         Candidate, Clock, Content, Edit, EditKind, FileEntry, FileSet, LinkedWorktree, ReadProblem, ReadSpec, RelPath,
-        Timestamp,
+        Timestamp, Unread,
     },
     store::{
         commit::{
@@ -22,7 +27,7 @@ use crate::{
             error::StoreError,
             path::{Root, problem_of},
             read::{FILE_LIMIT, read_entry},
-            stage,
+            stage, unread,
         },
     },
 };
@@ -44,15 +49,17 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let has_writers = || checked.locate(&candidate.data_dir).is_ok_and(|data_path| lock::has_lock_file(&data_path));
-    let files = if has_writers() {
-        read_locked(project, &checked, candidate)?
-    } else {
+    let data_path = || unread::data_path(root, &candidate.data_dir);
+    let has_writers = || data_path().is_some_and(|data_path| lock::has_lock_file(&data_path));
+    let read = || {
+        if has_writers() {
+            return read_locked(project, &checked, candidate);
+        }
         let files = read_all(&checked, &candidate.reads, None);
         // The first writer may have started while we read.
-        if has_writers() { read_locked(project, &checked, candidate)? } else { files }
+        if has_writers() { read_locked(project, &checked, candidate) } else { Ok(files) }
     };
-    Ok(set_of(project, root, candidate, files, clock))
+    set_of(project, root, candidate, clock, read)
 }
 
 /// Finishes an interrupted change to a run. Returns true if there was one, because files may then have appeared, moved or gone
@@ -61,7 +68,7 @@ pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, data_dir: &RelP
     if !txn::is_pending(&data_dir.under(root)) {
         return false;
     }
-    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    let data_path = unread::data_path(root, data_dir);
     data_path.is_some_and(|data_path| txn::is_pending(&data_path))
         && RunLock::acquire(root, data_dir, project.lock_timeout).is_ok()
 }
@@ -74,28 +81,38 @@ pub(crate) fn file_set_locked(
     candidate: &Candidate,
     clock: Clock,
 ) -> FileSet {
-    set_of(project, root, candidate, read_all(lock.root(), &candidate.reads, None), clock)
+    let read = || Ok(read_all(lock.root(), &candidate.reads, None));
+    set_of(project, root, candidate, clock, read).expect("only taking a lock can fail")
 }
 
+/// Returns the files that are read, with the problem of each path that could not be looked at.
 fn set_of(
     project: &Project,
     root: &Utf8Path,
     candidate: &Candidate,
-    files: BTreeMap<RelPath, FileEntry>,
     clock: Clock,
-) -> FileSet {
+    read: impl FnOnce() -> Result<BTreeMap<RelPath, FileEntry>, StoreError>,
+) -> Result<FileSet, StoreError> {
+    let (read, unread) = unread::watched(|| Ok::<_, StoreError>((read()?, linked(project, root))));
+    let (mut files, worktrees) = read?;
+    for Unread { path, problem } in unread {
+        let below = path.strip_prefix(root).ok().and_then(|below| RelPath::parse(below.as_str()).ok());
+        if let Some(below) = below {
+            files.entry(below).or_insert_with(|| FileEntry::new(Content::Problem(problem), None));
+        }
+    }
     let is_linked = root != project.root && project.worktrees().iter().any(|worktree| worktree == root);
-    FileSet {
+    Ok(FileSet {
         root: root.to_owned(),
         name: candidate.name.clone(),
         state: candidate.state.clone(),
         data_dir: candidate.data_dir.clone(),
         files,
-        worktrees: linked(project, root),
+        worktrees,
         main_root: is_linked.then(|| project.root.clone()),
         clock,
         config: Arc::clone(&project.config),
-    }
+    })
 }
 
 /// Lists the linked worktrees, besides the one that begins at `root`.
@@ -114,9 +131,8 @@ fn read_locked(
     root: &Root,
     candidate: &Candidate,
 ) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
-    let data_path = match root.locate(&candidate.data_dir) {
-        Ok(data_path) => data_path,
-        Err(_) => return Ok(read_all(root, &candidate.reads, None)),
+    let Some(data_path) = unread::data_path(root.path(), &candidate.data_dir) else {
+        return Ok(read_all(root, &candidate.reads, None));
     };
     if txn::is_pending(&data_path) {
         // Taking the lock finishes it. If that is refused, the record is applied to the files below.
@@ -231,7 +247,7 @@ impl Reading<'_> {
 
     fn read_elsewhere(&mut self, root: &Utf8Path, file: &RelPath, shown: &RelPath) {
         // If the root is gone, so is the file.
-        if let Ok(root) = Root::open(root) {
+        if let Some(root) = unread::root(root) {
             let entry = read_entry(&root, file, FILE_LIMIT.min(self.left));
             self.add(shown.clone(), entry);
         }
@@ -241,8 +257,9 @@ impl Reading<'_> {
     fn add(&mut self, path: RelPath, entry: FileEntry) {
         match &entry.content {
             Content::Problem(ReadProblem::Missing) => return,
+            Content::Problem(problem) => unread::note(&path.under(self.root.path()), problem.clone()),
             Content::Bytes(bytes) => self.left = self.left.saturating_sub(bytes.len() as u64),
-            Content::NameOnly | Content::Problem(_) => {}
+            Content::NameOnly => {}
         }
         self.files.insert(path, entry);
     }
@@ -251,6 +268,7 @@ impl Reading<'_> {
     fn read_some(&mut self, dir: &RelPath, suffix: &str) {
         for path in self.names(dir, "") {
             if self.files.len() >= FILES_LIMIT {
+                unread::note(&dir.under(self.root.path()), too_many());
                 return;
             }
             if path.name().ends_with(suffix) {
@@ -264,42 +282,53 @@ impl Reading<'_> {
 
     /// Returns the folders directly in a folder; symlinks are not followed.
     fn folders(&mut self, dir: &RelPath) -> Vec<RelPath> {
-        let entries = self.root.locate(dir).and_then(|real| fs::read_dir(real).map_err(|error| problem_of(&error)));
-        let mut folders: Vec<RelPath> = entries
-            .into_iter()
-            .flatten()
-            .filter_map(Result::ok)
-            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-            .filter_map(|entry| dir.join(entry.file_name().to_str()?).ok())
-            .take(FILES_LIMIT)
-            .collect();
+        let entries = self.entries(dir).into_iter().filter(|(_, kind)| kind.is_dir());
+        let mut folders: Vec<RelPath> = entries.filter_map(|(name, _)| dir.join(&name).ok()).collect();
         folders.sort_unstable();
         folders
     }
 
-    /// Returns the files directly in a folder; a problem of the folder is recorded under its path.
+    /// Returns the files directly in a folder.
     fn names(&mut self, dir: &RelPath, suffix: &str) -> Vec<RelPath> {
-        let entries = self.root.locate(dir).and_then(|real| fs::read_dir(real).map_err(|error| problem_of(&error)));
-        let entries = match entries {
-            Ok(entries) => entries,
-            Err(ReadProblem::Missing) => return Vec::new(),
-            Err(problem) => {
-                let entry = FileEntry::new(Content::Problem(problem), None);
-                self.files.insert(dir.clone(), entry);
-                return Vec::new();
-            }
-        };
-        let mut paths: Vec<RelPath> = entries
-            .filter_map(Result::ok)
-            .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| name.ends_with(suffix) && !stage::is_temporary(name.as_ref()))
-            .filter_map(|name| dir.join(&name).ok())
-            .take(FILES_LIMIT)
-            .collect();
+        let is_wanted = |name: &str| name.ends_with(suffix) && !stage::is_temporary(name.as_ref());
+        let entries = self.entries(dir).into_iter().filter(|(name, kind)| !kind.is_dir() && is_wanted(name));
+        let mut paths: Vec<RelPath> = entries.filter_map(|(name, _)| dir.join(&name).ok()).collect();
         paths.sort_unstable();
         paths
     }
+
+    /// Lists a folder.
+    fn entries(&self, dir: &RelPath) -> Vec<(String, FileType)> {
+        list(self.root, dir).unwrap_or_else(|problem| {
+            unread::note(&dir.under(self.root.path()), problem);
+            Vec::new()
+        })
+    }
+}
+
+fn too_many() -> ReadProblem {
+    ReadProblem::Other(format!("there are more than the {FILES_LIMIT} files that are read"))
+}
+
+/// Lists the entries of a folder whose names are UTF-8.
+fn list(root: &Root, dir: &RelPath) -> Result<Vec<(String, FileType)>, ReadProblem> {
+    let named = |entry: io::Result<DirEntry>| {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { return Ok(None) };
+        match entry.file_type() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            kind => Ok(Some((name, kind?))),
+        }
+    };
+    let entries = fs::read_dir(root.locate(dir)?).map_err(|error| problem_of(&error))?;
+    let mut listed = Vec::new();
+    for entry in entries.filter_map(|entry| named(entry).transpose()) {
+        listed.push(entry.map_err(|error| problem_of(&error))?);
+        if listed.len() > FILES_LIMIT {
+            return Err(too_many());
+        }
+    }
+    Ok(listed)
 }
 
 #[cfg(test)]

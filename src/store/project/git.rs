@@ -16,7 +16,7 @@ pub(crate) use super::repository::{branch_exists, head};
 
 use super::{
     git_filters,
-    git_process::{ask, ask_within, command, output},
+    git_process::{ask, ask_within, command, output, start},
     repository::GitPaths,
 };
 use crate::{
@@ -94,7 +94,7 @@ pub(crate) fn commit_times(worktree: &Utf8Path, paths: &[&str]) -> CommitTimes {
     let mut command = command(worktree);
     command.args(["log", "-z", "--format=%x01%ct", "--name-only", "--no-renames", "--relative", "--"]);
     command.args(paths.iter().map(|path| format!(":(literal){path}")));
-    let Ok(child) = command.spawn() else { return CommitTimes::default() };
+    let Some(child) = start(&mut command) else { return CommitTimes::default() };
     let mut open: BTreeSet<String> = paths.iter().map(|path| (*path).to_owned()).collect();
     // What was found before the time was up counts.
     let found = Arc::new(Mutex::new(BTreeMap::new()));
@@ -230,6 +230,19 @@ pub(crate) fn commits<S: AsRef<str>>(worktree: &Utf8Path, shas: &[S]) -> BTreeMa
     facts
 }
 
+/// Returns the committed content of those of the given files that have another one now.
+pub(crate) fn changed_since_commit(worktree: &Utf8Path, now: Vec<(RelPath, Arc<[u8]>)>) -> BTreeMap<RelPath, Vec<u8>> {
+    let found = with_objects(worktree, move |objects| {
+        let mut changed = BTreeMap::new();
+        for (path, now) in now {
+            let committed = objects.file("HEAD", &path)?.filter(|committed| committed[..] != now[..]);
+            changed.extend(committed.map(|committed| (path, committed)));
+        }
+        Some(changed)
+    });
+    found.unwrap_or_default()
+}
+
 /// Returns the different versions of a file in the newest commits, newest first, each with its commit.
 pub(crate) fn versions_of(worktree: &Utf8Path, path: &RelPath) -> Vec<(String, Vec<u8>)> {
     /// Commits that are looked at.
@@ -267,7 +280,7 @@ pub(super) fn with_objects<T: Send + 'static>(
 ) -> Option<T> {
     let mut command = command(worktree);
     command.args(["cat-file", "--batch"]).stdin(Stdio::piped());
-    let (answer, _) = ask(command.spawn().ok()?, move |stdin, stdout| {
+    let (answer, _) = ask(start(&mut command)?, move |stdin, stdout| {
         question(&mut Objects { stdin: stdin?, stdout: BufReader::new(stdout) })
     })?;
     answer

@@ -1,7 +1,7 @@
 //! A git process that starts no other program, asks nothing, and ends in time.
 
 use std::{
-    io::Read as _,
+    io::{self, Read as _},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::mpsc,
     thread,
@@ -10,7 +10,7 @@ use std::{
 
 use camino::Utf8Path;
 
-use crate::store::fs::surroundings::program;
+use crate::store::fs::{path::problem_of, surroundings::program, unread::note};
 
 /// Time after which a git process is killed.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -64,11 +64,23 @@ pub(super) fn command(worktree: &Utf8Path) -> Command {
 
 /// Returns what a command prints; `None` if it fails, is not done in time, or prints more than `limit` bytes.
 pub(super) fn output(command: &mut Command, limit: u64) -> Option<Vec<u8>> {
-    let (printed, is_success) = ask(command.spawn().ok()?, move |_, stdout| {
+    let (printed, is_success) = ask(start(command)?, move |_, stdout| {
         let mut bytes = Vec::new();
         stdout.take(limit + 1).read_to_end(&mut bytes).map(|_| bytes)
     })?;
     printed.ok().filter(|bytes| is_success && bytes.len() as u64 <= limit)
+}
+
+/// Starts git; `None` if there is none. Any other failure is noted: what git would have answered is unknown.
+pub(super) fn start(command: &mut Command) -> Option<Child> {
+    let is_absent =
+        |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied);
+    let noted = |error: &io::Error| {
+        if !is_absent(error) {
+            note(Utf8Path::new("git"), problem_of(error));
+        }
+    };
+    command.spawn().inspect_err(noted).ok()
 }
 
 /// Talks to a child process on a separate thread and kills it after the time limit.

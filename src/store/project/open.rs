@@ -13,8 +13,13 @@ use super::{
     trusted::Trusted,
 };
 use crate::{
-    model::Config,
-    store::fs::{environment::Environment, error::StoreError, platform},
+    model::{Config, RelPath},
+    store::fs::{
+        environment::Environment,
+        error::StoreError,
+        platform,
+        unread::{exists, there},
+    },
 };
 
 /// Names that mark the top of a project that is not in git.
@@ -42,9 +47,23 @@ pub(super) const MARKERS: [&str; 19] = [
 /// Folders of a system that have a folder with the name of a marker in them, such as the `specs` of a change of OpenSpec.
 const INNER: [&str; 5] = ["openspec", "openspec/changes", ".specify", ".planning", ".taskmaster"];
 
+/// Folders besides [`MARKERS`] that hold runs and what belongs to them.
+pub(super) const FURTHER_PLACES: [&str; 3] = [".claude", "docs/stories", "memory"];
+
+/// Tells whether a folder is one where runs are looked for, or above or below one: at the top, or in a part of the project.
+pub(crate) fn is_place_of_runs(folder: &RelPath) -> bool {
+    let parts: Vec<&str> = folder.as_str().split('/').collect();
+    let is_on_the_way = |place: &str| {
+        let place: Vec<&str> = place.split('/').collect();
+        let is_there = |at: usize| parts[at..].iter().zip(&place).all(|(part, of_place)| part == of_place);
+        (0..parts.len()).any(is_there)
+    };
+    MARKERS.iter().chain(&FURTHER_PLACES).any(|place| is_on_the_way(place))
+}
+
 /// Tells whether a folder is the top of something that may hold runs.
 pub(super) fn is_marked(folder: &Utf8Path) -> bool {
-    folder.join(".git").exists() || has_marker(folder)
+    exists(&folder.join(".git")) || has_marker(folder)
 }
 
 fn has_marker(folder: &Utf8Path) -> bool {
@@ -53,7 +72,7 @@ fn has_marker(folder: &Utf8Path) -> bool {
         "openspec" => folder.ends_with(inner),
         _ => folder.ancestors().any(|above| above.ends_with(inner)),
     };
-    !INNER.iter().any(is_inner) && MARKERS.iter().any(|marker| folder.join(marker).exists())
+    !INNER.iter().any(is_inner) && MARKERS.iter().any(|marker| exists(&folder.join(marker)))
 }
 
 /// Returns what marks a folder above `cwd` as a project and belongs neither to this user, nor to root, nor to the owner of `cwd`.
@@ -68,8 +87,8 @@ fn foreign_marker(folder: &Utf8Path, cwd: &Utf8Path) -> Option<Utf8PathBuf> {
 
 /// Returns the work tree around a folder, linked or not; outside of git, the marked folder around it, else the folder itself.
 pub(crate) fn work_tree(folder: &Utf8Path) -> Option<Utf8PathBuf> {
-    let folder = folder.canonicalize_utf8().ok()?;
-    let is_top = |top: &&Utf8Path| top.join(".git").exists();
+    let folder = there(folder, folder.canonicalize_utf8())?;
+    let is_top = |top: &&Utf8Path| exists(&top.join(".git"));
     let top = folder.ancestors().find(is_top).or_else(|| folder.ancestors().find(|top| is_marked(top)));
     Some(top.map_or_else(|| folder.clone(), Utf8Path::to_owned))
 }
@@ -118,7 +137,7 @@ impl Project {
             Some((top, git)) => {
                 let mut inside = cwd.ancestors().take_while(|folder| *folder != top);
                 let own_project =
-                    inside.find(|folder| tops.contains(folder) && folder.join(config::FILE_NAME).is_file());
+                    inside.find(|folder| tops.contains(folder) && exists(&folder.join(config::FILE_NAME)));
                 match own_project {
                     Some(root) => (root.to_owned(), Some(git.below(root))),
                     None => (git.main_root.clone(), Some(git)),

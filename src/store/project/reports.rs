@@ -1,7 +1,7 @@
 //! The log of reports and decisions, at the top of the main work tree: a linked work tree may go away, and its reports stay.
 //!
 //! A line is durable before the checkpoint that it belongs to is written, so that nothing that was acknowledged is lost. The log is never
-//! rotated.
+//! rotated: a file beside it can come with the project.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,20 +24,19 @@ use crate::{
             path::Root,
             process::{self, Process},
             stage::DATA_DIR,
+            unread,
         },
         owner::{caller::Caller, session::SESSION_CHARS},
     },
 };
 
 const LOG: &str = "reports.jsonl";
-/// Bytes at which the log would be rotated.
-const NEVER_ROTATED: u64 = u64::MAX;
 
 /// Appends lines with one write, creating the folder if needed, and returns when they are durable.
 ///
 /// # Errors
 ///
-/// When it cannot be written, or came with the project.
+/// When it cannot be written, is full, or came with the project.
 pub(crate) fn append(
     trusted: &Trusted,
     root: &Utf8Path,
@@ -46,7 +45,7 @@ pub(crate) fn append(
 ) -> Result<(), StoreError> {
     let Some(first) = statements.first() else { return Ok(()) };
     let data_path = opened(trusted, root, data_dir, first)?;
-    journal::append_durably(&data_path, LOG, statements, NEVER_ROTATED)
+    journal::append_kept(&data_path, LOG, statements, true)
 }
 
 /// Appends the beginning of an attempt. It need not be durable: a power loss takes the driver with it.
@@ -61,7 +60,7 @@ pub(crate) fn note_attempt(
     statement: &Statement,
 ) -> Result<(), StoreError> {
     let data_path = opened(trusted, root, data_dir, statement)?;
-    journal::append(&data_path, LOG, slice::from_ref(statement), NEVER_ROTATED)
+    journal::append_kept(&data_path, LOG, slice::from_ref(statement), false)
 }
 
 /// Refuses a log that came with the project, and any without a state folder.
@@ -94,7 +93,7 @@ fn opened(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath, next: &Stateme
 
 /// Returns the path of the log below a root, and whether what it says counts; `None` if its folder cannot be reached.
 pub(crate) fn standing(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Option<(Utf8PathBuf, LogStanding)> {
-    let path = Root::open(root).ok()?.locate(data_dir).ok()?.join(LOG);
+    let path = unread::data_path(root, data_dir)?.join(LOG);
     let standing = trusted.standing(&path);
     Some((path, standing))
 }
@@ -177,9 +176,8 @@ pub(crate) fn read(
     run: &RunId,
     dialect: DialectId,
 ) -> Vec<Statement> {
-    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    let data_path = data_path.filter(|data_path| trusted.standing(&data_path.join(LOG)) == LogStanding::Ours);
-    let mut statements: Vec<Statement> = data_path.map_or_else(Vec::new, |data_path| journal::read(&data_path, LOG));
+    let log = standing(trusted, root, data_dir).filter(|(_, standing)| *standing == LogStanding::Ours);
+    let mut statements: Vec<Statement> = log.map_or_else(Vec::new, |(path, _)| journal::read_kept(&path));
     statements.retain(|statement| statement.run == run.as_str() && statement.dialect == dialect);
     statements
 }

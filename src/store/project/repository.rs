@@ -2,7 +2,10 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::store::fs::platform;
+use crate::store::fs::{
+    platform,
+    unread::{is_folder, there},
+};
 
 /// Bytes of a file that holds a path, reference or hash.
 const POINTER_LIMIT: u64 = 64 << 10;
@@ -65,9 +68,10 @@ impl GitPaths {
 /// Returns the folder that holds HEAD for the worktree at `top`.
 fn git_dir(top: &Utf8Path) -> Option<Utf8PathBuf> {
     let dot_git = top.join(".git");
-    let metadata = std::fs::metadata(&dot_git).ok()?;
+    let metadata = there(&dot_git, std::fs::metadata(&dot_git))?;
     let dir = if metadata.is_dir() { dot_git } else { pointer(&dot_git, "gitdir: ", top)? };
-    dir.join("HEAD").symlink_metadata().is_ok().then_some(dir)
+    let head = dir.join("HEAD");
+    there(&head, head.symlink_metadata()).map(|_| dir)
 }
 
 /// Tells whether a worktree and its git folder name each other: the git folder is the `.git` of the worktree, it is one of those that the
@@ -108,8 +112,8 @@ pub(super) fn is_shallow(folder: &Utf8Path) -> bool {
 fn common_dir(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
     let named = git_dir.join("commondir");
     match named.symlink_metadata() {
-        Ok(_) => pointer(&named, "", git_dir).filter(|dir| dir.is_dir()),
-        Err(_) => Some(git_dir.to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(git_dir.to_owned()),
+        Ok(_) | Err(_) => pointer(&named, "", git_dir).filter(|dir| is_folder(dir)),
     }
 }
 
@@ -120,15 +124,17 @@ fn pointer(file: &Utf8Path, label: &str, base: &Utf8Path) -> Option<Utf8PathBuf>
     if target.is_empty() || target.contains('\0') {
         return None;
     }
-    base.join(target).canonicalize_utf8().ok()
+    let target = base.join(target);
+    there(&target, target.canonicalize_utf8())
 }
 
 fn worktrees(common_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
-    let Ok(entries) = common_dir.join("worktrees").read_dir_utf8() else { return Vec::new() };
+    let folder = common_dir.join("worktrees");
+    let Some(entries) = there(&folder, folder.read_dir_utf8()) else { return Vec::new() };
     let mut worktrees: Vec<Utf8PathBuf> = entries
         .take(WORKTREES_LIMIT)
         .filter_map(|entry| {
-            let admin = entry.ok()?.path().to_owned();
+            let admin = there(&folder, entry)?.path().to_owned();
             // The worktree must point back here, or it was moved or belongs to another repository.
             let dot_git = pointer(&admin.join("gitdir"), "", &admin)?;
             let top = dot_git.parent()?.to_owned();
@@ -143,7 +149,8 @@ fn worktrees(common_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
 /// Tells whether a folder below `root` is a linked worktree that git no longer finds: it was renamed, or moved or copied
 /// together with its repository. Its content still belongs to the project.
 pub(super) fn is_stray_worktree(top: &Utf8Path, root: &Utf8Path, common_dir: Option<&Utf8Path>) -> bool {
-    let text = read_text(&top.join(".git"), POINTER_LIMIT);
+    let dot_git = top.join(".git");
+    let text = if is_folder(&dot_git) { None } else { read_text(&dot_git, POINTER_LIMIT) };
     let Some(target) = text.as_deref().and_then(|text| text.strip_prefix("gitdir:")).map(str::trim) else {
         return false;
     };
@@ -162,7 +169,7 @@ pub(super) fn is_stray_worktree(top: &Utf8Path, root: &Utf8Path, common_dir: Opt
 }
 
 fn read_text(path: &Utf8Path, limit: u64) -> Option<String> {
-    String::from_utf8(platform::read_data_file(path.as_std_path(), limit).ok()??).ok()
+    String::from_utf8(there(path, platform::read_data_file(path.as_std_path(), limit))??).ok()
 }
 
 /// Reads the current branch and commit of a worktree; `None` outside of git.

@@ -180,11 +180,6 @@ pub(crate) fn current_dir() -> Result<Utf8PathBuf, StoreError> {
         .map_err(|path| StoreError::NotText { path: path.to_string_lossy().into_owned().into() })
 }
 
-/// Tells whether a folder exists.
-pub(crate) fn is_folder(path: &Utf8Path) -> bool {
-    path.is_dir()
-}
-
 /// Returns the absolute path, without symlinks, of an argument that names an existing file or folder.
 pub(crate) fn existing_path(start: &Utf8Path, text: &str) -> Option<Utf8PathBuf> {
     let path = start.join(text);

@@ -7,7 +7,7 @@
 use std::{
     fs::{self, File},
     hash::BuildHasher as _,
-    io::{self, Read as _},
+    io::Read as _,
     sync::Arc,
 };
 
@@ -25,9 +25,10 @@ use crate::{
         fs::{
             environment::Environment,
             error::StoreError,
-            path::Root,
+            path::problem_of,
             platform,
             stage::{self, DATA_DIR},
+            unread::{self, note, there},
         },
     },
 };
@@ -77,7 +78,7 @@ impl SessionHome {
         let identity = identity.map(|common| common.canonicalize_utf8().unwrap_or_else(|_| common.clone()));
         let key = folder_name(&project.root, identity.as_ref().unwrap_or(&project.root));
         let folder = resolve_links(environment.state_home.as_ref()?).join(key).join(EARLIER);
-        let sessions = platform::names(&folder).ok()?.into_iter().filter(|entry| entry.is_dir);
+        let sessions = there(&folder, platform::names(&folder))?.into_iter().filter(|entry| entry.is_dir);
         let count = sessions.filter(|entry| folder.join(&entry.name).join(EARLIER_HEADER).is_file()).count();
         (count > 0).then_some((folder, count))
     }
@@ -187,23 +188,17 @@ impl SessionHome {
                     return found;
                 }
                 Err(error) => {
-                    found.closed = is_denied(&error).then(|| place.clone());
+                    note(place, problem_of(&error));
                     return found;
                 }
             }
         }
-        let Ok(root) = Root::open(&self.root) else { return found };
+        let Some(root) = unread::root(&self.root) else { return found };
         found.listing.place = home_link::link_of(&self.root);
-        let entries = match folder.read_dir_utf8() {
-            Ok(entries) => entries,
-            Err(error) => {
-                found.closed = is_denied(&error).then_some(folder);
-                return found;
-            }
-        };
-        for entry in entries.filter_map(Result::ok).filter(|entry| is_session_id(entry.file_name())).take(SESSION_LIMIT)
-        {
-            let Ok(metadata) = fs::symlink_metadata(entry.path()) else { continue };
+        let entries = there(&folder, folder.read_dir_utf8()).into_iter().flatten();
+        let entries = entries.filter_map(|entry| there(&folder, entry));
+        for entry in entries.filter(|entry| is_session_id(entry.file_name())).take(SESSION_LIMIT) {
+            let Some(metadata) = there(entry.path(), fs::symlink_metadata(entry.path())) else { continue };
             if !metadata.is_dir() {
                 continue;
             }
@@ -218,6 +213,7 @@ impl SessionHome {
                 continue;
             }
             let content = root.read_for_probe(&path);
+            let content = content.map_err(|problem| note(&path.under(&self.root), problem)).ok();
             found.listing.entries.push(ListingEntry { path, is_dir: false, content });
         }
         found.listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -232,12 +228,6 @@ pub(crate) struct Sessions {
     pub(crate) listing: Listing,
     /// Folders that belong to another user, or are symlinks or files; they were not read.
     pub(crate) foreign: Vec<Utf8PathBuf>,
-    /// A folder that this user may not read, so that sessions may be hidden in it.
-    pub(crate) closed: Option<Utf8PathBuf>,
-}
-
-fn is_denied(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::PermissionDenied
 }
 
 /// Tells whether a folder, or the nearest one above it that exists, can be written.

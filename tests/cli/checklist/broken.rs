@@ -177,8 +177,8 @@ fn lists_that_are_too_large_are_named() {
     }
     let output = sandbox.piton(["list"]).run();
     for (path, _) in files {
-        let said = format!("{path} has more than 4 MiB");
-        assert!(output.stdout.contains("part-unreadable") && output.stdout.contains(&said), "{path}: {output}");
+        let said = format!("{path} cannot be read: it has ");
+        assert!(output.stdout.contains("folder-closed") && output.stdout.contains(&said), "{path}: {output}");
         sandbox.remove(path);
     }
 }

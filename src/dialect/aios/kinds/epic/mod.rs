@@ -24,8 +24,8 @@ use crate::{
     },
     document::salvage,
     model::{
-        DialectId, FileSet, Finding, FindingCode, Mode, Records, RelPath, Run, RunStatus, Severity, Timestamp,
-        WorkspaceRecord, clean_line, quoted,
+        DialectId, FileSet, Finding, FindingCode, Mode, ReadProblem, Records, RelPath, Run, RunStatus, Severity,
+        Timestamp, WorkspaceRecord, clean_line, quoted,
     },
 };
 
@@ -228,6 +228,8 @@ impl<'a> EpicFiles<'a> {
                 let message = format!("{path} is not a readable execution plan");
                 Finding::new(FindingCode::PartUnreadable, message).at(path).fix("correct the plan")
             }
+            // Of one that cannot be read, that is said of its file.
+            (Some(path), None) if self.files.problem(path) != Some(ReadProblem::Missing) => return,
             (Some(path), None) => {
                 let message = format!("the execution plan {path} is missing");
                 let finding = Finding::new(FindingCode::PlanMissing, message).at(&self.files.state);
