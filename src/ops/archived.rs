@@ -159,8 +159,8 @@ pub(super) fn location(ctx: &ProjectContext, archived: &ArchivedRun) -> RunLocat
     RunLocation { root: archived.root.clone(), candidate: candidate(ctx, archived) }
 }
 
-/// Says of each run without a saved state what it was a part of, if that was archived. Autopilot does not take up what a person put
-/// away.
+/// Says of each run without a saved state what it was a part of, if that was archived. Autopilot does not take up what a person put away or
+/// gave up.
 pub(super) fn mark_left_over(ctx: &ProjectContext, locations: &mut [RunLocation]) {
     let is_implied = |location: &&mut RunLocation| location.candidate.claim.is_implied();
     if !locations.iter_mut().any(|location| is_implied(&location)) {
@@ -191,9 +191,13 @@ pub(super) fn mark_left_over(ctx: &ProjectContext, locations: &mut [RunLocation]
             let fix = format!(
                 "`piton plan --patch {folder}` shows how to set its status back; to go on with it: `piton resume {run} --mode interactive`"
             );
-            let severity = if ctx.mode() == Mode::Autopilot { Severity::Blocking } else { Severity::Warning };
-            candidate.findings.push(Finding { severity, ..finding.fix(fix) });
+            candidate.findings.push(finding.fix(fix));
         }
+    }
+    if ctx.mode() == Mode::Autopilot {
+        let findings = locations.iter_mut().filter(is_implied).flat_map(|location| &mut location.candidate.findings);
+        let left_over = findings.filter(|finding| finding.code == FindingCode::StateLeftover);
+        left_over.for_each(|finding| finding.severity = Severity::Blocking);
     }
 }
 

@@ -1,6 +1,9 @@
 //! Finds saved states and reports other files in the probed folders.
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{
     consistency,
@@ -15,7 +18,7 @@ use crate::{
     dialect::{Probed, story},
     model::{
         Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, Severity, Status,
-        StepId, Timestamp, Unread, clean_line,
+        StepId, Timestamp, Unread, clean_line, quoted,
     },
 };
 
@@ -26,6 +29,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         documents: None,
         found: Vec::new(),
         covered: BTreeSet::new(),
+        left_over: BTreeMap::new(),
         stories: BTreeSet::new(),
         foreign: BTreeSet::new(),
         remarks: Vec::new(),
@@ -41,10 +45,12 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     let (covered, stories) = (std::mem::take(&mut prober.covered), std::mem::take(&mut prober.stories));
     let mut about_stories = Vec::new();
     let implied = implied::candidates(listing, &stories, &covered, &mut about_stories);
-    for candidate in implied {
+    for mut candidate in implied {
         if covered.contains(&candidate.state) {
             about_stories.extend(candidate.findings);
         } else {
+            let left_over = prober.left_over.get(&candidate.state).map(|epic| left_over(epic, &candidate));
+            candidate.findings.extend(left_over);
             prober.probed.candidates.push(candidate);
         }
     }
@@ -84,6 +90,21 @@ fn nothing_saved(listing: &Listing) -> Option<Finding> {
     Some(finding.fix(messages::NOTHING_SAVED_FIX))
 }
 
+/// Returns the finding about a story of an epic that was given up: nothing takes it up unasked.
+fn left_over(epic: &str, story: &Candidate) -> Finding {
+    let message = format!("left over from epic {epic}, which was aborted");
+    let fix =
+        format!("set its status back; to go on with it: `piton resume {} --mode interactive`", quoted(&story.name));
+    Finding::new(FindingCode::StateLeftover, message).at(&story.state).fix(fix)
+}
+
+fn files_of(documents: &[ReadSpec]) -> impl Iterator<Item = RelPath> {
+    documents.iter().filter_map(|spec| match spec {
+        ReadSpec::File(path) => Some(path.clone()),
+        ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => None,
+    })
+}
+
 struct Prober<'a> {
     listing: &'a Listing,
     /// Built for the first epic, because most projects have none.
@@ -91,6 +112,8 @@ struct Prober<'a> {
     found: Vec<SavedState<'a>>,
     /// Documents of active or completed epics. Their stories imply no run (docs/formats/aios.md#which-state-counts).
     covered: BTreeSet<RelPath>,
+    /// Documents of aborted epics, each with the id of its epic.
+    left_over: BTreeMap<RelPath, String>,
     /// Stories that another state is about, by project and id. They imply no run either.
     stories: BTreeSet<(String, String)>,
     /// Folders of states of other tools.
@@ -255,9 +278,11 @@ impl<'a> Prober<'a> {
             }
         } else if state.is_ended() {
             let is_completed = state.status.as_deref() == Some("completed");
+            let documents = self.documents(base, &state);
             if is_completed {
-                let documents = self.documents(base, &state);
                 self.cover(&documents);
+            } else {
+                self.left_over.extend(files_of(&documents).map(|path| (path, id.clone())));
             }
             let how = if is_completed { "completed" } else { "was aborted" };
             let finding = Finding::new(FindingCode::RunEnded, format!("epic {id} {how}")).at(path);
@@ -306,12 +331,7 @@ impl<'a> Prober<'a> {
     }
 
     fn cover(&mut self, documents: &[ReadSpec]) {
-        self.covered.extend(documents.iter().filter_map(|spec| match spec {
-            ReadSpec::File(path) => Some(path.clone()),
-            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
-                None
-            }
-        }));
+        self.covered.extend(files_of(documents));
     }
 
     /// Returns the plan and the stories of an epic.
