@@ -192,22 +192,33 @@ fn make_device(path: &Utf8Path) {
 /// SECURITY: row 4
 #[test]
 fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
+    let [_, ccw, .., own] = &KINDS;
+    let swaps = [(ccw, ccw.folder), (own, ".piton"), (own, ".piton/runs"), (own, own.folder)];
+    std::thread::scope(|scope| {
+        let all = swaps.map(|(kind, folder)| scope.spawn(move || swap_meanwhile(kind, folder)));
+        all.into_iter().for_each(|one| one.join().expect("nothing leads anywhere"));
+    });
+}
+
+fn swap_meanwhile(kind: &Kind, folder: &str) {
     use std::sync::atomic::{AtomicBool, Ordering};
-    let kind: &Kind = &KINDS[1];
     let sandbox = kind.project();
     let outside = Outside::of(&sandbox);
-    let twin = outside.folder.join("session");
-    crate::support::Tree::of(&sandbox.root().join(kind.folder)).write_to(&twin);
+    let twin = outside.folder.join("twin");
+    sandbox.piton(["begin", kind.step]).run().expect_code(0);
+    std::fs::create_dir_all(&twin).expect("a folder in the sandbox");
+    crate::support::Tree::of(&sandbox.root().join(folder)).write_to(&twin);
     for file in crate::support::files_below(&twin, "json") {
         let text = crate::support::read(&file).replace("Sign in with JWT", SECRET).replace("Implement JWT", SECRET);
         std::fs::write(file, text).expect("a file in the sandbox");
     }
-    // Piton's own folder exists, so that it could be written.
-    std::fs::create_dir_all(twin.join(".piton/history")).expect("a folder in the sandbox");
-    std::fs::write(twin.join(".piton/lock"), "").expect("a file in the sandbox");
-    sandbox.piton(["begin", kind.step]).run().expect_code(0);
+    if folder == kind.folder {
+        // Piton's own folder exists, so that it could be written.
+        std::fs::create_dir_all(twin.join(".piton/history")).expect("a folder in the sandbox");
+        std::fs::write(twin.join(".piton/lock"), "").expect("a file in the sandbox");
+    }
     let outside = Outside::seen(&outside.folder);
-    let (folder, link) = (sandbox.root().join(kind.folder), sandbox.top().join("link"));
+    let (folder, link) = (sandbox.root().join(folder), sandbox.top().join("link"));
     symlink(&twin, &link).expect("a link in the sandbox");
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -233,5 +244,5 @@ fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
         is_over.store(true, Ordering::Relaxed);
         assert!(swapper.join().expect("a swapper without assertions") > 100);
     });
-    outside.is_kept("a folder was swapped");
+    outside.is_kept(&format!("{folder} was swapped"));
 }

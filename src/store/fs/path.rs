@@ -48,7 +48,8 @@ impl Root {
         })
     }
 
-    /// Opens the folder in one call that fails if its path has a symlink, instead of checking every part.
+    /// Opens the folder in one call that fails if its path has a symlink, instead of checking every part. Roots are resolved when they are
+    /// found: one that has a symlink now was swapped since.
     #[cfg(target_os = "linux")]
     fn open_nofollow(path: &Utf8Path) -> Result<Option<Self>, StoreError> {
         if !path.is_absolute() || path.components().any(|part| part == Utf8Component::ParentDir) {
@@ -56,8 +57,8 @@ impl Root {
         }
         match platform::open_dir_nofollow(path.as_std_path()) {
             Ok(Some(held)) => Ok(Some(Self { path: path.components().collect(), handle: Some(held.into_handle()) })),
-            Err(source) if source.kind() == io::ErrorKind::NotFound => Err(StoreError::io(path, source)),
-            Ok(None) | Err(_) => Ok(None),
+            Err(source) => Err(StoreError::io(path, source)),
+            Ok(None) => Ok(None),
         }
     }
 
