@@ -113,11 +113,7 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
             None => finding.fix("git worktree list"),
         });
     } else if !found.is_git {
-        let message = format!("{place} is not in a git repository: branch and commits were not checked");
-        let finding = Finding::new(FindingCode::NotInGit, message);
-        findings.push(run.workspace.worktree.iter().fold(finding, |finding, folder| {
-            finding.fix(format!("if it was moved: git worktree repair {}", quoted(folder.as_str())))
-        }));
+        findings.push(outside_of_git(run, found, place));
     } else if let Some(expected) = &run.workspace.branch
         && found.branch.as_ref() != Some(expected)
     {
@@ -138,6 +134,22 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
         findings.push(finding);
     }
     findings
+}
+
+/// Returns the finding for a folder from which git finds no repository.
+fn outside_of_git(run: &Run, found: &Workspace, place: &str) -> Finding {
+    let message = format!("{place} is not in a git repository: branch and commits were not checked");
+    let finding = Finding::new(FindingCode::NotInGit, message);
+    let Some(folder) = run.workspace.place().map(quoted) else { return finding };
+    // The branch is looked for in the repository of the project, if that has one.
+    let add = found.branch_exists.and_then(|_| add_worktree(run, found, place));
+    let severity = if add.is_some() { Severity::Warning } else { finding.severity };
+    let repair = format!("if it was moved: git worktree repair {folder}");
+    let fix = add.iter().fold(repair, |repair, add| {
+        let anew = format!("mv {folder} {folder}.kept && git worktree prune && {add}");
+        format!("{repair}; if git keeps nothing about it, make it anew and copy its files back: {anew}")
+    });
+    Finding { severity, ..finding.fix(fix) }
 }
 
 /// Returns the command that makes the worktree of a run, on its branch.

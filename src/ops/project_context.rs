@@ -398,7 +398,6 @@ impl ProjectContext {
     fn inspect_branch(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
         if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
-            && (found.is_git || !found.exists)
             && found.branch.as_deref() != Some(branch)
         {
             found.branch_exists = store::git::branch_exists(&self.project.root, branch);

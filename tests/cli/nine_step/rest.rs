@@ -72,8 +72,16 @@ fn a_worktree_to_which_git_lost_the_way_still_belongs_to_the_project() {
     let plan = moved.piton(["plan", "--steps"]).folder(&to).run().expect_code(0);
     assert_eq!(plan.at("/data/run/state_files"), json!([STATE]));
     assert_eq!(plan.at("/findings/0/code"), "not-in-git", "{plan}");
-    assert_eq!(plan.at("/findings/0/fix"), "if it was moved: git worktree repair .worktree/quotes");
+    assert_eq!(plan.at("/findings/0/severity"), "warning");
+    let fix = plan.at("/findings/0/fix").as_str().unwrap_or_default().to_owned();
+    let (moved_fix, gone_fix) =
+        fix.split_once("; if git keeps nothing about it, make it anew and copy its files back: ").expect("two ways");
+    assert_eq!(moved_fix, "if it was moved: git worktree repair .worktree/quotes");
     moved.piton(["begin", "2:4"]).folder(&to).run().expect_code(0);
+    // The second command works too.
+    moved.tool("/bin/sh", ["-c", &format!("PATH=/usr/bin:/bin; {gone_fix}")]).folder(&to).run().expect_code(0);
+    assert!(to.join(".worktree/quotes.kept/.workflow-state.json").exists());
+    assert!(to.join(".worktree/quotes/.git").exists());
 }
 
 #[test]
