@@ -168,6 +168,32 @@ fn files_of_another_user_in_a_shared_folder_are_not_trusted() {
     }
 }
 
+/// What another user puts into a folder above makes no project of it: it could bring runs, settings and decisions.
+/// SECURITY: row 20
+#[test]
+fn a_marker_of_another_user_above_makes_no_project() {
+    if !is_superuser() {
+        return;
+    }
+    for kind in &KINDS {
+        let sandbox = kind.project();
+        sandbox.file("mine/notes.txt", "");
+        let mine = sandbox.root().join("mine");
+        let list = || within(sandbox.piton(["list"]).folder(&mine));
+        let control = list();
+        assert!(control.stdout.contains(r#""number":1"#), "{}\n{control}", kind.name);
+        for entry in sandbox.root().read_dir_utf8().expect("a readable folder") {
+            let path = entry.expect("readable").into_path();
+            if path != mine {
+                give_away(&path);
+            }
+        }
+        let output = list();
+        assert!(output.stdout.contains("belongs to another user"), "{}\n{output}", kind.name);
+        assert!(!output.stdout.contains(r#""number":1"#), "{}\n{output}", kind.name);
+    }
+}
+
 /// Set-user-id and set-group-id bits are not passed on to new content; the other permissions are kept.
 /// SECURITY: row 21
 #[test]
