@@ -233,6 +233,8 @@ impl Reconciler<'_> {
     fn outcome_unknown(&mut self, what: &str) -> EffectiveStatus {
         let probe = match &self.step.probe {
             Some(probe) if !self.step.recorded => format!("find out whether it took effect: {probe}"),
+            // Words with a command in them, or a command.
+            Some(probe) if probe.contains('`') => format!("to find out whether it took effect: {probe}"),
             Some(probe) => format!("to find out whether it took effect: `{probe}`"),
             None => {
                 let [did, did_not] = command::effect(self.step, &self.run.id);
@@ -266,6 +268,8 @@ impl Reconciler<'_> {
             EffectiveStatus::Blocked
         } else if self.may_have_begun() {
             self.outcome_unknown("its system does not record that it began")
+        } else if !step.idempotent && self.rolled_back_at().is_some() {
+            self.outcome_unknown("was done or begun before the run went back")
         } else {
             EffectiveStatus::Open
         }

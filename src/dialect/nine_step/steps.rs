@@ -180,7 +180,7 @@ impl<'a> StepBuilder<'a> {
             step.error = self.last_step.error.clone().or(step.error);
         }
         if position.step == StepNumber::Commit {
-            step.probe = Some(format!("check whether HEAD already has the commit of phase {phase}: git log -1"));
+            step.probe = Some(format!("`git log -1` shows whether HEAD has the commit of phase {phase}"));
         }
         step
     }

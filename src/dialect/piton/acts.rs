@@ -62,4 +62,18 @@ impl State {
         }
         losing
     }
+
+    /// Keeps in an earlier state that comes back what took effect since and must not run twice: a person says whether it runs again.
+    pub(super) fn keep_acts_of(&mut self, later: &Self) {
+        let once = self.workflow.steps.iter().filter(|step| acts_once(&step.definition)).map(|step| step.id.as_str());
+        let once: BTreeSet<String> = once.map(str::to_owned).collect();
+        for (id, state) in &later.steps {
+            let is_kept = state.is_gone_act || once.contains(id) && state.has_acted();
+            if is_kept && !self.steps.get(id).is_some_and(|earlier| earlier.has_acted()) {
+                let mut kept = state.clone();
+                kept.is_doubted |= state.status == Status::Completed;
+                self.steps.insert(id.clone(), kept);
+            }
+        }
+    }
 }

@@ -134,7 +134,8 @@ pub(super) fn restore_checkpoint(files: &FileSet, checkpoint: &str) -> Result<Ve
     };
     let state = State::from_records(&records[..at]);
     // The definition of the workflow is not undone.
-    let state = State { workflow: session.state.workflow.clone(), ..state };
+    let mut state = State { workflow: session.state.workflow.clone(), ..state };
+    state.keep_acts_of(&session.state);
     let (edit, _) = session.append(Event::Base(Box::new(state)), Facts::default())?;
     Ok(vec![edit])
 }

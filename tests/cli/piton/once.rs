@@ -22,17 +22,17 @@ struct Way {
     act: &'static str,
     /// The file as it is edited then.
     edit: Option<fn() -> String>,
-    /// A step that a person wants done again.
-    redo: Option<&'static str>,
+    /// What a person says to the run `RUN` first.
+    said: &'static str,
     options: &'static [&'static str],
     asks: bool,
 }
 
 const fn way(name: &'static str, options: &'static [&'static str]) -> Way {
-    Way { name, file: THREE, act: "pub", edit: None, redo: None, options, asks: true }
+    Way { name, file: THREE, act: "pub", edit: None, said: "", options, asks: true }
 }
 
-fn ways() -> [Way; 11] {
+fn ways() -> [Way; 15] {
     let edited = |name, edit: fn() -> String| Way { edit: Some(edit), ..way(name, &["--accept-edits"]) };
     [
         Way { file: CUT_OFF, ..way("a crash", &[]) },
@@ -40,13 +40,23 @@ fn ways() -> [Way; 11] {
         way("--from the step itself", &["--from", "pub"]),
         way("--force", &["--force"]),
         Way { file: PASSED, ..way("--failed", &["--failed"]) },
-        Way { redo: Some("a"), ..way("the redo of a step before it", &[]) },
+        Way { said: "redo a --run RUN --by Ann --note again", ..way("the redo of a step before it", &[]) },
+        Way { said: "restore RUN --to 000004 --yes", ..way("a version from before it", &[]) },
+        Way { said: "rollback RUN --to pub --yes", ..way("a rollback to it", &[]) },
+        Way { said: "rollback RUN --to a --yes", ..way("a rollback to a step before it", &[]) },
         edited("a step before it", || THREE.replace("steps:\n", "steps:\n- {id: new, shell: 'true'}\n")),
         edited("another name", || THREE.replace("id: pub", "id: publish")),
         edited("another order", || {
             THREE.replace("- {id: t, shell: 'false'}\n", "").replace("steps:\n", "steps:\n- {id: t, shell: 'true'}\n")
         }),
         edited("another text", || THREE.replace("echo pub", "echo 'pub'")),
+        Way {
+            file: HALF,
+            act: "x",
+            asks: false,
+            said: "restore RUN --to 000002 --yes",
+            ..way("a version from before a loop that is not over", &[])
+        },
         Way {
             file: HALF,
             act: "x",
@@ -110,9 +120,9 @@ fn what_must_not_run_twice_never_does_unasked() {
             if let Some(edit) = way.edit {
                 stage.workflow(&edit());
             }
-            if let Some(step) = way.redo {
-                let words = ["redo", step, "--run", &run, "--by", "Ann", "--note", "again"];
-                stage.piton(words).run().expect_code(0);
+            let said = way.said.replace("RUN", &run);
+            if !said.is_empty() {
+                stage.piton(said.split(' ')).run().expect_code(0);
             }
             let outputs = again(&stage, &run, (driver, way.options));
             let all: String = outputs.iter().map(ToString::to_string).collect();

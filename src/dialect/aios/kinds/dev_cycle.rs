@@ -119,7 +119,7 @@ impl<'a> Cycle<'a> {
                 step.idempotent = false;
                 // The runner saves a phase only when it ended.
                 step.begins_unrecorded = true;
-                step.probe = Some("git ls-remote, and the pull requests of the branch".to_owned());
+                step.probe = Some("`git ls-remote`, and the pull requests of the branch".to_owned());
             }
             if step.status == Status::Failed {
                 (step.attempts, step.failures) = (counted.max(1), counted.max(1));
