@@ -14,6 +14,10 @@ const PASSED: &str = "steps:\n- {id: l, foreach: {items: [x, y], max_failures: 1
 /// The step kills its runner after it took effect.
 const CUT_OFF: &str = "steps:\n- {id: a, shell: echo a >> LOG}\n- {id: pub, shell: 'echo pub >> LOG; kill -KILL $PPID', idempotent: false}\n- {id: t, shell: 'true'}\n";
 
+/// A loop over what must not be done twice.
+const LOOP: &str =
+    "steps:\n- {id: pub, foreach: [x], shell: echo pub >> LOG, idempotent: false}\n- {id: t, shell: 'false'}\n";
+
 /// What would run a step again.
 struct Way {
     name: &'static str,
@@ -32,7 +36,7 @@ const fn way(name: &'static str, options: &'static [&'static str]) -> Way {
     Way { name, file: THREE, act: "pub", edit: None, said: "", options, asks: true }
 }
 
-fn ways() -> [Way; 15] {
+fn ways() -> [Way; 18] {
     let edited = |name, edit: fn() -> String| Way { edit: Some(edit), ..way(name, &["--accept-edits"]) };
     [
         Way { file: CUT_OFF, ..way("a crash", &[]) },
@@ -49,6 +53,9 @@ fn ways() -> [Way; 15] {
         edited("another order", || {
             THREE.replace("- {id: t, shell: 'false'}\n", "").replace("steps:\n", "steps:\n- {id: t, shell: 'true'}\n")
         }),
+        edited("a step that becomes a loop", || THREE.replace("id: pub,", "id: pub, foreach: [x],")),
+        Way { file: LOOP, ..edited("a loop that becomes a step", || LOOP.replace("foreach: [x], ", "")) },
+        Way { file: LOOP, ..edited("other items", || LOOP.replace("[x]", "[y, x]")) },
         edited("another text", || THREE.replace("echo pub", "echo 'pub'")),
         Way {
             file: HALF,
