@@ -26,7 +26,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let first_open = open.map(|task| json!({ "text": task.text, "line": task.line }));
     let reading = file.iter().map(|path| path.reading_item("the story"));
     Brief {
-        task: String::new(),
+        task: task(files, run, next, story.as_ref()),
         agent_context: json!({
             "workflow": run.workflow,
             "step": next.step,
@@ -39,7 +39,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         }),
         told: told(run, next),
         prompt: prompt(files, run, next),
-        instructions: instructions(files, run, next, story.as_ref()),
+        instructions: story.filter(|_| lists_tasks(run, next)).map(|story| open_tasks(&story)).unwrap_or_default(),
         reading: reading.chain(plan.iter().map(|path| path.reading_item("the plan of the epic"))).collect(),
         notes: resume_point::story_of(run, &next.step).map_or_else(Vec::new, |story| handoff::remarks(files, story)),
     }
@@ -64,7 +64,7 @@ fn lists_tasks(run: &Run, next: &Next) -> bool {
         && step.is_some_and(|step| step.recorded && step.kind == StepKind::Work && !epic::is_story_review(step))
 }
 
-/// Returns the open tasks of a story, and who ticks them.
+/// Returns the open tasks of a story; nothing if there is none.
 fn open_tasks(story: &Story<'_>) -> String {
     let open: Vec<&StoryTask> = story.tasks.iter().filter(|task| !task.done).collect();
     if open.is_empty() {
@@ -75,11 +75,11 @@ fn open_tasks(story: &Story<'_>) -> String {
         None | Some(0) => String::new(),
         Some(more) => format!("\n- and {more} more"),
     };
-    format!(" Tick each task in the story when it is done. Open:{}{more}", lines.collect::<String>())
+    format!("Open tasks of the story:{}{more}", lines.collect::<String>())
 }
 
 /// Returns what the prompt says but for the commands, which the context has.
-fn instructions(files: &FileSet, run: &Run, next: &Next, story: Option<&Story<'_>>) -> String {
+fn task(files: &FileSet, run: &Run, next: &Next, story: Option<&Story<'_>>) -> String {
     let is_written = run.step(&next.step).is_some_and(|step| step.recorded);
     if run.step(&next.step).is_some_and(epic::is_story_review) {
         return format!(
@@ -93,8 +93,9 @@ fn instructions(files: &FileSet, run: &Run, next: &Next, story: Option<&Story<'_
     }
     match Kind::of(files).ok() {
         _ if is_written => {
-            let tasks = story.filter(|_| lists_tasks(run, next)).map(open_tasks).unwrap_or_default();
-            format!("Do it as your own workflow says. piton writes {}; do not edit it yourself.{tasks}", files.state)
+            let has_tasks = story.is_some_and(|story| lists_tasks(run, next) && story.first_open_task().is_some());
+            let tick = if has_tasks { " Tick each task in the story when it is done." } else { "" };
+            format!("Do it as your own workflow says. piton writes {}; do not edit it yourself.{tick}", files.state)
         }
         Some(Kind::Pipeline) => {
             format!("{}, and update `last_completed_wave` in {} after its wave.", work(files, next), files.state)

@@ -42,12 +42,12 @@ pub(super) fn brief(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
     let step = run.step(&next.step);
     let facts = Facts::gather(files, &layout, run, plan, next);
     Brief {
-        task: String::new(),
+        task: if facts.is_verify { VERIFY.to_owned() } else { String::new() },
         agent_context: facts.agent_context(plan, step),
         told: TOLD.to_vec(),
         prompt: facts.prompt(next, step),
         instructions: match step {
-            _ if facts.is_verify => VERIFY.to_owned(),
+            _ if facts.is_verify => String::new(),
             Some(step) => approach::of(&Node::of(&task::definition_of(files, step)), &step.detail.parts),
             None => String::new(),
         },

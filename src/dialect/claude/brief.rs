@@ -20,7 +20,7 @@ pub(super) fn write(digest: &Digest, run: &Run, plan: &Plan, next: &Next) -> Bri
     let step = run.step(&next.step);
     let context = context(digest, run, plan);
     Brief {
-        task: String::new(),
+        task: task(next).to_owned(),
         prompt: prompt(run, &context),
         agent_context: context,
         told: Vec::new(),
@@ -31,18 +31,20 @@ pub(super) fn write(digest: &Digest, run: &Run, plan: &Plan, next: &Next) -> Bri
 }
 
 /// Returns what is asked for the next step.
+fn task(next: &Next) -> &'static str {
+    match next.action {
+        Action::Verify => "Do not run it again before a person has decided. Find out what it did.",
+        Action::Retry if next.step.as_str() == run::TURN => "The session was cut off here; do what is left of it.",
+        Action::Retry => "It was in progress when the session ended.",
+        Action::Run | Action::Exec | Action::Return | Action::Approve | Action::Merge | Action::Archive => "",
+    }
+}
+
+/// Returns what the session says about the next step.
 fn instructions(step: &Step, next: &Next) -> String {
     let mut parts = Vec::new();
-    match next.action {
-        Action::Verify => {
-            let places = step.probe.as_deref().map(|probe| format!(": {probe}")).unwrap_or_default();
-            parts.push(format!("Do not run it again before a person has decided. Find out what it did{places}."));
-        }
-        Action::Retry if step.id.as_str() == run::TURN => {
-            parts.push("The session was cut off here; do what is left of it.".to_owned());
-        }
-        Action::Retry => parts.push("It was in progress when the session ended.".to_owned()),
-        Action::Run | Action::Exec | Action::Return | Action::Approve | Action::Merge | Action::Archive => {}
+    if let (Action::Verify, Some(places)) = (next.action, &step.probe) {
+        parts.push(format!("Where to look: {places}."));
     }
     if !step.detail.focus.is_empty() {
         parts.push(format!("Agents were launched for it: {}.", step.detail.focus.join(", ")));

@@ -42,7 +42,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
     let Some(step) = run.step(&next.step) else { return Brief::default() };
     let title = clean_line(&step.title, 200);
     Brief {
-        task: String::new(),
+        task: "The session is one of Prodigy: import it before running anything.".to_owned(),
         agent_context: json!({
             "session": run.id,
             "workflow": run.workflow,
@@ -56,7 +56,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
             step.id
         ),
         told: vec!["session", "workflow", "step"],
-        instructions: "The session is one of Prodigy: import it before running anything.".to_owned(),
+        instructions: String::new(),
         reading: vec![files.state.reading_item("checkpoint of Prodigy")],
         notes: Vec::new(),
     }
