@@ -190,7 +190,9 @@ fn check_variables(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), O
         return Err(refused("condition", error));
     }
     piton::filled_in(&session, step).map_err(|error| refused("instructions", error))?;
-    piton::surroundings(&session, step).map(|_| ()).map_err(|error| refused("`env` or `working_dir`", error))
+    piton::surroundings(step, |text| session.filled(text))
+        .map(|_| ())
+        .map_err(|error| refused("`env` or `working_dir`", error))
 }
 
 /// Refuses to begin a step of a workflow file before the files that it uses are there.

@@ -14,10 +14,7 @@ use crate::{
     engine,
     model::{self, AgentReport, AgentStatus, Context, Outcome, Status, StepId, StepKind},
     store,
-    workflow::{
-        AgentWork, Step,
-        variables::{self, Scope},
-    },
+    workflow::{AgentWork, Step, variables},
 };
 
 impl StepExecutor<'_> {
@@ -100,7 +97,9 @@ impl StepExecutor<'_> {
         let brief = self.brief.as_ref().ok_or_else(|| refused("it has no brief".to_owned()))?;
         let template = work.instructions.as_ref().map(|told| &told.template);
         let told = template.map(|told| self.render(told)).transpose()?.unwrap_or_default();
-        let asked = template.map(|told| variables::render_known(told, &Given(self.context))).unwrap_or_default();
+        let RunContext { header, workflow, folder, .. } = self.context;
+        let given = piton::Given { header, workflow: &workflow.name, folder };
+        let asked = template.map(|told| variables::render_known(told, &given)).unwrap_or_default();
         let is_filled_in = asked != told;
         let files = self.output_files(step)?;
         let wanted = piton::wanted(&step.canonical, &files);
@@ -136,18 +135,5 @@ impl StepExecutor<'_> {
     pub(super) fn id_inside(&self, step: &Step, item: &str) -> String {
         let top = self.workflow_step.as_ref().map_or("", StepId::as_str);
         piton::id_inside(item, top, step.id.as_str())
-    }
-}
-
-/// The variables that a run was started with, unlike those that its steps set.
-struct Given<'a>(&'a RunContext<'a>);
-
-impl Scope for Given<'_> {
-    fn get(&self, name: &str) -> Result<Option<Value>, String> {
-        Ok(self.0.header.variable(name, &self.0.workflow.name, &self.0.folder))
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.0.header.inputs.keys().cloned().collect()
     }
 }

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::{
     facts::{Captured, Facts, OutlineStep},
-    session::Session,
     state::State,
 };
 use crate::{
@@ -125,14 +124,17 @@ impl State {
 /// # Errors
 ///
 /// If a variable of them has no value.
-pub(crate) fn surroundings(session: &Session, step: &Step) -> Result<Vec<String>, RenderError> {
+pub(crate) fn surroundings(
+    step: &Step,
+    fill: impl Fn(&str) -> Result<String, RenderError>,
+) -> Result<Vec<String>, RenderError> {
     let entries = |key: &str| step.definition.get(key).and_then(Value::as_object).into_iter().flatten();
     let mut told = Vec::new();
     if let Some(folder) = step.definition.get("working_dir").and_then(Value::as_str) {
-        told.push(format!("Work in the folder {}.", session.filled(folder)?));
+        told.push(format!("Work in the folder {}.", fill(folder)?));
     }
     for (name, value) in entries("env") {
-        let value = serde_json::to_string(&session.filled(value.as_str().unwrap_or_default())?).unwrap_or_default();
+        let value = serde_json::to_string(&fill(value.as_str().unwrap_or_default())?).unwrap_or_default();
         told.push(format!("Run its commands with the environment variable {name} set to {value}."));
     }
     for (name, from) in entries("secrets") {

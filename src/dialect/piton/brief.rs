@@ -18,15 +18,21 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let definition = &step.definition;
     let session = Session::read(files).ok();
     let filled = session.as_ref().map(|session| filled_in(session, step)).transpose();
-    let (instructions, unset) = match filled {
-        Ok(told) => (told.unwrap_or_default(), None),
-        Err(error) => (as_written(step).to_owned(), Some(error.message)),
+    let (filled, unset) = match filled {
+        Ok(told) => (told, None),
+        Err(error) => (None, Some(error.message)),
     };
-    let around = session.as_ref().and_then(|session| after_agent::surroundings(session, step).ok());
-    let instructions =
-        std::iter::once(instructions).filter(|told| !told.is_empty()).chain(around.into_iter().flatten());
-    let instructions = instructions.collect::<Vec<_>>().join("\n");
-    let instructions = mask_secrets(&clean(&instructions)).into_owned();
+    let given = session.as_ref().map_or_else(|| as_written(step).to_owned(), |session| session.given(as_written(step)));
+    let around = |fill: &dyn Fn(&Session, &str) -> Result<String, RenderError>| {
+        session.as_ref().and_then(|session| after_agent::surroundings(step, |text| fill(session, text)).ok())
+    };
+    let lines = |told: String, around: Option<Vec<String>>| {
+        let lines = std::iter::once(told).filter(|told| !told.is_empty()).chain(around.into_iter().flatten());
+        mask_secrets(&clean(&lines.collect::<Vec<_>>().join("\n"))).into_owned()
+    };
+    // What other steps left is no instruction, so that a text with such values is among what is not trusted.
+    let asked = lines(given.clone(), around(&|session, text| Ok(session.given(text))));
+    let instructions = lines(filled.unwrap_or(given), around(&Session::filled));
     let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
     let declared = session.as_ref().map(|session| outputs::declared(session, &step.id, definition));
     let outputs: Value = declared.unwrap_or_default().iter().map(output).collect();
@@ -48,8 +54,8 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         }),
         told: told(&outputs),
         prompt: prompt(run, step, next, &instructions),
-        task: with_wanted(&instructions, step),
-        instructions: String::new(),
+        task: with_wanted(&asked, step),
+        instructions: if asked == instructions { String::new() } else { instructions },
         reading: reading.into_iter().chain(used(definition)).collect::<Vec<ReadingItem>>(),
         notes: gate.into_iter().chain(unset).collect(),
     }

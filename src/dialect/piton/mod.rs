@@ -41,7 +41,7 @@ pub(crate) use paths::{candidate, group, logs, merges};
 pub(crate) use read::{AT_LIMIT, copy_record, load_to_run, uses_of};
 pub(crate) use record::project_of;
 pub(crate) use session::{Session, start};
-pub(crate) use unmet::{end_word, status_of};
+pub(crate) use unmet::{Given, end_word, status_of};
 
 use camino::Utf8Path;
 use record::{Header, Remainder};

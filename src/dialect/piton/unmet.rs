@@ -133,13 +133,38 @@ impl Scope for RecordedVariables<'_> {
     }
 }
 
+/// The variables that a run was started with, unlike those that its steps set.
+pub(crate) struct Given<'a> {
+    pub(crate) header: &'a Header,
+    pub(crate) workflow: &'a str,
+    /// Where the steps work.
+    pub(crate) folder: &'a Utf8Path,
+}
+
+impl Scope for Given<'_> {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        Ok(self.header.variable(name, self.workflow, self.folder))
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.header.inputs.keys().cloned().collect()
+    }
+}
+
 impl Session {
+    /// Fills in what the run was started with; a variable that a step sets stays as the file has it.
+    pub(super) fn given(&self, text: &str) -> String {
+        let Ok(template) = Template::parse(text, Reader::Plain) else { return text.to_owned() };
+        let folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
+        variables::render_known(&template, &Given { header: &self.header, workflow: &self.state.workflow.name, folder })
+    }
+
     /// Fills in a text of a definition from the records.
     ///
     /// # Errors
     ///
     /// If a variable of it has no value.
-    pub(super) fn filled(&self, text: &str) -> Result<String, RenderError> {
+    pub(crate) fn filled(&self, text: &str) -> Result<String, RenderError> {
         // The parser of the file refused a text that is no template.
         let Ok(template) = Template::parse(text, Reader::Plain) else { return Ok(text.to_owned()) };
         variables::render(
