@@ -231,9 +231,10 @@ impl ReconciledRun<'_> {
         self.compared.unknown_outcomes.contains(&at)
     }
 
-    /// Returns the caller's own attempt at a step.
+    /// Returns the caller's own attempt at a step. It is over once a person wants the step done again.
     pub(super) fn own_attempt(&self, at: usize) -> Option<&Attempt> {
-        self.attempt(at).filter(|(_, presence)| *presence == Presence::Caller).map(|(attempt, _)| attempt)
+        let is_own = |presence: Presence| presence == Presence::Caller && self.compared.decisions.redo(at).is_none();
+        self.attempt(at).filter(|(_, presence)| is_own(*presence)).map(|(attempt, _)| attempt)
     }
 
     /// Tells whether another living driver has the step in progress.
