@@ -46,10 +46,10 @@ impl Command for Repair {
 impl Shown for ops::RepairReport {
     fn text(&self, page: &mut Page, _: &[Finding]) {
         if self.written {
-            page.text
-                .put(Tone::Good, "✅ ")
-                .plain(format!("{} is written from {}", self.state, self.proposal.source))
-                .end();
+            let source = &self.proposal.source;
+            for file in &self.proposal.files {
+                page.text.put(Tone::Good, "✅ ").line(format!("{} is written from {source}", file.file));
+            }
             for kept in &self.kept {
                 page.text.line(format!("   the replaced state is kept as {kept}"));
             }
