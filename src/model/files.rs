@@ -61,6 +61,11 @@ impl RelPath {
         }
     }
 
+    /// Returns a path relative to `root`; `None` if it is not below it, or cannot be written as such a path.
+    pub(crate) fn below(path: &Utf8Path, root: &Utf8Path) -> Option<Self> {
+        Self::parse(path.strip_prefix(root).ok()?.as_str()).ok()
+    }
+
     /// Appends a path after checking it.
     pub(crate) fn join(&self, tail: &str) -> Result<Self, RelPathError> {
         Ok(Self(format!("{self}/{}", Self::parse(tail)?)))

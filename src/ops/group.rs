@@ -134,7 +134,7 @@ fn is_open_for_agents(project: &Project, clock: Clock, home: &Utf8Path, run: &st
 ///
 /// If one of them has no value.
 pub(crate) fn rendered_before(text: &Template, workflow: &Workflow, header: &Header) -> Result<String, RenderError> {
-    let folder = header.worktree.as_ref().unwrap_or(&header.root);
+    let folder = header.work_folder();
     variables::render(text, &InitialVariables { header, workflow, folder })
 }
 

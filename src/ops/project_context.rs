@@ -488,8 +488,7 @@ fn foreign_folder(folder: &Utf8Path) -> Finding {
 /// Tells whether runs could be in a place that could not be looked into. Folders without permission are normal in a project; any other failure
 /// is not.
 fn may_hold_runs(listing: &Listing, unread: &Unread) -> bool {
-    let below = unread.path.strip_prefix(&listing.root).ok().and_then(|below| RelPath::parse(below.as_str()).ok());
-    match (&unread.problem, below) {
+    match (&unread.problem, RelPath::below(&unread.path, &listing.root)) {
         (ReadProblem::Permission | ReadProblem::FolderLink, Some(folder)) => {
             let is_file = |entry: &ListingEntry| entry.path == folder && !entry.is_dir;
             let is_asked_for = unread.problem == ReadProblem::Permission && listing.entries.iter().any(is_file);
@@ -503,8 +502,7 @@ fn may_hold_runs(listing: &Listing, unread: &Unread) -> bool {
 
 /// Tells whether a run that was found names the same file when it is read.
 fn is_named(root: &Utf8Path, unlisted: &Finding, locations: &[RunLocation]) -> bool {
-    let state = |location: &RunLocation| Some(&location.candidate.state) == unlisted.file.as_ref();
-    locations.iter().any(|location| location.root == *root && state(location))
+    locations.iter().any(|run| run.root == *root && Some(&run.candidate.state) == unlisted.file.as_ref())
 }
 
 fn earlier_sessions(folder: &Utf8Path, count: usize) -> Finding {

@@ -1,6 +1,6 @@
 //! Findings about what could not be looked at: unknown, and never taken for empty.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 
 use super::error::permission_fix;
 use crate::{
@@ -47,13 +47,12 @@ pub(crate) fn unnamed(findings: &[Finding]) -> Vec<Finding> {
 }
 
 fn shown(root: &Utf8Path, unread: &Unread) -> (String, Option<RelPath>) {
-    let below = unread.path.strip_prefix(root).ok().and_then(|below| RelPath::parse(below.as_str()).ok());
-    let below = below.filter(|_| root.is_absolute());
+    let below = RelPath::below(&unread.path, root).filter(|_| root.is_absolute());
     let shown = below.as_ref().map_or(unread.path.as_str(), RelPath::as_str).to_owned();
     (shown, below)
 }
 
-fn fix(path: &Utf8PathBuf, problem: &ReadProblem) -> String {
+fn fix(path: &Utf8Path, problem: &ReadProblem) -> String {
     match problem {
         ReadProblem::Permission => permission_fix(path),
         ReadProblem::FolderLink | ReadProblem::LinkLeavesRoot => {

@@ -165,7 +165,7 @@ fn check_file(
     findings: &mut Vec<Finding>,
 ) -> Result<(), OpError> {
     // Paths in a workflow file are relative to its project.
-    let below = path.strip_prefix(&ctx.project.root).ok().and_then(|below| RelPath::parse(below.as_str()).ok());
+    let below = RelPath::below(path, &ctx.project.root);
     let parent = path.parent().map_or_else(|| Utf8PathBuf::from("/"), Utf8Path::to_owned);
     let name = RelPath::parse(path.file_name().unwrap_or_default())?;
     let root = if below.is_some() { &ctx.project.root } else { &parent };

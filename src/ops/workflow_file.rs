@@ -209,7 +209,7 @@ fn locate(project: &Project, workflow: &str) -> Result<Option<Text>, OpError> {
         if !SUFFIXES.iter().any(|suffix| workflow.ends_with(suffix)) {
             return Err(no_workflow_file(workflow));
         }
-        let below = path.strip_prefix(root).ok().and_then(|path| RelPath::parse(path.as_str()).ok());
+        let below = RelPath::below(&path, root);
         let (folder, name) = match below {
             Some(name) => (root.clone(), name),
             None => {

@@ -130,7 +130,7 @@ pub(super) fn check_environment(
     header: &Header,
     is_shown: bool,
 ) -> Result<(), RunError> {
-    let folder = header.worktree.as_ref().unwrap_or(&header.root);
+    let folder = header.work_folder();
     let WorktreeFiles { copied, linked } = &workflow.worktree;
     let read = |path: &str| {
         let path = Utf8Path::new(path);

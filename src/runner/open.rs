@@ -154,7 +154,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     }
     let (home, header) = begin(&run_environment, start, source, (&workflow, &declared), workflow_files)?;
     let id = header.session.clone();
-    let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
+    let shown = header.work_folder().to_owned();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
     for text in warnings::at_start(&header) {
         console.tell(&Event::Warning { text: &text });
@@ -382,7 +382,7 @@ fn end_what_was_left(header: &Header, ledger: &Ledger, console: &dyn Console) {
 
 /// Returns what a resume would do.
 fn preview_rest(header: &Header, workflow: &Workflow, ledger: &Ledger, plan: &[ScheduledStep]) -> RunResult {
-    let folder = header.worktree.as_ref().unwrap_or(&header.root);
+    let folder = header.work_folder();
     let known = KnownVariables::of(workflow, |name| {
         // How a step ends that is not over is not known yet.
         let is_open = |value: &serde_json::Value| piton::status_of(name).is_some() && value == "open";
@@ -450,8 +450,8 @@ pub(super) fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
 fn source(project: &Project, path: &Utf8Path) -> Result<Source, RunError> {
     let root = if path.starts_with(&project.root) { Some(project.root.as_path()) } else { path.parent() };
     let root = root.unwrap_or(&project.root);
-    let file = path.strip_prefix(root).ok().and_then(|file| RelPath::parse(file.as_str()).ok());
-    file.map(|file| Source { root: root.to_owned(), file })
+    RelPath::below(path, root)
+        .map(|file| Source { root: root.to_owned(), file })
         .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("{path} is not a path that a session can store"), []))
 }
 

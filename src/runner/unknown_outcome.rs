@@ -157,7 +157,7 @@ impl StepSelection<'_> {
 
     /// Returns what a step for an item sees.
     fn scope_of(&self, top: &workflow::Step, cut_off: &CutOffStep) -> ItemScope {
-        let run_folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
+        let run_folder = self.header.work_folder();
         let state = self.ledger.step(&top.id);
         let items = state.and_then(|state| state.items.clone()).unwrap_or_default();
         let mut locals = BTreeMap::from([("total".to_owned(), Value::from(items.len()))]);
@@ -180,7 +180,7 @@ impl StepSelection<'_> {
         let base = state.and_then(|state| state.head.as_deref()).filter(|_| is_apart);
         let worktree = base.map(|base| ItemWorktree::of(self.header, (top.id.as_str(), base), &cut_off.item));
         let folder = worktree.and_then(|worktree| item_worktrees::folder_in(&worktree, run_folder).ok());
-        let folder = folder.unwrap_or_else(|| run_folder.clone());
+        let folder = folder.unwrap_or_else(|| run_folder.to_owned());
         ItemScope { folder, locals, of_item: self.workflow.set_by_item(top) }
     }
 
@@ -232,11 +232,11 @@ impl StepSelection<'_> {
         if !self.options.yes && !says_yes(self.console.ask(&question, None)) {
             return Ok(None);
         }
-        let run_folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
+        let run_folder = self.header.work_folder();
         let mut env = environment(self.workflow, self.declared, self.header, run_folder)?;
         env.extend(named_secrets(&defined.secrets, self.declared));
         let scope = scope.unwrap_or_else(|| ItemScope {
-            folder: run_folder.clone(),
+            folder: run_folder.to_owned(),
             locals: BTreeMap::new(),
             of_item: BTreeSet::new(),
         });

@@ -20,8 +20,7 @@ pub(super) struct Steps {
 
 /// Makes a path of a record relative to the project; `None` if it is outside.
 pub(super) fn relative(digest: &Digest, path: &str) -> Option<RelPath> {
-    let below = Utf8Path::new(path).strip_prefix(&digest.root).ok()?;
-    RelPath::parse(below.as_str()).ok()
+    RelPath::below(Utf8Path::new(path), Utf8Path::new(&digest.root))
 }
 
 /// Returns the files of a list that are below the project, each once, and the number of the others.

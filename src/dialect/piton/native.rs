@@ -70,7 +70,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let definition = step.definition.clone();
     let session = Session::read(files).ok();
     let header = session.as_ref().map(|session| &session.header);
-    let folder = header.map(|header| header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned());
+    let folder = header.map(|header| header.work_folder().as_str().to_owned());
     let workflow = header.map(|header| header.workflow.file.under(&header.workflow.root).into_string());
     let mut prompt = String::new();
     let _ = writeln!(prompt, "Workflow: {}", clean_line(&run.workflow, 200));

@@ -144,8 +144,7 @@ impl Header {
     }
 
     fn below(home: &Utf8Path, root: &Utf8Path) -> Option<RelPath> {
-        let below = root.strip_prefix(project_of(home)?).ok()?;
-        RelPath::parse(below.as_str()).ok()
+        RelPath::below(root, project_of(home)?)
     }
 
     /// Returns the header with the defaults of inputs that the file has now and had not when the run began.
@@ -157,6 +156,11 @@ impl Header {
             }
         }
         header
+    }
+
+    /// Returns the folder in which the steps work.
+    pub(crate) fn work_folder(&self) -> &Utf8Path {
+        self.worktree.as_ref().unwrap_or(&self.root)
     }
 
     /// Returns the value of an input or of a variable of [`BUILT_IN`]. `folder` is where the steps work.

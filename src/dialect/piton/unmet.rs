@@ -120,10 +120,7 @@ impl Scope for RecordedVariables<'_> {
             Some(Captured::Stored { stored, bytes, .. }) => {
                 Err(format!("its {bytes} bytes in {stored} are too many for a brief"))
             }
-            None => {
-                let folder: &Utf8Path = header.worktree.as_ref().unwrap_or(&header.root);
-                Ok(header.variable(name, &state.workflow.name, folder))
-            }
+            None => Ok(header.variable(name, &state.workflow.name, header.work_folder())),
         }
     }
 
@@ -155,8 +152,9 @@ impl Session {
     /// Fills in what the run was started with; a variable that a step sets stays as the file has it.
     pub(super) fn given(&self, text: &str) -> String {
         let Ok(template) = Template::parse(text, Reader::Plain) else { return text.to_owned() };
-        let folder = self.header.worktree.as_ref().unwrap_or(&self.header.root);
-        variables::render_known(&template, &Given { header: &self.header, workflow: &self.state.workflow.name, folder })
+        let Self { header, state, .. } = self;
+        let given = Given { header, workflow: &state.workflow.name, folder: header.work_folder() };
+        variables::render_known(&template, &given)
     }
 
     /// Fills in a text of a definition from the records.

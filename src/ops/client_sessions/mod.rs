@@ -414,8 +414,7 @@ fn opened(ctx: &ProjectContext, location: &RunLocation, mut digest: Option<Diges
 fn look_at_edits(ctx: &ProjectContext, root: &Utf8Path, digest: &mut Digest) {
     let session = digest.session.clone();
     for call in digest.main.in_flight.iter_mut().chain(&mut digest.main.rejected) {
-        let below = call.path.as_deref().and_then(|path| Utf8Path::new(path).strip_prefix(root).ok());
-        let path = below.and_then(|below| RelPath::parse(below.as_str()).ok());
+        let path = call.path.as_deref().and_then(|path| RelPath::below(Utf8Path::new(path), root));
         if let Some(path) = path.filter(|_| call.edit.is_some()) {
             call.took_effect = match store::read_file(root, &path) {
                 // An earlier version of the session is there: what was to be written was not.

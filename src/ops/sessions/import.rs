@@ -38,7 +38,7 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
     let change = start(ctx, run, &header);
     let taken = prodigy::import(&opened.files, &header, change)?;
     write(ctx, &header, &taken.edits)?;
-    let folder = header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned();
+    let folder = header.work_folder().as_str().to_owned();
     let body = ImportReport {
         from: id.to_owned(),
         resume: format!("piton resume {}", quoted(&header.session)),
@@ -135,8 +135,7 @@ fn branch(run: &Run, worktree: Option<&Utf8Path>) -> Option<String> {
 
 /// Returns a workflow file relative to the repository, if it is inside.
 fn below(root: &Utf8Path, folder: &Utf8Path, file: &RelPath) -> Option<Source> {
-    let below = file.under(folder);
-    let file = RelPath::parse(below.strip_prefix(root).ok()?.as_str()).ok()?;
+    let file = RelPath::below(&file.under(folder), root)?;
     Some(Source { root: root.to_owned(), file })
 }
 

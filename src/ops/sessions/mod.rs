@@ -298,7 +298,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     row.folder = match &session {
         Some(session) => {
             let header = &session.header;
-            Some(header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned())
+            Some(header.work_folder().as_str().to_owned())
         }
         None => run.workspace.worktree.as_ref().map(|path| path.under(&opened.files.root).into_string()),
     };
