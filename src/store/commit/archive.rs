@@ -7,11 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::lock::RunLock;
 use crate::{
     model::{RelPath, Timestamp},
-    store::fs::{
-        error::StoreError,
-        platform, stage,
-        unread::{self, there},
-    },
+    store::fs::{error::StoreError, stage, unread},
 };
 
 /// The data folder of files that belong to no run.
@@ -32,7 +28,7 @@ pub(crate) struct Archive {
 /// Returns a data folder and the folders in it that belong to runs.
 pub(crate) fn data_folders(root: &Utf8Path, data_dir: &RelPath) -> Vec<RelPath> {
     let real = unread::data_path(root, data_dir);
-    let names = real.and_then(|real| there(&real, platform::names(&real))).unwrap_or_default();
+    let names = real.and_then(|real| unread::names(&real)).unwrap_or_default();
     let below = names.into_iter().filter(|entry| entry.is_dir && !matches!(&*entry.name, LEFTOVERS | "archive"));
     let mut folders: Vec<RelPath> = below.filter_map(|entry| data_dir.join(&entry.name).ok()).collect();
     folders.sort_unstable();
@@ -47,7 +43,7 @@ pub(crate) fn archives(root: &Utf8Path, folder: &RelPath) -> Vec<Archive> {
         let folder = path.file_name()?.to_owned();
         let (series, stamp, _) = parts_of(&folder)?;
         let (series, at) = (series.to_owned(), Timestamp::from_compact(stamp)?);
-        let names = there(&path, platform::names(&path))?;
+        let names = unread::names(&path)?;
         let mut files: Vec<String> = names.into_iter().filter(|entry| !entry.is_dir).map(|entry| entry.name).collect();
         files.sort_unstable();
         (!files.is_empty()).then_some(Archive { folder, series, at, files })
@@ -57,7 +53,7 @@ pub(crate) fn archives(root: &Utf8Path, folder: &RelPath) -> Vec<Archive> {
 
 /// Returns stamp, counter and path of the archives in a folder, oldest first.
 fn in_order(real: &Utf8Path) -> Vec<(String, u32, Utf8PathBuf)> {
-    let folders = there(real, platform::names(real)).unwrap_or_default().into_iter().filter(|entry| entry.is_dir);
+    let folders = unread::names(real).unwrap_or_default().into_iter().filter(|entry| entry.is_dir);
     let mut found: Vec<(String, u32, Utf8PathBuf)> = folders
         .filter_map(|entry| {
             let (_, stamp, counter) = parts_of(&entry.name)?;

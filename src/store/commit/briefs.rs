@@ -7,12 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{lock::RunLock, txn};
 use crate::{
     model::{RelPath, RunId, StepId, sha256_hex},
-    store::fs::{
-        calls,
-        error::StoreError,
-        platform, stage,
-        unread::{self, there},
-    },
+    store::fs::{calls, error::StoreError, platform, stage, unread},
 };
 
 const FOLDER: &str = "briefs";
@@ -51,13 +46,12 @@ pub(crate) fn write(
 /// Reads the report that came back for a step, if there is one.
 pub(crate) fn report(root: &Utf8Path, data_dir: &RelPath, run: &RunId, step: &StepId) -> Option<Vec<u8>> {
     let folder = unread::data_path(root, &data_dir.join(FOLDER).ok()?)?;
-    let path = folder.join(name(BriefFile::Report, run, step));
-    there(&path, platform::read_data_file(path.as_std_path(), READ_LIMIT)).flatten()
+    unread::data_file(&folder.join(name(BriefFile::Report, run, step)), READ_LIMIT)
 }
 
 /// Reads a brief by its path, if it is there and no larger than a brief is.
 pub(crate) fn text(path: &Utf8Path) -> Option<String> {
-    String::from_utf8(there(path, platform::read_data_file(path.as_std_path(), READ_LIMIT))??).ok()
+    String::from_utf8(unread::data_file(path, READ_LIMIT)?).ok()
 }
 
 /// Removes both files of a step; what cannot be removed stays.

@@ -197,7 +197,8 @@ pub(crate) struct LeftFile {
 pub(crate) fn cut_off_change(root: &Utf8Path, data_dir: &RelPath) -> Option<CutOffChange> {
     let path = data_dir.under(root).join(FOLDER).join(CUT_OFF);
     there(&path, fs::symlink_metadata(&path))?;
-    left_over(&unread::root(root)?, &unread::data_path(root, data_dir)?)
+    let root = unread::root(root)?;
+    left_over(&root, &unread::located(&root, data_dir)?)
 }
 
 fn left_over(root: &Root, data_path: &Utf8Path) -> Option<CutOffChange> {
@@ -206,7 +207,7 @@ fn left_over(root: &Root, data_path: &Utf8Path) -> Option<CutOffChange> {
     if !metadata.is_file() || !platform::is_private(&metadata) {
         return None;
     }
-    let bytes = there(&path, platform::read_data_file(path.as_std_path(), NOTE_LIMIT))??;
+    let bytes = unread::data_file(&path, NOTE_LIMIT)?;
     let mut change: CutOffChange = serde_json::from_slice(&bytes).ok()?;
     change.left.retain(|file| root.target(&file.path).is_ok_and(|real| digest(&real) == file.found));
     (!change.left.is_empty()).then_some(change)

@@ -55,11 +55,8 @@ impl Root {
         if !path.is_absolute() || path.components().any(|part| part == Utf8Component::ParentDir) {
             return Ok(None);
         }
-        match platform::open_dir_nofollow(path.as_std_path()) {
-            Ok(Some(held)) => Ok(Some(Self { path: path.components().collect(), handle: Some(held.into_handle()) })),
-            Err(source) => Err(StoreError::io(path, source)),
-            Ok(None) => Ok(None),
-        }
+        let held = platform::open_dir_nofollow(path.as_std_path()).map_err(|source| StoreError::io(path, source))?;
+        Ok(held.map(|held| Self { path: path.components().collect(), handle: Some(held.into_handle()) }))
     }
 
     pub(in crate::store) fn path(&self) -> &Utf8Path {

@@ -10,6 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{
     error::StoreError,
     path::{Root, problem_of},
+    platform::{self, DirEntry},
 };
 use crate::model::{ReadProblem, RelPath, Unread};
 
@@ -57,7 +58,22 @@ pub(in crate::store) fn root(path: &Utf8Path) -> Option<Root> {
 
 /// Returns where a folder of Piton below a root really is, if it is there.
 pub(in crate::store) fn data_path(top: &Utf8Path, data_dir: &RelPath) -> Option<Utf8PathBuf> {
-    root(top)?.locate(data_dir).map_err(|problem| note(&data_dir.under(top), problem)).ok()
+    located(&root(top)?, data_dir)
+}
+
+/// Returns where a folder of Piton below an open root really is, if it is there.
+pub(in crate::store) fn located(root: &Root, data_dir: &RelPath) -> Option<Utf8PathBuf> {
+    root.locate(data_dir).map_err(|problem| note(&data_dir.under(root.path()), problem)).ok()
+}
+
+/// Returns the content of one of Piton's own files, if it is there and has no more than `limit` bytes.
+pub(in crate::store) fn data_file(path: &Utf8Path, limit: u64) -> Option<Vec<u8>> {
+    there(path, platform::read_data_file(path.as_std_path(), limit)).flatten()
+}
+
+/// Returns the entries of a folder, if it is there.
+pub(in crate::store) fn names(folder: &Utf8Path) -> Option<Vec<DirEntry>> {
+    there(folder, platform::names(folder))
 }
 
 /// Forgets what was noted in an earlier call.

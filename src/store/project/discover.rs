@@ -21,9 +21,8 @@ use crate::{
         fs::{
             error::StoreError,
             path::{Root, problem_of},
-            platform,
             stage::{self, DATA_DIR},
-            unread::{self, there},
+            unread,
         },
     },
 };
@@ -377,7 +376,7 @@ fn add_data_dir(listing: &mut Listing, data_dir: &Path, root: &Utf8Path) {
 /// not any more.
 fn unfinished(data_dir: &Path) -> Vec<Utf8PathBuf> {
     let Some(data_dir) = Utf8Path::from_path(data_dir) else { return Vec::new() };
-    let Some(names) = there(data_dir, platform::names(data_dir)) else { return Vec::new() };
+    let Some(names) = unread::names(data_dir) else { return Vec::new() };
     let folders = names.into_iter().filter(|named| named.is_dir);
     let folders =
         folders.map(|named| if named.name == txn::FOLDER { data_dir.to_owned() } else { data_dir.join(named.name) });
@@ -386,7 +385,7 @@ fn unfinished(data_dir: &Path) -> Vec<Utf8PathBuf> {
 
 /// Returns the copies of states in the folders of a data folder: the only sign of a run whose state was deleted.
 fn copies(data_dir: &Path, root: &Utf8Path) -> Vec<ListingEntry> {
-    let names = Utf8Path::from_path(data_dir).and_then(|data_dir| there(data_dir, platform::names(data_dir)));
+    let names = Utf8Path::from_path(data_dir).and_then(unread::names);
     let folders = names.into_iter().flatten().filter(|named| named.is_dir);
     let copies = folders.map(|named| data_dir.join(named.name).join(STATE_COPY));
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());

@@ -49,7 +49,7 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let data_path = || unread::data_path(root, &candidate.data_dir);
+    let data_path = || unread::located(&checked, &candidate.data_dir);
     let has_writers = || data_path().is_some_and(|data_path| lock::has_lock_file(&data_path));
     let read = || {
         if has_writers() {
@@ -96,8 +96,7 @@ fn set_of(
     let (read, unread) = unread::watched(|| Ok::<_, StoreError>((read()?, linked(project, root))));
     let (mut files, worktrees) = read?;
     for Unread { path, problem } in unread {
-        let below = path.strip_prefix(root).ok().and_then(|below| RelPath::parse(below.as_str()).ok());
-        if let Some(below) = below {
+        if let Some(below) = RelPath::below(&path, root) {
             files.entry(below).or_insert_with(|| FileEntry::new(Content::Problem(problem), None));
         }
     }
@@ -119,7 +118,7 @@ fn set_of(
 fn linked(project: &Project, root: &Utf8Path) -> Vec<LinkedWorktree> {
     let others = project.worktree_branches().iter().filter(|(folder, _)| folder != root);
     let linked = |(folder, branch): &(Utf8PathBuf, Option<String>)| LinkedWorktree {
-        path: folder.strip_prefix(root).ok().and_then(|below| RelPath::parse(below.as_str()).ok()),
+        path: RelPath::below(folder, root),
         folder: folder.clone(),
         branch: branch.clone(),
     };
@@ -131,7 +130,7 @@ fn read_locked(
     root: &Root,
     candidate: &Candidate,
 ) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
-    let Some(data_path) = unread::data_path(root.path(), &candidate.data_dir) else {
+    let Some(data_path) = unread::located(root, &candidate.data_dir) else {
         return Ok(read_all(root, &candidate.reads, None));
     };
     if txn::is_pending(&data_path) {

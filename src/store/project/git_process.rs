@@ -71,16 +71,13 @@ pub(super) fn output(command: &mut Command, limit: u64) -> Option<Vec<u8>> {
     printed.ok().filter(|bytes| is_success && bytes.len() as u64 <= limit)
 }
 
-/// Starts git; `None` if there is none. Any other failure is noted: what git would have answered is unknown.
+/// Returns git as a started process; `None` if it is not installed. Any other failure is noted: what it would have answered is unknown.
 pub(super) fn start(command: &mut Command) -> Option<Child> {
-    let is_absent =
-        |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied);
-    let noted = |error: &io::Error| {
-        if !is_absent(error) {
-            note(Utf8Path::new("git"), problem_of(error));
-        }
+    let note_failure = |error: &io::Error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {}
+        _ => note(Utf8Path::new("git"), problem_of(error)),
     };
-    command.spawn().inspect_err(noted).ok()
+    command.spawn().inspect_err(note_failure).ok()
 }
 
 /// Talks to a child process on a separate thread and kills it after the time limit.

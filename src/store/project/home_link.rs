@@ -4,7 +4,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{repository::GitPaths, trusted::write_lines};
-use crate::store::fs::{error::StoreError, platform, stage, unread::there};
+use crate::store::fs::{error::StoreError, stage, unread};
 
 /// The file in the git folder, in the folder where the runs are without `PITON_HOME`.
 const IN_GIT: &str = "home";
@@ -79,8 +79,7 @@ impl HomeLink {
 
 /// Returns what a home says of the place of its project.
 pub(crate) fn link_of(home: &Utf8Path) -> Option<Vec<u8>> {
-    let path = home.join(IN_HOME);
-    there(&path, platform::read_data_file(path.as_std_path(), LINK_LIMIT)).flatten()
+    unread::data_file(&home.join(IN_HOME), LINK_LIMIT)
 }
 
 /// Returns the place that the project of a home was moved from, once.
@@ -93,7 +92,7 @@ pub(crate) fn moved_from(home: &Utf8Path) -> Option<Utf8PathBuf> {
 
 /// Returns the absolute paths in a link, at least one.
 fn lines_in(file: &Utf8Path) -> Option<Vec<Utf8PathBuf>> {
-    let bytes = there(file, platform::read_data_file(file.as_std_path(), LINK_LIMIT)).flatten()?;
+    let bytes = unread::data_file(file, LINK_LIMIT)?;
     let text = String::from_utf8(bytes).ok()?;
     let lines: Vec<_> = text.lines().map(Utf8PathBuf::from).take_while(|path| path.is_absolute()).collect();
     (!lines.is_empty()).then_some(lines)

@@ -4,7 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::store::fs::{
     platform,
-    unread::{is_folder, there},
+    unread::{data_file, is_folder, there},
 };
 
 /// Bytes of a file that holds a path, reference or hash.
@@ -169,7 +169,7 @@ pub(super) fn is_stray_worktree(top: &Utf8Path, root: &Utf8Path, common_dir: Opt
 }
 
 fn read_text(path: &Utf8Path, limit: u64) -> Option<String> {
-    String::from_utf8(there(path, platform::read_data_file(path.as_std_path(), limit))??).ok()
+    String::from_utf8(data_file(path, limit)?).ok()
 }
 
 /// Reads the current branch and commit of a worktree; `None` outside of git.

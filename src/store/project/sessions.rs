@@ -78,7 +78,7 @@ impl SessionHome {
         let identity = identity.map(|common| common.canonicalize_utf8().unwrap_or_else(|_| common.clone()));
         let key = folder_name(&project.root, identity.as_ref().unwrap_or(&project.root));
         let folder = resolve_links(environment.state_home.as_ref()?).join(key).join(EARLIER);
-        let sessions = there(&folder, platform::names(&folder))?.into_iter().filter(|entry| entry.is_dir);
+        let sessions = unread::names(&folder)?.into_iter().filter(|entry| entry.is_dir);
         let count = sessions.filter(|entry| folder.join(&entry.name).join(EARLIER_HEADER).is_file()).count();
         (count > 0).then_some((folder, count))
     }

@@ -16,8 +16,12 @@ use serde::de::IgnoredAny;
 use crate::{
     model::{Edit, sha256_hex},
     store::fs::{
-        calls, data_file, environment::Environment, error::StoreError, nofollow::OpenMode, platform, stage,
-        unread::there,
+        calls, data_file,
+        environment::Environment,
+        error::StoreError,
+        nofollow::OpenMode,
+        platform, stage,
+        unread::{self, there},
     },
 };
 
@@ -111,9 +115,7 @@ impl Trusted {
     /// Tells whether this user began a run: its records are in the user's own state folder, or it was entered.
     pub(crate) fn knows(&self, id: &str, header: &[u8], home: &Utf8Path) -> bool {
         self.state_home.as_ref().is_some_and(|own| home.starts_with(own))
-            || self
-                .path(id, header)
-                .is_some_and(|path| there(&path, path.metadata()).is_some_and(|found| found.is_file()))
+            || self.path(id, header).and_then(|path| there(&path, path.metadata())).is_some_and(|found| found.is_file())
     }
 
     /// Returns the home of the run that the one in this home is a copy of; `None` for the run itself, also where it was moved, and for a copy
@@ -157,7 +159,7 @@ impl Trusted {
     fn entries(&self) -> impl Iterator<Item = (Utf8PathBuf, String)> {
         let folder = self.state_home.as_ref().map(|home| home.join(FOLDER));
         let named = folder.into_iter().flat_map(|folder| {
-            let names = there(&folder, platform::names(&folder)).unwrap_or_default().into_iter();
+            let names = unread::names(&folder).unwrap_or_default().into_iter();
             names.filter(|entry| !entry.is_dir).map(move |entry| (folder.join(&entry.name), entry.name))
         });
         let is_digest = |text: &str| text.len() == DIGEST && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -316,15 +318,14 @@ pub(super) fn write_lines(path: &Utf8Path, lines: &[&str]) -> Result<(), StoreEr
 
 /// Returns the homes that an entry names.
 fn homes_in(entry: &Utf8Path) -> Vec<Utf8PathBuf> {
-    let bytes = there(entry, platform::read_data_file(entry.as_std_path(), ENTRY_LIMIT)).flatten().unwrap_or_default();
+    let bytes = unread::data_file(entry, ENTRY_LIMIT).unwrap_or_default();
     let text = String::from_utf8(bytes).unwrap_or_default();
     text.lines().map(Utf8Path::new).filter(|home| home.is_absolute()).map(resolve_links).collect()
 }
 
 /// Tells whether the records of this run are in a home.
 fn has_run(home: &Utf8Path, id: &str, header: &[u8]) -> bool {
-    let path = home.join(RUNS).join(id).join(HEADER);
-    there(&path, platform::read_data_file(path.as_std_path(), HEADER_LIMIT)).flatten().as_deref() == Some(header)
+    unread::data_file(&home.join(RUNS).join(id).join(HEADER), HEADER_LIMIT).as_deref() == Some(header)
 }
 
 /// Tells whether a name is valid as a session id: no path, and no command line option.
