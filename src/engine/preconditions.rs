@@ -146,8 +146,8 @@ fn outside_of_git(run: &Run, found: &Workspace, place: &str) -> Finding {
     let severity = if add.is_some() { Severity::Warning } else { finding.severity };
     let repair = format!("if it was moved: git worktree repair {folder}");
     let fix = add.iter().fold(repair, |repair, add| {
-        let anew = format!("mv {folder} {folder}.kept && git worktree prune && {add}");
-        format!("{repair}; if git keeps nothing about it, make it anew and copy its files back: {anew}")
+        let recreate = format!("mv {folder} {folder}.kept && git worktree prune && {add}");
+        format!("{repair}; if git no longer knows it, recreate it, then copy its files back: {recreate}")
     });
     Finding { severity, ..finding.fix(fix) }
 }

@@ -116,7 +116,7 @@ pub(crate) fn entries(
         entries.push(entry(ctx, location, &opened, Committed::Unknown));
         let asks_git = dating == Dating::Commits && ctx.project.git.is_some();
         if location.candidate.claim.is_guest() {
-            // Git is asked only where the files alone leave the run open.
+            // Where the files alone leave the run open, git is asked what was done; where they say that it is complete, what it lost.
             let is_open = entries.last().is_some_and(|entry: &RunEntry| !entry.row.lifecycle.stage.is_over());
             let asked = if is_open { &mut guests } else { &mut complete };
             if asks_git {

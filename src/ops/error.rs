@@ -186,7 +186,7 @@ impl OpError {
                 | StoreError::ReadOnly { .. },
             ) => one("piton doctor".to_owned()),
             Self::Store(StoreError::Full { path }) => one(format!(
-                "mv {0} {0}.full: what was reported and decided until now is then unknown to Piton",
+                "`mv {0} {0}.full` begins a new one: Piton then no longer knows what was reported and decided before",
                 quoted(path.as_str())
             )),
             Self::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {

@@ -96,10 +96,11 @@ pub(crate) fn plan(
     let run = opened.run()?;
     let options = options(ctx, run, request)?;
     let evidence = ctx.evidence(&opened, true);
-    let mut planned = waiting(ctx, run, weighed(ctx, &opened, run, evidence.clone(), &options));
+    let is_ours = evidence.owner == Owner::Ours;
+    let mut planned = waiting(ctx, run, weighed(ctx, &opened, run, evidence, &options));
     // Its driver was asked when it took the run over; from then on only decisions are asked for.
     let plan = &mut planned.plan;
-    let goes_on = ctx.environment.session.is_some() && evidence.owner == Owner::Ours;
+    let goes_on = ctx.environment.session.is_some() && is_ours;
     if goes_on && plan.verdict == Verdict::Resume && plan.mode != Mode::Preflight && plan.commands.begin.is_some() {
         plan.question = None;
     }

@@ -270,8 +270,8 @@ impl Ledger {
         said.collect()
     }
 
-    /// Records the digests of what a step left that an agent did by hand and that is recorded as done, as `piton finish` does for one that is
-    /// over with that. Before its end they would say that the state is an older one.
+    /// Records the digests of the outputs of a step that an agent did by hand, as `piton finish` does. Called once its end is recorded: before
+    /// that they would say that the state is an older one.
     pub(super) fn record_outputs(
         &self,
         step: &StepId,

@@ -25,8 +25,9 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let open = story.as_ref().and_then(|story| story.first_open_task());
     let first_open = open.map(|task| json!({ "text": task.text, "line": task.line }));
     let reading = file.iter().map(|path| path.reading_item("the story"));
+    let tasks = story.filter(|_| lists_tasks(run, next)).map(|story| open_tasks(&story)).unwrap_or_default();
     Brief {
-        task: task(files, run, next, story.as_ref()),
+        task: task(files, run, next, !tasks.is_empty()),
         agent_context: json!({
             "workflow": run.workflow,
             "step": next.step,
@@ -39,7 +40,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         }),
         told: told(run, next),
         prompt: prompt(files, run, next),
-        instructions: story.filter(|_| lists_tasks(run, next)).map(|story| open_tasks(&story)).unwrap_or_default(),
+        instructions: tasks,
         reading: reading.chain(plan.iter().map(|path| path.reading_item("the plan of the epic"))).collect(),
         notes: resume_point::story_of(run, &next.step).map_or_else(Vec::new, |story| handoff::remarks(files, story)),
     }
@@ -64,7 +65,7 @@ fn lists_tasks(run: &Run, next: &Next) -> bool {
         && step.is_some_and(|step| step.recorded && step.kind == StepKind::Work && !epic::is_story_review(step))
 }
 
-/// Returns the open tasks of a story; nothing if there is none.
+/// Returns the open tasks of a story, as a list; empty if all are done.
 fn open_tasks(story: &Story<'_>) -> String {
     let open: Vec<&StoryTask> = story.tasks.iter().filter(|task| !task.done).collect();
     if open.is_empty() {
@@ -79,7 +80,7 @@ fn open_tasks(story: &Story<'_>) -> String {
 }
 
 /// Returns what the prompt says but for the commands, which the context has.
-fn task(files: &FileSet, run: &Run, next: &Next, story: Option<&Story<'_>>) -> String {
+fn task(files: &FileSet, run: &Run, next: &Next, has_tasks: bool) -> String {
     let is_written = run.step(&next.step).is_some_and(|step| step.recorded);
     if run.step(&next.step).is_some_and(epic::is_story_review) {
         return format!(
@@ -93,7 +94,6 @@ fn task(files: &FileSet, run: &Run, next: &Next, story: Option<&Story<'_>>) -> S
     }
     match Kind::of(files).ok() {
         _ if is_written => {
-            let has_tasks = story.is_some_and(|story| lists_tasks(run, next) && story.first_open_task().is_some());
             let tick = if has_tasks { " Tick each task in the story when it is done." } else { "" };
             format!("Do it as your own workflow says. piton writes {}; do not edit it yourself.{tick}", files.state)
         }

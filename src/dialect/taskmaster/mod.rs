@@ -51,7 +51,6 @@ impl Dialect for Taskmaster {
             .map(|entry| (entry, tags_in(entry), is_of_task_master(entry) && is_listed(listing, &entry.path)))
             .filter(|(_, tags, _)| !tags.is_empty())
             .collect();
-        // A task list of an older version has a common name: only that of the new one is named if it cannot be read.
         let foreign = found.iter().filter(|(entry, _, _)| !is_of_task_master(entry)).map(|(entry, _, _)| {
             let message = format!("{} is the task list of another tool: it is not read", entry.path);
             Finding::new(FindingCode::FileUnclassified, message).at(&entry.path)

@@ -60,7 +60,7 @@ impl TransitionCheck<'_> {
         let Some((attempt, presence)) = self.reconciled.attempt(at) else { return Ok(None) };
         let id = &attempt.step;
         // A person said that it is done again.
-        if presence == Presence::Caller && self.reconciled.compared.decisions.redo(at).is_some() {
+        if presence == Presence::Caller && self.reconciled.own_attempt(at).is_none() {
             return Ok(None);
         }
         let begun = format!("{id} is in progress (attempt {})", attempt.attempt);

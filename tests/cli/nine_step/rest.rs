@@ -75,7 +75,7 @@ fn a_worktree_to_which_git_lost_the_way_still_belongs_to_the_project() {
     assert_eq!(plan.at("/findings/0/severity"), "warning");
     let fix = plan.at("/findings/0/fix").as_str().unwrap_or_default().to_owned();
     let (moved_fix, gone_fix) =
-        fix.split_once("; if git keeps nothing about it, make it anew and copy its files back: ").expect("two ways");
+        fix.split_once("; if git no longer knows it, recreate it, then copy its files back: ").expect("two ways");
     assert_eq!(moved_fix, "if it was moved: git worktree repair .worktree/quotes");
     moved.piton(["begin", "2:4"]).folder(&to).run().expect_code(0);
     // The second command works too.
