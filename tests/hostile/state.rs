@@ -228,6 +228,30 @@ fn special_files_are_never_waited_for() {
     }
 }
 
+/// A pipe where a system keeps its list is not a project without one.
+/// SECURITY: row 6
+#[test]
+fn a_pipe_in_place_of_a_state_is_named() {
+    for (example, path) in [
+        ("nine-step", NINE_STEP),
+        ("ccw", ".workflow/active/WFS-user-auth/workflow-session.json"),
+        ("aios", ".aios/epic-7-state.yaml"),
+        ("dotagent", "memory/state/phase.json"),
+        ("checklist", "specs/001-order-export/tasks.md"),
+        ("taskmaster", ".taskmaster/tasks/tasks.json"),
+    ] {
+        let sandbox = projects::example(example);
+        sandbox.remove(path);
+        let absolute = sandbox.root().join(path).into_string();
+        sandbox.tool("/usr/bin/mkfifo", [absolute.as_str()]).run().expect_code(0);
+        for words in [["plan"], ["list"], ["status"]] {
+            let output = within(sandbox.piton(words));
+            let is_named = output.stdout.contains("a pipe or a socket");
+            assert!(output.code != 3 && is_named, "{example}: {words:?}\n{output}");
+        }
+    }
+}
+
 /// SECURITY: row 6
 #[test]
 fn pipes_in_pitons_own_folder_are_never_waited_for() {

@@ -335,7 +335,7 @@ fn walk(
             }
             continue;
         };
-        if stage::is_temporary(found.file_name()) || is_special(&found) {
+        if stage::is_temporary(found.file_name()) {
             if is_dir {
                 walk.skip_current_dir();
             }
@@ -421,11 +421,6 @@ fn is_project_worktree(dot_git: &DirEntry, walk_root: WalkRoot<'_>) -> bool {
     let Some(top) = dot_git.path().parent().and_then(Utf8Path::from_path) else { return false };
     walk_root.worktrees.iter().any(|worktree| worktree == top)
         || repository::is_stray_worktree(top, walk_root.root, walk_root.common_dir)
-}
-
-fn is_special(found: &DirEntry) -> bool {
-    let kind = found.file_type();
-    !kind.is_file() && !kind.is_dir() && !kind.is_symlink()
 }
 
 fn relative(found: &Path, root: &Utf8Path) -> Option<RelPath> {
