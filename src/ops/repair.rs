@@ -67,7 +67,7 @@ pub(crate) struct Proposal {
     pub(crate) values: Vec<RebuiltValue>,
     /// Values without evidence, and what is written instead.
     pub(crate) unknown: Vec<String>,
-    /// Steps that are done again.
+    /// Steps that are open again: each is begun again, or asked about where it must not run twice.
     pub(crate) repeats: Vec<StepId>,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct RestoreReport {
     pub(crate) run: String,
     pub(crate) from: String,
     pub(crate) files: Vec<RelPath>,
-    /// Steps that are done again because the restored state is older.
+    /// Steps that are open again because the restored state is older: each is begun again, or asked about where it must not run twice.
     pub(crate) repeats: Vec<StepId>,
     /// Where an unreadable state was kept.
     pub(crate) kept: Vec<String>,
@@ -132,7 +132,7 @@ fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> R
     }
     let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
     Err(OpError::NotConfirmed {
-        message: format!("with {version} restored, {} would be done again: {shown}", plural(repeats.len(), "step")),
+        message: format!("with {version} restored, {} would be open again: {shown}", plural(repeats.len(), "step")),
         hints: vec![format!("piton restore {} --to {} --yes", engine::quoted(run), engine::quoted(version))],
     })
 }

@@ -91,7 +91,7 @@ fn proposed(page: &mut Page, repair: &ops::RepairReport) {
     }
     if !proposal.repeats.is_empty() {
         let steps: Vec<&str> = proposal.repeats.iter().map(StepId::as_str).collect();
-        page.text.put(Tone::Warn, format!("Done again: {}", steps.join(", "))).end();
+        page.text.put(Tone::Warn, format!("Open again: {}", steps.join(", "))).end();
     }
     for file in &proposal.files {
         page.text.end().bold(file.file.as_str()).end();

@@ -35,7 +35,7 @@ impl Shown for ops::RestoreReport {
         }
         if !self.repeats.is_empty() {
             let steps: Vec<&str> = self.repeats.iter().map(|step| step.as_str()).collect();
-            page.text.put(Tone::Warn, format!("Done again: {}", steps.join(", "))).end();
+            page.text.put(Tone::Warn, format!("Open again: {}", steps.join(", "))).end();
         }
         for kept in &self.kept {
             page.text.line(format!("The unreadable state is kept as {kept}"));
