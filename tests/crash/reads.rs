@@ -7,19 +7,6 @@ use crate::{
     support::{self, Output, Sandbox, Strace, say},
 };
 
-const EXAMPLES: [&str; 11] = [
-    "aios",
-    "bmad",
-    "ccw",
-    "checklist",
-    "claude",
-    "dotagent",
-    "gsd",
-    "nine-step",
-    "own-workflow",
-    "piton",
-    "taskmaster",
-];
 const ERRORS: [&str; 5] = ["EIO", "EMFILE", "EACCES", "ELOOP", "ESTALE"];
 /// What a hook is called with.
 const EVENT: &str = r#"{"hook_event_name": "SessionStart", "session_id": "s1", "source": "startup", "cwd": "ROOT"}"#;
@@ -46,16 +33,39 @@ impl Reading {
     }
 }
 
-/// Makes each call fail that reads below the project or the home; one of the errors each, all of them with `PITON_TESTS=all`.
-#[test]
-fn what_cannot_be_read_is_said_and_never_taken_for_nothing() {
+/// A test for each example, so that they run side by side.
+macro_rules! every_read_of {
+    ($($name:ident: $example:literal,)*) => {
+        const EXAMPLES: &[&str] = &[$($example),*];
+        $(
+            #[test]
+            fn $name() {
+                every_read_fails_once_with_each_error($example);
+            }
+        )*
+    };
+}
+
+every_read_of! {
+    aios: "aios",
+    bmad: "bmad",
+    ccw: "ccw",
+    checklist: "checklist",
+    claude: "claude",
+    dotagent: "dotagent",
+    gsd: "gsd",
+    nine_step: "nine-step",
+    own_workflow: "own-workflow",
+    piton: "piton",
+    taskmaster: "taskmaster",
+}
+
+/// Makes each call fail that reads below the project or the home: in a sample, some calls of one verb with one of the errors.
+fn every_read_fails_once_with_each_error(example: &str) {
     let Some(strace) = Strace::find() else { return };
-    let pairs = EXAMPLES.iter().enumerate().flat_map(|(at, example)| {
-        // In a sample, one of the calls for each example.
-        support::sample(READINGS.len(), at, READINGS).into_iter().map(move |reading| (*example, reading))
-    });
+    let turn = EXAMPLES.iter().position(|one| *one == example).expect("it is listed");
     let (mut tried, mut problems) = (0, Vec::new());
-    for (turn, (example, reading)) in support::sample(2, 1, pairs.enumerate()) {
+    for reading in support::sample(READINGS.len(), turn, READINGS) {
         let sandbox = projects::example(example);
         sandbox.git_init();
         let beginning = sandbox.everything();
@@ -70,15 +80,13 @@ fn what_cannot_be_read_is_said_and_never_taken_for_nothing() {
                 sandbox.put_back(&beginning);
                 let cut = strace.inject(reading.on(&sandbox), &call, &format!("error={error}"));
                 let problem = check(reading, &whole, &cut).err();
-                problems.extend(
-                    problem
-                        .map(|problem| format!("{example}, {:?}, {error} at {call}: {problem}\n{cut}", reading.words)),
-                );
+                problems
+                    .extend(problem.map(|problem| format!("{:?}, {error} at {call}: {problem}\n{cut}", reading.words)));
                 tried += 1;
             }
         }
     }
-    say(&format!("{tried} reads failed"));
+    say(&format!("{example}: {tried} reads failed"));
     assert!(problems.is_empty(), "{} of {tried}:\n{}", problems.len(), problems.join("\n\n"));
 }
 
