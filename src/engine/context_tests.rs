@@ -189,7 +189,7 @@ fn sections_go_in_their_order_and_are_listed() {
     ];
     let (run, whole) = (rich(""), bytes(&context(&rich(""), brief(""), PLENTY)));
     let mut before = 0;
-    for budget in (0..=whole).rev() {
+    for budget in (0..=whole).rev().step_by(3).chain([0]) {
         let context = context(&run, brief(""), budget);
         let names: Vec<&str> = context.omitted.iter().map(|omitted| omitted.what.as_str()).collect();
         assert_eq!(names, ORDER[..names.len()], "with {budget} bytes");
@@ -225,10 +225,10 @@ fn what_is_empty_is_not_called_left_out() {
 #[test]
 fn findings_go_from_the_last_one_on_and_no_further_than_needed() {
     let mut run = line_of(&[("A", Status::Failed)]);
-    let lines: Vec<String> = (0..20_000).map(|number| format!("finding {number} \"quoted\"")).collect();
+    let lines: Vec<String> = (0..5_000).map(|number| format!("finding {number} \"quoted\"")).collect();
     step(&mut run, "A").error = Some(lines.join("\n"));
     let fixed = bytes(&context(&line_of(&[("A", Status::Failed)]), Brief::default(), PLENTY));
-    for budget in [fixed + 100, 10_000, 100_000] {
+    for budget in [fixed + 100, 10_000, 50_000] {
         let context = context(&run, Brief::default(), budget);
         let kept = context.findings_to_address.len();
         assert_eq!(context.findings_to_address, lines[..kept]);
@@ -289,7 +289,7 @@ fn long_untrusted_texts_stay_bounded() {
 #[test]
 fn a_step_that_builds_on_thousands_is_handed_over() {
     let mut run = line_of(&[]);
-    for number in 0..10_000 {
+    for number in 0..3_000 {
         let mut step = Step::new(StepId::new(format!("S{number}")), "Title");
         step.status = Status::Completed;
         step.proof.summaries = vec![path(&format!(".summaries/S{number}.md"))];
@@ -299,7 +299,7 @@ fn a_step_that_builds_on_thousands_is_handed_over() {
     last.depends_on = run.steps.iter().map(|step| step.id.clone()).collect();
     run.steps.push(last);
     let context = context(&run, Brief::default(), usize::MAX);
-    assert_eq!((context.done.len(), context.required_reading.len()), (10_000, 10_000));
+    assert_eq!((context.done.len(), context.required_reading.len()), (3_000, 3_000));
 }
 
 /// Builds a report with a summary.

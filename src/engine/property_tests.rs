@@ -331,7 +331,7 @@ proptest! {
 }
 
 /// Steps of a large run.
-const MANY: usize = 4_000;
+const MANY: usize = 2_000;
 
 /// Returns a large run in which each step is tied as `tie` says.
 fn large(mut tie: impl FnMut(usize, &mut Step)) -> Run {

@@ -209,7 +209,7 @@ fn long_texts_cost_what_they_are_long() {
         "aB",
         "hooks.slack.com/services/",
     ] {
-        let text = piece.repeat(200_000 / piece.len());
+        let text = piece.repeat(50_000 / piece.len());
         assert!(mask_secrets(&text).len() <= text.len(), "{piece}");
     }
 }
