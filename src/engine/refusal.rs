@@ -24,6 +24,8 @@ pub(crate) enum RefusalKind {
     Usage,
     /// The state was written by a newer version.
     Newer,
+    /// Something that it builds on cannot be read.
+    Unread,
 }
 
 pub(super) fn refuse<const N: usize>(kind: RefusalKind, message: String, hints: [String; N]) -> Refusal {

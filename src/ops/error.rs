@@ -119,6 +119,7 @@ impl OpError {
                 RefusalKind::Conflict => Exit::Conflict,
                 RefusalKind::Usage => Exit::Usage,
                 RefusalKind::Newer => Exit::Newer,
+                RefusalKind::Unread => Exit::Unreadable,
             },
             Self::Edit(EditError::Unsupported(_)) | Self::InTheWay { .. } | Self::DefinitionInvalid { .. } => Exit::No,
             Self::Usage { .. } | Self::Path(_) => Exit::Usage,

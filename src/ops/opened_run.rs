@@ -8,7 +8,7 @@ use crate::{
     engine,
     model::{
         Candidate, Content, Edit, EditKind, FileSet, Finding, FindingClass, FindingCode, ReadProblem, RelPath, Run,
-        RunHeader, RunStatus, Statement, Step, Unread, definition_digest, sha256_hex_of,
+        RunHeader, RunStatus, Severity, Statement, Step, Unread, definition_digest, sha256_hex_of,
     },
     store::{self, LogStanding, StoreError, Trusted},
 };
@@ -30,12 +30,14 @@ impl OpenedRun {
         let mut loaded = load(dialect, &candidate, &files);
         place_files(&mut loaded, &files.root);
         let mut opened = Self { dialect, candidate, files, loaded, trusted: trusted.clone() };
-        if opened.keeps_reports() {
-            let (root, data_dir) = opened.reports_dir();
-            let finding = log_finding(trusted, root, &data_dir);
-            opened.loaded.findings.extend(finding);
-        }
-        let ((), unread) = store::unread::watched(|| opened.add_unrecorded());
+        let ((), unread) = store::unread::watched(|| {
+            if opened.keeps_reports() {
+                let (root, data_dir) = opened.reports_dir();
+                let finding = log_finding(trusted, root, &data_dir);
+                opened.loaded.findings.extend(finding);
+            }
+            opened.add_unrecorded();
+        });
         let root = &opened.files.root;
         opened.loaded.findings.extend(unread.iter().map(|unread| blocks(root, unread)));
         opened
@@ -178,11 +180,23 @@ impl OpenedRun {
 /// Reads a run, with what discovery found out about it.
 fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded {
     let mut loaded = dialect.load(files);
-    // What cannot be read is not missing.
+    // What cannot be read is not missing, nor is what lies below a folder that cannot be listed: that blocks instead.
     let is_unread = |path: &RelPath| files.problem(path).is_some_and(|problem| problem != ReadProblem::Missing);
-    loaded
-        .findings
-        .retain(|finding| !finding.code.is_of(FindingClass::Missing) || !finding.file.as_ref().is_some_and(is_unread));
+    let closed = candidate.findings.iter().filter(|finding| finding.code == FindingCode::FolderClosed);
+    let closed: Vec<&Finding> = closed.collect();
+    let hiding = |path: &RelPath| {
+        closed.iter().find(|finding| finding.file.as_ref().is_some_and(|folder| path.starts_with(folder)))
+    };
+    let mut hidden = Vec::new();
+    loaded.findings.retain(|finding| {
+        let Some(path) = finding.file.as_ref().filter(|_| finding.code.is_of(FindingClass::Missing)) else {
+            return true;
+        };
+        hidden.extend(hiding(path).map(|folder| Finding { severity: Severity::Blocking, ..(**folder).clone() }));
+        !is_unread(path) && hiding(path).is_none()
+    });
+    hidden.dedup();
+    loaded.findings.extend(hidden);
     let unnamed = unread_files(files, &loaded.findings);
     let is_new = |finding: &&Finding| {
         let is_about = |other: &Finding| other.file.is_some() && other.file == finding.file;

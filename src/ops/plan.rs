@@ -266,6 +266,7 @@ pub(super) fn refusal(planned: &Planned, run: &Run, what: &str) -> OpError {
     let why = first.map_or_else(|| format!("the plan is {}", plan.verdict.as_str()), |finding| finding.message.clone());
     let kind = match plan.verdict {
         Verdict::Blocked if planned.live_owner => RefusalKind::Conflict,
+        Verdict::Blocked if planned.findings.iter().any(versions::is_unreadable) => RefusalKind::Unread,
         Verdict::Blocked | Verdict::Confirm => RefusalKind::Person,
         Verdict::Resume | Verdict::Complete | Verdict::Nothing => RefusalKind::No,
     };

@@ -315,7 +315,8 @@ impl ProjectContext {
     /// Gathers the evidence a run asks for. `with_git` is false if no process may be started.
     pub(crate) fn evidence(&self, opened: &OpenedRun, with_git: bool) -> Evidence {
         let (mut evidence, unread) = store::unread::watched(|| self.gathered(opened, with_git));
-        evidence.findings = unread.iter().map(|unread| blocks(&opened.files.root, unread)).collect();
+        let unread = self.project.unread.iter().chain(&unread);
+        evidence.findings = unread.map(|unread| blocks(&opened.files.root, unread)).collect();
         evidence.findings.dedup();
         evidence
     }

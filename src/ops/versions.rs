@@ -65,7 +65,8 @@ pub(super) fn says_unreadable(code: FindingCode) -> bool {
 
 /// Tells whether a finding says that the run cannot be read, or not be written for that reason.
 pub(super) fn is_unreadable(finding: &Finding) -> bool {
-    says_unreadable(finding.code) && finding.severity == Severity::Blocking
+    let is_unread = says_unreadable(finding.code) || finding.code == FindingCode::FolderClosed;
+    is_unread && finding.severity == Severity::Blocking
 }
 
 pub(super) fn version_by_name(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {

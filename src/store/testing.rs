@@ -63,6 +63,7 @@ impl Scratch {
             root: self.root.clone(),
             cwd: self.root.clone(),
             git: None,
+            unread: Vec::new(),
             config: Arc::new(Config::default()),
             lock_timeout: Duration::from_millis(50),
             branches: std::sync::OnceLock::new(),

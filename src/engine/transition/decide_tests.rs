@@ -33,7 +33,7 @@ fn answer(result: Result<Decided, Refusal>) -> String {
             RefusalKind::No => NO,
             RefusalKind::Person => PERSON,
             RefusalKind::Usage => USAGE,
-            RefusalKind::NotFound | RefusalKind::Conflict | RefusalKind::Newer => "other",
+            RefusalKind::NotFound | RefusalKind::Conflict | RefusalKind::Newer | RefusalKind::Unread => "other",
         }
         .to_owned(),
     }

@@ -50,6 +50,7 @@ pub(super) fn word(result: &Result<Admitted, Refusal>) -> &'static str {
             RefusalKind::Conflict => "conflict",
             RefusalKind::Usage => USAGE,
             RefusalKind::Newer => "newer",
+            RefusalKind::Unread => "unreadable",
         },
     }
 }

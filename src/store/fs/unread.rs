@@ -49,11 +49,16 @@ pub(in crate::store) fn note_failure(path: &Utf8Path, problem: ReadProblem) {
 
 /// Opens a root, if it is there.
 pub(in crate::store) fn root(path: &Utf8Path) -> Option<Root> {
+    known(path, Root::open(path))
+}
+
+/// Returns what the store found out about a path; `None` if it could not, which is noted unless nothing is there.
+pub(in crate::store) fn known<T>(path: &Utf8Path, found: Result<T, StoreError>) -> Option<T> {
     let problem = |error: StoreError| match error {
         StoreError::Io { cause, .. } | StoreError::Permission { cause, .. } => problem_of(&cause),
         other => ReadProblem::Other(other.to_string()),
     };
-    Root::open(path).map_err(|error| note(path, problem(error))).ok()
+    found.map_err(|error| note(path, problem(error))).ok()
 }
 
 /// Returns where a folder of Piton below a root really is, if it is there.

@@ -13,12 +13,12 @@ use super::{
     trusted::Trusted,
 };
 use crate::{
-    model::{Config, RelPath},
+    model::{Config, RelPath, Unread},
     store::fs::{
         environment::Environment,
         error::StoreError,
         platform,
-        unread::{exists, there},
+        unread::{exists, there, watched},
     },
 };
 
@@ -101,6 +101,8 @@ pub(crate) struct Project {
     /// The caller's current folder.
     pub(crate) cwd: Utf8PathBuf,
     pub(crate) git: Option<GitPaths>,
+    /// What could not be looked at to find out whether it is in git.
+    pub(crate) unread: Vec<Unread>,
     pub(crate) config: Arc<Config>,
     /// What this user made on this machine, or said yes to.
     pub(crate) trusted: Trusted,
@@ -121,7 +123,8 @@ impl Project {
     /// If the folder does not exist or the configuration is invalid. Never because of git.
     pub(crate) fn open(start: &Utf8Path, environment: &Environment) -> Result<Self, StoreError> {
         let cwd = start.canonicalize_utf8().map_err(|source| StoreError::io(start, source))?;
-        let cwd = if cwd.is_dir() { cwd } else { cwd.parent().map_or_else(|| cwd.clone(), Utf8Path::to_owned) };
+        let is_folder = cwd.metadata().map_err(|source| StoreError::io(&cwd, source))?.is_dir();
+        let cwd = if is_folder { cwd } else { cwd.parent().map_or_else(|| cwd.clone(), Utf8Path::to_owned) };
         // As git's `safe.directory`: who can write in a folder above could make this the project of theirs.
         let mut foreign = Vec::new();
         let mut may_lead = |folder: &Utf8Path| match foreign_marker(folder, &cwd) {
@@ -131,8 +134,12 @@ impl Project {
             }
             None => true,
         };
-        let tops: Vec<&Utf8Path> = cwd.ancestors().filter(|folder| is_marked(folder) && may_lead(folder)).collect();
-        let found = tops.iter().find_map(|top| Some((*top, GitPaths::at(top)?)));
+        let look = || {
+            let tops: Vec<&Utf8Path> = cwd.ancestors().filter(|folder| is_marked(folder) && may_lead(folder)).collect();
+            let found = tops.iter().find_map(|top| Some((*top, GitPaths::at(top)?)));
+            (tops, found)
+        };
+        let ((tops, found), mut unread) = watched(look);
         let (root, git) = match found {
             Some((top, git)) => {
                 let mut inside = cwd.ancestors().take_while(|folder| *folder != top);
@@ -148,12 +155,14 @@ impl Project {
                 (marked.map_or_else(|| cwd.clone(), |top| (*top).to_owned()), None)
             }
         };
+        // Above it are folders of others, which may be closed.
+        unread.retain(|unread| unread.path.starts_with(&root));
         let loaded = config::load(&root, environment.user_config.as_deref(), &environment.overrides)?;
         let (config, ignored_settings) = (Arc::new(loaded.config), loaded.ignored);
         let lock_timeout = environment.lock_timeout;
         let trusted = Trusted::of(environment);
         let branches = OnceLock::new();
-        Ok(Self { root, cwd, git, config, trusted, ignored_settings, foreign, lock_timeout, branches })
+        Ok(Self { root, cwd, git, unread, config, trusted, ignored_settings, foreign, lock_timeout, branches })
     }
 
     /// Excludes the worktrees of sessions: they hold the work of a session, not a project. The one around the current folder

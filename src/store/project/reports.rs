@@ -69,9 +69,12 @@ pub(crate) fn note_attempt(
 ///
 /// As said.
 pub(crate) fn check(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreError> {
-    match standing(trusted, root, data_dir) {
-        Some((path, LogStanding::Foreign)) => Err(StoreError::NotTrusted { path }),
-        Some(_) | None => trusted.check_home(),
+    let Some(path) = unread::data_path(root, data_dir).map(|folder| folder.join(LOG)) else {
+        return trusted.check_home();
+    };
+    match trusted.standing(&path)? {
+        LogStanding::Foreign => Err(StoreError::NotTrusted { path }),
+        LogStanding::Ours | LogStanding::Silent => trusted.check_home(),
     }
 }
 
@@ -81,7 +84,7 @@ fn opened(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath, next: &Stateme
     let data_path = Root::open(root)?.target(data_dir)?;
     data_dir::create_data_dir(&data_path)?;
     let path = data_path.join(LOG);
-    match trusted.standing(&path) {
+    match trusted.standing(&path)? {
         LogStanding::Foreign => Err(StoreError::NotTrusted { path }),
         LogStanding::Ours => Ok(data_path),
         LogStanding::Silent => {
@@ -91,10 +94,10 @@ fn opened(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath, next: &Stateme
     }
 }
 
-/// Returns the path of the log below a root, and whether what it says counts; `None` if its folder cannot be reached.
+/// Returns the path of the log below a root, and whether what it says counts; `None` if its folder or the log cannot be read.
 pub(crate) fn standing(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Option<(Utf8PathBuf, LogStanding)> {
     let path = unread::data_path(root, data_dir)?.join(LOG);
-    let standing = trusted.standing(&path);
+    let standing = unread::known(&path, trusted.standing(&path))?;
     Some((path, standing))
 }
 

@@ -113,7 +113,10 @@ fn common_dir(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
     let named = git_dir.join("commondir");
     match named.symlink_metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(git_dir.to_owned()),
-        Ok(_) | Err(_) => pointer(&named, "", git_dir).filter(|dir| is_folder(dir)),
+        found => {
+            there(&named, found)?;
+            pointer(&named, "", git_dir).filter(|dir| is_folder(dir))
+        }
     }
 }
 

@@ -198,14 +198,18 @@ pub(crate) enum LogStanding {
 impl Trusted {
     /// Returns the standing of a log: its first record says whose it is. One that was moved, copied or brought back from a backup is still that
     /// of this user, one that was put in its place is not.
-    pub(crate) fn standing(&self, log: &Utf8Path) -> LogStanding {
-        match first_record(log) {
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub(crate) fn standing(&self, log: &Utf8Path) -> Result<LogStanding, StoreError> {
+        Ok(match first_record(log).map_err(|source| StoreError::io(log, source))? {
             FirstRecord::None => LogStanding::Silent,
             FirstRecord::Is(record) if self.log_entry(&record).is_some_and(|entry| entry.is_file()) => {
                 LogStanding::Ours
             }
             FirstRecord::Is(_) | FirstRecord::Unknown => LogStanding::Foreign,
-        }
+        })
     }
 
     /// Refuses where nothing can be entered.
@@ -223,7 +227,7 @@ impl Trusted {
     ///
     /// If the entry cannot be written, or there is no state folder.
     pub(crate) fn enter_log(&self, log: &Utf8Path) -> Result<(), StoreError> {
-        match first_record(log) {
+        match first_record(log).map_err(|source| StoreError::io(log, source))? {
             FirstRecord::Is(record) => self.enter_record(log, &record),
             FirstRecord::None | FirstRecord::Unknown => self.check_home(),
         }
@@ -249,7 +253,8 @@ impl Trusted {
     ///
     /// If the entry cannot be removed.
     pub(crate) fn forget_log(&self, log: &Utf8Path) -> Result<(), StoreError> {
-        let FirstRecord::Is(record) = first_record(log) else { return Ok(()) };
+        let record = first_record(log).map_err(|source| StoreError::io(log, source))?;
+        let FirstRecord::Is(record) = record else { return Ok(()) };
         self.log_entry(&record).map_or(Ok(()), |entry| forget(&entry))
     }
 
@@ -272,28 +277,25 @@ enum FirstRecord {
     /// It is missing, empty, or has nothing but what a write that was cut off left.
     None,
     Is(Vec<u8>),
-    /// None is near its beginning, or it cannot be read.
+    /// None is near its beginning.
     Unknown,
 }
 
-fn first_record(log: &Utf8Path) -> FirstRecord {
+fn first_record(log: &Utf8Path) -> io::Result<FirstRecord> {
     match log.symlink_metadata() {
         // What is no file cannot be read as one either.
-        Ok(metadata) if !metadata.is_file() => return FirstRecord::None,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return FirstRecord::None,
-        Ok(_) | Err(_) => {}
-    }
+        Ok(metadata) if !metadata.is_file() => return Ok(FirstRecord::None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FirstRecord::None),
+        found => found?,
+    };
     let mut head = Vec::new();
-    let read = platform::nofollow_options().read(true).open(log);
-    if read.and_then(|file| file.take(HEAD_LIMIT).read_to_end(&mut head)).is_err() {
-        return FirstRecord::Unknown;
-    }
+    platform::nofollow_options().read(true).open(log)?.take(HEAD_LIMIT).read_to_end(&mut head)?;
     let is_record = |line: &&[u8]| serde_json::from_slice::<IgnoredAny>(line).is_ok();
-    match head.split(|byte| *byte == b'\n').find(is_record) {
+    Ok(match head.split(|byte| *byte == b'\n').find(is_record) {
         Some(record) => FirstRecord::Is(record.to_vec()),
         None if (head.len() as u64) < HEAD_LIMIT => FirstRecord::None,
         None => FirstRecord::Unknown,
-    }
+    })
 }
 
 fn forget(entry: &Utf8Path) -> Result<(), StoreError> {
