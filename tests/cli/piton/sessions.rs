@@ -127,7 +127,7 @@ fn every_record_is_a_checkpoint_that_can_be_gone_back_to() {
         found.unwrap()["id"].as_str().unwrap().to_owned()
     };
     let refused = json(&stage, &["restore", &id, "--to", &finish("3")]).expect_code(9);
-    assert!(refused.stdout.contains("1 step would be done again: 3"), "{refused}");
+    assert!(refused.stdout.contains("1 step would be open again: 3"), "{refused}");
     json(&stage, &["restore", &id, "--to", &finish("3"), "--yes"]).expect_code(0);
     let plan = json(&stage, &["plan", &id]).expect_code(0);
     assert_eq!(plan.at("/data/next/0/step"), json!("3"));
