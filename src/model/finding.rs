@@ -201,7 +201,6 @@ finding_codes! {
     ChangeCutOff "change-cut-off" Warning true "A change was cut off, and another program changed one of its files before it could be finished: that file was left as it is.";
     JournalMissing "journal-missing" Warning true "The journal of a session is gone, or shorter than its checkpoint says.";
     SessionForeign "session-foreign" Warning false "A folder of sessions belongs to another user, or is a link; it is not read, because a session contains commands to run.";
-    SessionEarlier "session-earlier" Info false "Sessions are in the place and form of an earlier version of Piton; they are not read.";
     JobNotResumed "job-not-resumed" Info false "A job of another runner that Piton recognises but does not resume.";
     LookAlike "look-alike" Info false "A file has the name of a state file but the format of another tool.";
     PlanDrift "plan-drift" Warning true "The execution plan and the state of an epic do not name the same waves and stories.";

@@ -22,7 +22,7 @@ use crate::{
     engine,
     model::{
         Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence, Listing,
-        ListingEntry, Mode, ReadProblem, RelPath, Run, StatementKind, Status, StepId, Unread, plural,
+        ListingEntry, Mode, ReadProblem, RelPath, Run, StatementKind, Status, StepId, Unread,
     },
     store::{self, CheckpointMeta, Environment, Project, Scope, SessionHome},
 };
@@ -257,10 +257,6 @@ impl ProjectContext {
             probe(StateHome::Home, &sessions.listing, locations, findings);
             pending.extend(sessions.listing.pending.iter().map(|own| (sessions.listing.root.clone(), own.clone())));
             findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
-        }
-        if let Scope::Whole | Scope::Sessions = scope {
-            let earlier = SessionHome::earlier(&self.project, &self.environment);
-            findings.extend(earlier.map(|(folder, count)| earlier_sessions(&folder, count)));
         }
         if let (Scope::Whole | Scope::Sessions, Some(listing)) = (scope, &self.prodigy) {
             probe(StateHome::Home, listing, locations, findings);
@@ -504,12 +500,6 @@ fn may_hold_runs(listing: &Listing, unread: &Unread) -> bool {
 /// Tells whether a run that was found names the same file when it is read.
 fn is_named(root: &Utf8Path, unlisted: &Finding, locations: &[RunLocation]) -> bool {
     locations.iter().any(|run| run.root == *root && Some(&run.candidate.state) == unlisted.file.as_ref())
-}
-
-fn earlier_sessions(folder: &Utf8Path, count: usize) -> Finding {
-    let message = format!("{} of an earlier version of Piton in {folder}: they are not read", plural(count, "session"));
-    let fix = "begin them again with `piton run FILE`, then remove that folder";
-    Finding::new(FindingCode::SessionEarlier, message).fix(fix)
 }
 
 fn probe(state_home: StateHome, listing: &Listing, locations: &mut Vec<RunLocation>, findings: &mut Vec<Finding>) {

@@ -158,7 +158,7 @@ impl ProjectContext {
     fn sessions(&self) -> (Vec<RunLocation>, Vec<Finding>) {
         let (mut locations, mut findings) = self.locations_in(Scope::Sessions);
         locations.retain(|location| by_id(location.candidate.dialect).state_home() == StateHome::Home);
-        let about_sessions = [FindingCode::SessionForeign, FindingCode::SessionEarlier, FindingCode::JobNotResumed];
+        let about_sessions = [FindingCode::SessionForeign, FindingCode::JobNotResumed];
         // A closed folder of the project is at its path; it has no sessions.
         let is_closed_home = |finding: &Finding| finding.code == FindingCode::FolderClosed && finding.file.is_none();
         findings.retain(|finding| about_sessions.contains(&finding.code) || is_closed_home(finding));

@@ -38,9 +38,6 @@ const IN_GIT: &str = "piton";
 /// The folder in that one with a home for each project that is a folder of the repository.
 const PARTS: &str = "projects";
 const WORKTREES: &str = "worktrees";
-/// Where earlier versions kept sessions, and what named one.
-const EARLIER: &str = "sessions";
-const EARLIER_HEADER: &str = "session.json";
 /// Characters of the readable part of a folder name.
 const READABLE_LIMIT: usize = 40;
 /// Number of sessions that are listed.
@@ -70,17 +67,6 @@ impl SessionHome {
     pub(crate) fn all_of_project(project: &Project, environment: &Environment) -> Vec<Self> {
         let (home, other) = Self::of_project(project, environment);
         std::iter::once(home).chain(other).collect()
-    }
-
-    /// Returns the folder with sessions in the form of earlier versions, and their number; `None` without any.
-    pub(crate) fn earlier(project: &Project, environment: &Environment) -> Option<(Utf8PathBuf, usize)> {
-        let identity = project.git.as_ref().map(|git| &git.common_dir);
-        let identity = identity.map(|common| common.canonicalize_utf8().unwrap_or_else(|_| common.clone()));
-        let key = folder_name(&project.root, identity.as_ref().unwrap_or(&project.root));
-        let folder = resolve_links(environment.state_home.as_ref()?).join(key).join(EARLIER);
-        let sessions = unread::names(&folder)?.into_iter().filter(|entry| entry.is_dir);
-        let count = sessions.filter(|entry| folder.join(&entry.name).join(EARLIER_HEADER).is_file()).count();
-        (count > 0).then_some((folder, count))
     }
 
     fn of_project(project: &Project, environment: &Environment) -> (Self, Option<Self>) {

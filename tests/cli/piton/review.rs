@@ -1,7 +1,5 @@
 //! What a review of the runner found, and holds now.
 
-use serde_json::Value;
-
 use super::support::{Stage, session_of};
 use crate::support::Output;
 
@@ -25,13 +23,6 @@ steps:
 
 fn json_of(stage: &Stage, arguments: &[&str]) -> Output {
     stage.piton(["--format", "json"].into_iter().chain(arguments.iter().copied())).run()
-}
-
-fn failed() -> (Stage, String) {
-    let stage = Stage::new(FAILS);
-    let (output, id) = stage.run(&[]);
-    output.expect_code(7);
-    (stage, id)
 }
 
 /// R-20, of a run that agents drive.
@@ -112,27 +103,4 @@ fn the_worktree_is_named_once_and_by_a_short_path() {
         assert_eq!(output.stderr.matches("/worktrees/").count(), 1, "{output}");
         assert!(output.stderr.contains(" in ~/state/") && !output.stderr.contains(home.as_str()), "{output}");
     }
-}
-
-#[test]
-fn sessions_in_the_earlier_place_are_one_finding() {
-    let (stage, id) = failed();
-    assert!(!json_of(&stage, &["list"]).findings().contains(&"session-earlier".to_owned()));
-    let home = stage.folder(&id).ancestors().nth(2).expect("the home of its records").to_owned();
-    for id in ["session-1", "session-2"] {
-        std::fs::create_dir_all(home.join("sessions").join(id)).expect("the sandbox is ours");
-        std::fs::write(home.join("sessions").join(id).join("session.json"), "{}").expect("the sandbox is ours");
-    }
-    for verb in ["list", "sessions"] {
-        let listed = json_of(&stage, &[verb]).expect_code(0);
-        let found = listed.at("/findings");
-        let earlier: Vec<&Value> =
-            found.as_array().into_iter().flatten().filter(|finding| finding["code"] == "session-earlier").collect();
-        assert_eq!(earlier.len(), 1, "{listed}");
-        assert!(
-            earlier[0]["message"].as_str().is_some_and(|text| text.starts_with("2 sessions of an earlier version"))
-        );
-        assert!(earlier[0]["fix"].as_str().is_some_and(|text| text.contains("piton run FILE")), "{listed}");
-    }
-    assert_eq!(json_of(&stage, &["list"]).at("/data/runs").as_array().map(Vec::len), Some(1));
 }
