@@ -120,7 +120,7 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// If the folder does not exist or the configuration is invalid. Never because of git.
+    /// If the folder does not exist or cannot be looked at, or the configuration is invalid. Never because of git.
     pub(crate) fn open(start: &Utf8Path, environment: &Environment) -> Result<Self, StoreError> {
         let cwd = start.canonicalize_utf8().map_err(|source| StoreError::io(start, source))?;
         let is_folder = cwd.metadata().map_err(|source| StoreError::io(&cwd, source))?.is_dir();

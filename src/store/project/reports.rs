@@ -69,12 +69,9 @@ pub(crate) fn note_attempt(
 ///
 /// As said.
 pub(crate) fn check(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreError> {
-    let Some(path) = unread::data_path(root, data_dir).map(|folder| folder.join(LOG)) else {
-        return trusted.check_home();
-    };
-    match trusted.standing(&path)? {
-        LogStanding::Foreign => Err(StoreError::NotTrusted { path }),
-        LogStanding::Ours | LogStanding::Silent => trusted.check_home(),
+    match path(root, data_dir) {
+        Some(path) if trusted.standing(&path)? == LogStanding::Foreign => Err(StoreError::NotTrusted { path }),
+        Some(_) | None => trusted.check_home(),
     }
 }
 
@@ -94,9 +91,13 @@ fn opened(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath, next: &Stateme
     }
 }
 
+fn path(root: &Utf8Path, data_dir: &RelPath) -> Option<Utf8PathBuf> {
+    unread::data_path(root, data_dir).map(|folder| folder.join(LOG))
+}
+
 /// Returns the path of the log below a root, and whether what it says counts; `None` if its folder or the log cannot be read.
 pub(crate) fn standing(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Option<(Utf8PathBuf, LogStanding)> {
-    let path = unread::data_path(root, data_dir)?.join(LOG);
+    let path = path(root, data_dir)?;
     let standing = unread::known(&path, trusted.standing(&path))?;
     Some((path, standing))
 }

@@ -4,6 +4,7 @@ use crate::{
     store::{
         Environment, LogStanding, StoreError, Trusted,
         testing::{Scratch, rel, time},
+        unread,
     },
 };
 
@@ -54,6 +55,22 @@ fn a_log_counts_that_this_user_began_and_none_that_took_its_place() {
     append(&trusted, &scratch.root, &data_dir, &[statement("A", "begun again")]).unwrap();
     assert_eq!(count(&trusted), 1);
     assert!(aside.exists());
+}
+
+/// A link to itself stands for anything that the system refuses to look at.
+#[cfg(unix)]
+#[test]
+fn whether_a_log_counts_is_unknown_where_its_entry_cannot_be_looked_at() {
+    let scratch = Scratch::new();
+    let (trusted, data_dir) = (own_list(&scratch), rel(".piton"));
+    append(&trusted, &scratch.root, &data_dir, &[statement("A", "mine")]).unwrap();
+    let entry = scratch.root.join("state/logs").read_dir_utf8().unwrap().next().unwrap().unwrap().into_path();
+    std::fs::remove_file(&entry).unwrap();
+    std::os::unix::fs::symlink(&entry, &entry).unwrap();
+    let (found, unread) = unread::watched(|| standing(&trusted, &scratch.root, &data_dir));
+    assert_eq!((found, unread.len()), (None, 1), "it is unknown");
+    let refused = append(&trusted, &scratch.root, &data_dir, &[statement("A", "more")]);
+    assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
 }
 
 #[test]

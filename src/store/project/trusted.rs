@@ -14,12 +14,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::IgnoredAny;
 
 use crate::{
-    model::{Edit, sha256_hex},
+    model::{Edit, ReadProblem, sha256_hex},
     store::fs::{
         calls, data_file,
         environment::Environment,
         error::StoreError,
         nofollow::OpenMode,
+        path::problem_of,
         platform, stage,
         unread::{self, there},
     },
@@ -203,11 +204,9 @@ impl Trusted {
     ///
     /// If it cannot be read.
     pub(crate) fn standing(&self, log: &Utf8Path) -> Result<LogStanding, StoreError> {
-        Ok(match first_record(log).map_err(|source| StoreError::io(log, source))? {
+        Ok(match first_record(log)? {
             FirstRecord::None => LogStanding::Silent,
-            FirstRecord::Is(record) if self.log_entry(&record).is_some_and(|entry| entry.is_file()) => {
-                LogStanding::Ours
-            }
+            FirstRecord::Is(record) if self.has_entry(&record)? => LogStanding::Ours,
             FirstRecord::Is(_) | FirstRecord::Unknown => LogStanding::Foreign,
         })
     }
@@ -227,7 +226,7 @@ impl Trusted {
     ///
     /// If the entry cannot be written, or there is no state folder.
     pub(crate) fn enter_log(&self, log: &Utf8Path) -> Result<(), StoreError> {
-        match first_record(log).map_err(|source| StoreError::io(log, source))? {
+        match first_record(log)? {
             FirstRecord::Is(record) => self.enter_record(log, &record),
             FirstRecord::None | FirstRecord::Unknown => self.check_home(),
         }
@@ -253,8 +252,7 @@ impl Trusted {
     ///
     /// If the entry cannot be removed.
     pub(crate) fn forget_log(&self, log: &Utf8Path) -> Result<(), StoreError> {
-        let record = first_record(log).map_err(|source| StoreError::io(log, source))?;
-        let FirstRecord::Is(record) = record else { return Ok(()) };
+        let FirstRecord::Is(record) = first_record(log)? else { return Ok(()) };
         self.log_entry(&record).map_or(Ok(()), |entry| forget(&entry))
     }
 
@@ -265,6 +263,15 @@ impl Trusted {
     /// If the entry cannot be removed.
     pub(crate) fn forget(&self, id: &str, header: &[u8]) -> Result<(), StoreError> {
         self.path(id, header).map_or(Ok(()), |entry| forget(&entry))
+    }
+
+    /// Tells whether the log that begins with a record was entered.
+    fn has_entry(&self, record: &[u8]) -> Result<bool, StoreError> {
+        let Some(entry) = self.log_entry(record) else { return Ok(false) };
+        match entry.metadata() {
+            Err(error) if problem_of(&error) == ReadProblem::Missing => Ok(false),
+            found => found.map(|found| found.is_file()).map_err(|source| StoreError::io(&entry, source)),
+        }
     }
 
     fn log_entry(&self, record: &[u8]) -> Option<Utf8PathBuf> {
@@ -281,15 +288,17 @@ enum FirstRecord {
     Unknown,
 }
 
-fn first_record(log: &Utf8Path) -> io::Result<FirstRecord> {
+fn first_record(log: &Utf8Path) -> Result<FirstRecord, StoreError> {
+    let failed = |source| StoreError::io(log, source);
     match log.symlink_metadata() {
         // What is no file cannot be read as one either.
         Ok(metadata) if !metadata.is_file() => return Ok(FirstRecord::None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FirstRecord::None),
-        found => found?,
+        found => found.map_err(failed)?,
     };
     let mut head = Vec::new();
-    platform::nofollow_options().read(true).open(log)?.take(HEAD_LIMIT).read_to_end(&mut head)?;
+    let file = platform::nofollow_options().read(true).open(log).map_err(failed)?;
+    file.take(HEAD_LIMIT).read_to_end(&mut head).map_err(failed)?;
     let is_record = |line: &&[u8]| serde_json::from_slice::<IgnoredAny>(line).is_ok();
     Ok(match head.split(|byte| *byte == b'\n').find(is_record) {
         Some(record) => FirstRecord::Is(record.to_vec()),
