@@ -182,28 +182,27 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
     let mut loaded = dialect.load(files);
     // What cannot be read is not missing, nor is what lies below a folder that cannot be listed: that blocks instead.
     let is_unread = |path: &RelPath| files.problem(path).is_some_and(|problem| problem != ReadProblem::Missing);
-    let closed = candidate.findings.iter().filter(|finding| finding.code == FindingCode::FolderClosed);
-    let closed: Vec<&Finding> = closed.collect();
-    let hiding = |path: &RelPath| {
-        closed.iter().find(|finding| finding.file.as_ref().is_some_and(|folder| path.starts_with(folder)))
+    let hides = |folder: &Finding, path: &RelPath| {
+        folder.code == FindingCode::FolderClosed && folder.file.as_ref().is_some_and(|folder| path.starts_with(folder))
     };
-    let mut hidden = Vec::new();
-    loaded.findings.retain(|finding| {
-        let Some(path) = finding.file.as_ref().filter(|_| finding.code.is_of(FindingClass::Missing)) else {
-            return true;
-        };
-        hidden.extend(hiding(path).map(|folder| Finding { severity: Severity::Blocking, ..(**folder).clone() }));
-        !is_unread(path) && hiding(path).is_none()
-    });
-    hidden.dedup();
-    loaded.findings.extend(hidden);
+    let is_hidden = |path: &RelPath| is_unread(path) || candidate.findings.iter().any(|folder| hides(folder, path));
+    let (hidden, shown): (Vec<_>, Vec<_>) = loaded
+        .findings
+        .into_iter()
+        .partition(|finding| finding.code.is_of(FindingClass::Missing) && finding.file.as_ref().is_some_and(is_hidden));
+    loaded.findings = shown;
     let unnamed = unread_files(files, &loaded.findings);
     let is_new = |finding: &&Finding| {
         let is_about = |other: &Finding| other.file.is_some() && other.file == finding.file;
         let is_said = finding.code == FindingCode::FolderClosed && unnamed.iter().any(is_about);
         !is_said && !loaded.findings.contains(finding)
     };
-    let news: Vec<Finding> = candidate.findings.iter().filter(is_new).cloned().collect();
+    let blocking = |finding: &Finding| {
+        let hides_one = hidden.iter().filter_map(|missing| missing.file.as_ref()).any(|path| hides(finding, path));
+        let severity = if hides_one { Severity::Blocking } else { finding.severity };
+        Finding { severity, ..finding.clone() }
+    };
+    let news: Vec<Finding> = candidate.findings.iter().filter(is_new).map(blocking).collect();
     loaded.findings.extend(unnamed);
     loaded.findings.extend(news);
     for finding in &mut loaded.findings {
