@@ -32,7 +32,7 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
         }
         let taken = contest::hold(rounds, vec![contender]);
         report.judge(&taken[0], &taken);
-        (took, taken[0].median(), kept(tools, &folder))
+        (took, taken[0].median(), kept(&folder))
     });
     let curve = |name: &str, values: [f64; 4]| Curve::new(name.to_owned(), STEPS.into_iter().zip(values));
     let run = curve("run, one process, once", measured.map(|(took, _, _)| took));
@@ -44,7 +44,7 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
         let shell = format!("head -c {bytes} /dev/zero | tr '\\0' x");
         let text = format!("- shell: \"{}\"\n  capture: text\n- shell: 'false'\n", shell.replace('\\', "\\\\"));
         let (folder, _) = interrupted(scratch, tools, &format!("capture-{bytes}"), &text);
-        kept(tools, &folder) as f64
+        kept(&folder) as f64
     });
     let by_captured = Curve::new("a step that captures".to_owned(), CAPTURED.into_iter().zip(captured));
     report.sizes(&by_steps, "step");
@@ -63,7 +63,7 @@ fn interrupted(scratch: &Scratch, tools: &Tools, name: &str, text: &str) -> (Pat
 }
 
 /// Returns the bytes of everything that is kept of the session of a folder.
-fn kept(tools: &Tools, folder: &Path) -> u64 {
+fn kept(folder: &Path) -> u64 {
     fn below(folder: &Path) -> u64 {
         let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
         let size = |entry: std::fs::DirEntry| match entry.file_type().unwrap().is_dir() {
@@ -72,5 +72,5 @@ fn kept(tools: &Tools, folder: &Path) -> u64 {
         };
         entries.map(size).sum()
     }
-    below(&tools.home(folder))
+    below(&folder.join(".piton"))
 }

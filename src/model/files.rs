@@ -155,8 +155,6 @@ pub(crate) struct Listing {
     pub(crate) config: Arc<Config>,
     /// The branch that is checked out; `None` with a detached HEAD.
     pub(crate) branch: Option<String>,
-    /// What the files say of the place of their project, if they do not move with it.
-    pub(crate) place: Option<Vec<u8>>,
     /// The file or folder that the caller named, if only what is around it was listed.
     pub(crate) named: Option<RelPath>,
 }

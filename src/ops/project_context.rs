@@ -105,7 +105,7 @@ impl ProjectContext {
             None => store::current_dir()?,
         };
         let run_path = request.run.as_deref().and_then(|run| store::existing_path(&start, run));
-        let session = run_path.as_deref().and_then(|path| SessionHome::containing(path, &environment));
+        let session = run_path.as_deref().and_then(SessionHome::containing);
         // A transcript is in the client's folder, and belongs to the project that is looked at.
         let is_transcript =
             |path: &&Utf8PathBuf| path.as_str().ends_with(".jsonl") && in_client_home(path, &environment);
@@ -127,7 +127,6 @@ impl ProjectContext {
             }
             None => (SessionHome::for_project(&project, &environment), homes),
         };
-        homes.iter().for_each(SessionHome::follow);
         let is_here = |id: &str| homes.iter().any(|home| store::is_folder(&home.session(id)));
         let elsewhere = request.run.as_deref().filter(|id| run_path.is_none() && !is_here(id));
         if let Some(place) = elsewhere.and_then(|id| project.trusted.place_of(id)) {

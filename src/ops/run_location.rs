@@ -107,7 +107,7 @@ pub(crate) fn with_short_paths(message: &str) -> String {
 
 /// Reads the header of a session in a home.
 pub(super) fn session_header(home: &Utf8Path, id: &str) -> Option<Header> {
-    Header::parse(&header_bytes(home, id)?, home, store::link_of(home).as_deref()).ok()
+    Header::parse(&header_bytes(home, id)?, home).ok()
 }
 
 /// Reads the bytes of the header of a session in a home.

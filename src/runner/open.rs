@@ -438,9 +438,7 @@ pub(super) fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
     let unreadable =
         |why: String| RunError::new(ProblemKind::Unreadable, format!("{} cannot be read: {why}", file.under(home)), []);
     match store::read_file(home, &file) {
-        Content::Bytes(bytes) => {
-            Header::parse(&bytes, home, store::link_of(home).as_deref()).map_err(|error| unreadable(error.to_string()))
-        }
+        Content::Bytes(bytes) => Header::parse(&bytes, home).map_err(|error| unreadable(error.to_string())),
         Content::NameOnly => Err(unreadable("it has no content".to_owned())),
         Content::Problem(problem) => Err(unreadable(problem.to_string())),
     }

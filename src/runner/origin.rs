@@ -10,7 +10,7 @@ use crate::{
     dialect::piton::{self, record::Header},
     model::quoted,
     ops,
-    store::{self, Stranger, Trusted},
+    store::{Stranger, Trusted},
 };
 
 /// Refuses a run that does not speak for this user (`trust`), unless a person says yes now: neither its commands nor the paths that it names
@@ -24,7 +24,7 @@ pub(super) fn check(
     let id = &header.session;
     let bytes = ops::header_bytes(home, id).unwrap_or_default();
     let Some(stranger) = trusted.stranger(id, &bytes, home) else {
-        let moved = trusted.follow(id, &bytes, home)?.or_else(|| store::moved_from(home));
+        let moved = trusted.follow(id, &bytes, home)?;
         if let Some(old) = moved {
             let old = piton::project_of(&old).unwrap_or(&old);
             let text = format!("Session {id} was made in {old}, which is now {}", header.root);

@@ -63,7 +63,6 @@ pub(crate) use project::{
     file_set::{file_set, file_set_locked, finish_pending, lay_edits_over},
     git,
     git_impact::{AbandonedWork, git_impact, history_of},
-    home_link::{link_of, moved_from},
     open::{Project, is_place_of_runs, work_tree},
     reports,
     scratch::{CLIENT_FOLDER, Scratch, current_dir, current_exe, existing_path},

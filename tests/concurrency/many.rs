@@ -42,7 +42,7 @@ enum End {
 
 /// Calls piton, and sometimes kills it.
 fn write(sandbox: &Sandbox, words: &[&str], dice: &mut Dice) -> End {
-    let program = sandbox.piton(words.iter().copied()).real_clock().env("PITON_HOME", home(sandbox).as_str());
+    let program = sandbox.piton(words.iter().copied()).real_clock();
     let output = if dice.below(KILLED) == 0 {
         let limit = Duration::from_millis(1 + dice.below(LONGEST) as u64);
         match program.run_within(limit) {
@@ -62,10 +62,6 @@ fn write(sandbox: &Sandbox, words: &[&str], dice: &mut Dice) -> End {
         }
         _ => panic!("{words:?}\n{output}"),
     }
-}
-
-fn home(sandbox: &Sandbox) -> Utf8PathBuf {
-    sandbox.root().join("state")
 }
 
 /// Counts what happened to all writers.
@@ -187,12 +183,7 @@ fn of_sixteen_writers_at_one_run_none_loses_a_change() {
     let sandbox = Sandbox::in_memory();
     projects::add_ccw(&sandbox);
     for words in [&["begin", "IMPL-002"][..], &["begin", "IMPL-002", "--part", "analyze_patterns"]] {
-        sandbox
-            .piton(words.iter().copied())
-            .real_clock()
-            .env("PITON_HOME", home(&sandbox).as_str())
-            .run()
-            .expect_code(0);
+        sandbox.piton(words.iter().copied()).real_clock().run().expect_code(0);
     }
     let own = sandbox.root().join(SESSION).join(".piton");
     // A change that the state already contains makes no checkpoint.
@@ -228,13 +219,7 @@ fn of_sixteen_writers_at_one_run_none_loses_a_change() {
     };
     let reader = |turn: usize| {
         let words = [["plan"], ["validate"], ["history"]][turn % 3];
-        let output = sandbox
-            .piton(words)
-            .real_clock()
-            .env("PITON_HOME", home(&sandbox).as_str())
-            .env("PITON_LOCK_TIMEOUT_MS", "60000")
-            .run()
-            .expect_code(0);
+        let output = sandbox.piton(words).real_clock().env("PITON_LOCK_TIMEOUT_MS", "60000").run().expect_code(0);
         assert_eq!(document(&output)["findings"].as_array().unwrap().len(), 0, "{output}");
         history(&sandbox.root().join(SESSION).join(".piton"));
     };
@@ -244,12 +229,7 @@ fn of_sixteen_writers_at_one_run_none_loses_a_change() {
     // The lock is not fair. Over a few changes each that is chance, over many it would be starvation.
     assert!(changes() < ALL || slowest >= ALL / 4, "a writer starves at its change {slowest}");
 
-    sandbox
-        .piton(["begin", "IMPL-002", "--part", "analyze_patterns"])
-        .real_clock()
-        .env("PITON_HOME", home(&sandbox).as_str())
-        .run()
-        .expect_code(0);
+    sandbox.piton(["begin", "IMPL-002", "--part", "analyze_patterns"]).real_clock().run().expect_code(0);
     assert_eq!(leftovers(&sandbox), [] as [&str; 0]);
     let kept = history(&own);
     assert_eq!(kept.len(), KEPT);
@@ -426,7 +406,7 @@ fn six_runs() -> Sandbox {
         [(&["run", "w.yml", "--no-worktree"][..], 7), (&["start", "flow.yaml", "--feature", "flow"], 0)]
     {
         let program = sandbox.piton(words.iter().copied()).real_clock();
-        program.env("PITON_HOME", home(&sandbox).as_str()).run().expect_code(code);
+        program.run().expect_code(code);
     }
     sandbox
 }
@@ -437,7 +417,7 @@ fn runs_of(sandbox: &Sandbox) -> Vec<Run<'_>> {
         let mut entries = entries.map(|entry| entry.expect("the sandbox is ours").into_path());
         entries.find(|entry| entry.file_name().is_some_and(is_wanted)).expect("a run")
     };
-    let runs = below(&home(sandbox), |name| name != "index").join("runs");
+    let runs = sandbox.root().join(".piton/runs");
     let run = |is_wanted| below(&runs, is_wanted).strip_prefix(sandbox.root()).expect("it is below").to_string();
     let (flow, session) = (run(|name| name == "flow"), run(|name| name != "flow"));
     let name = |system: System| match system {
@@ -466,7 +446,7 @@ fn of_sixteen_writers_at_sixty_runs_none_loses_a_change() {
                 vec!["begin", run.step(), "--run", &run.name]
             }
         };
-        run.sandbox.piton(words).real_clock().env("PITON_HOME", home(run.sandbox).as_str()).run().expect_code(0);
+        run.sandbox.piton(words).real_clock().run().expect_code(0);
         run.done.lock().expect("no other thread is left").insert("silent_0".to_owned());
     }
     let tally = Tally::default();
@@ -495,13 +475,8 @@ fn of_sixteen_writers_at_sixty_runs_none_loses_a_change() {
     let reader = |turn: usize| {
         let run = &runs[turn % runs.len()];
         let words = [["plan", &run.name], ["validate", &run.name], ["history", &run.name]][turn % 3];
-        let program = run
-            .sandbox
-            .piton(words)
-            .real_clock()
-            .env("PITON_HOME", home(run.sandbox).as_str())
-            .env("PITON_LOCK_TIMEOUT_MS", "60000");
-        let output = program.env("PITON_HOME", home(run.sandbox).as_str()).run();
+        let program = run.sandbox.piton(words).real_clock().env("PITON_LOCK_TIMEOUT_MS", "60000");
+        let output = program.run();
         document(&output);
         assert!([0, 9].contains(&output.code), "{words:?}\n{output}");
     };
@@ -511,7 +486,7 @@ fn of_sixteen_writers_at_sixty_runs_none_loses_a_change() {
         // The next change cleans up after the last kill.
         run.killed.lock().expect("no writer failed").insert("mark_end".to_owned());
         let words = run.words("mark_end", "mark_end=1", false);
-        run.sandbox.piton(words).real_clock().env("PITON_HOME", home(run.sandbox).as_str()).run().expect_code(0);
+        run.sandbox.piton(words).real_clock().run().expect_code(0);
         run.check();
     }
     for sandbox in &sandboxes {

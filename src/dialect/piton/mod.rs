@@ -77,7 +77,7 @@ impl Dialect for Piton {
         let candidates = listing.entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
             let id = paths::session_of_header(entry.path.as_str())?;
             let bytes = entry.content.as_deref();
-            let header = bytes.and_then(|bytes| Header::parse(bytes, &listing.root, listing.place.as_deref()).ok());
+            let header = bytes.and_then(|bytes| Header::parse(bytes, &listing.root).ok());
             candidate(id, header.as_ref())
         });
         let mut probed = prodigy::probe(listing);

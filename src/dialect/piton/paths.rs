@@ -50,11 +50,6 @@ pub(super) fn included(folder: &RelPath, file: &RelPath) -> Option<RelPath> {
     folder.join(&format!("included/{file}")).ok()
 }
 
-/// Returns the file of a home that says where its project is, if the records do not move with that.
-pub(super) fn place() -> RelPath {
-    RelPath::parse("project").expect("a constant name")
-}
-
 /// Returns the folder of the logs, among the files of a session.
 pub(crate) fn logs() -> RelPath {
     RelPath::parse("logs").expect("a constant name")
@@ -87,7 +82,7 @@ pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> 
         header.included.iter().filter_map(read).collect::<Vec<_>>()
     });
     let state = journal(&data_dir)?;
-    let files = [self::header(&data_dir)?, state.clone(), snapshot(&data_dir)?, place()];
+    let files = [self::header(&data_dir)?, state.clone(), snapshot(&data_dir)?];
     let reads = files.into_iter().map(ReadSpec::File).chain(workflow).chain(included).collect();
     Some(Candidate::new(DialectId::Piton, id.to_owned(), state, data_dir, reads))
 }

@@ -116,13 +116,12 @@ impl Header {
         }
     }
 
-    /// Reads a header that is kept in `home`. A repository that was moved took its runs along: the project is where its runs are. Those
-    /// elsewhere have its place in a file of `home`, `place`.
+    /// Reads a header that is kept in `home`. A repository that was moved took its runs along: the project is where its runs are.
     ///
     /// # Errors
     ///
     /// When it is not the header of a run.
-    pub(crate) fn parse(bytes: &[u8], home: &Utf8Path, place: Option<&[u8]>) -> Result<Self, serde_json::Error> {
+    pub(crate) fn parse(bytes: &[u8], home: &Utf8Path) -> Result<Self, serde_json::Error> {
         let mut header: Self = serde_json::from_slice(bytes)?;
         if !header.worktrees.is_absolute() {
             header.worktrees = home.join("worktrees");
@@ -130,11 +129,8 @@ impl Header {
         if header.adopted_from.is_some() {
             home.clone_into(&mut header.workflow.root);
         }
-        let root = match project_of(home) {
-            Some(top) => Some(header.below.as_ref().map_or_else(|| top.to_owned(), |below| below.under(top))),
-            None => place.and_then(first_path),
-        };
-        if let Some(root) = root {
+        if let Some(top) = project_of(home) {
+            let root = header.below.as_ref().map_or_else(|| top.to_owned(), |below| below.under(top));
             if header.workflow.root == header.root {
                 header.workflow.root.clone_from(&root);
             }
@@ -218,12 +214,6 @@ pub(crate) fn project_of(home: &Utf8Path) -> Option<&Utf8Path> {
     let of_part = home.parent().filter(|folder| folder.file_name() == Some("projects")).and_then(Utf8Path::parent);
     let home = [Some(home), of_part].into_iter().flatten().find(is_in_git)?;
     home.parent()?.parent()
-}
-
-/// Returns the absolute path in the first line of a file.
-fn first_path(bytes: &[u8]) -> Option<Utf8PathBuf> {
-    let line = std::str::from_utf8(bytes).ok()?.lines().next()?;
-    Some(Utf8PathBuf::from(line)).filter(|path| path.is_absolute())
 }
 
 /// The location of a workflow file.

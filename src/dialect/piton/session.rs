@@ -171,7 +171,7 @@ pub(super) fn start_from(header: &Header, change: Change, state: State) -> Optio
 }
 
 fn header(path: &RelPath, bytes: &[u8], files: &FileSet) -> Result<Header, Box<Finding>> {
-    let header = Header::parse(bytes, &files.root, files.bytes(&paths::place())).map_err(|error| {
+    let header = Header::parse(bytes, &files.root).map_err(|error| {
         let message = clean_line(&format!("is not a session header: {error}"), 200);
         let line = u32::try_from(error.line()).unwrap_or(u32::MAX);
         let finding = unreadable(path, &message);

@@ -33,12 +33,12 @@ pub(crate) fn adopted(ctx: &ProjectContext) -> BTreeMap<String, AdoptedRun> {
             let header = archived.folder.join(HEADER).ok().map(|path| store::read_file(home.root(), &path));
             let Some(Content::Bytes(bytes)) = header else { continue };
             // An archive can come with a copy of a project.
-            if ctx.project.trusted.knows(&archived.name, &bytes, home.root()) {
-                add(Header::parse(&bytes, home.root(), None).ok(), true);
+            if ctx.project.trusted.knows(&archived.name, &bytes) {
+                add(Header::parse(&bytes, home.root()).ok(), true);
             }
         }
         for entry in home.listing(&ctx.project).listing.entries {
-            add(entry.content.and_then(|bytes| Header::parse(&bytes, home.root(), None).ok()), false);
+            add(entry.content.and_then(|bytes| Header::parse(&bytes, home.root()).ok()), false);
         }
     }
     found

@@ -22,8 +22,6 @@ pub(crate) struct Environment {
     pub(crate) mode: Option<String>,
     /// `PITON_NOW`, for tests and demonstrations.
     pub(crate) now: Option<String>,
-    /// `PITON_HOME`: where runs are kept instead of in their repositories.
-    pub(crate) piton_home: Option<Utf8PathBuf>,
     /// `PITON_HOME`, else this user's XDG state folder.
     pub(crate) state_home: Option<Utf8PathBuf>,
     /// `PRODIGY_HOME`, else where Prodigy keeps its sessions.
@@ -52,7 +50,6 @@ impl Default for Environment {
             client_version: None,
             mode: None,
             now: None,
-            piton_home: None,
             state_home: None,
             prodigy_home: None,
             client_home: None,
@@ -128,7 +125,6 @@ impl Environment {
         let is_relative = |path: &Option<Utf8PathBuf>| path.as_ref().is_some_and(|path| !path.is_absolute());
         environment.relative = named.into_iter().find(|(_, path)| is_relative(path)).map(|(name, _)| name);
         // A relative path in these variables is to be ignored (XDG base directory specification).
-        environment.piton_home.clone_from(&piton_home);
         environment.state_home = piton_home
             .or_else(|| xdg_state.filter(|path| path.is_absolute()))
             .or_else(|| in_home(".local/state/piton"));

@@ -5,8 +5,8 @@
 //! - `git_process` runs git so that it starts nothing else, `git_filters` finds the programs to keep it from; `git`, `commit_log`,
 //!   `committed_state`, `git_impact` and `worktree` ask it.
 //! - `client` is the folder of the client, with the sessions of a person.
-//! - `sessions` are the folders of the runs of workflow files, `trusted` which of them this user began, `home_link` how those of
-//!   `PITON_HOME` follow their repository; `settings` the client's settings; `reports` the log at the top of the project.
+//! - `sessions` are the folders of the runs of workflow files, `trusted` which of them this user began; `settings` the client's settings;
+//!   `reports` the log at the top of the project.
 //! - `discover` lists names; `file_set` reads the files of a run as one consistent whole; `evidence` looks at what the run claims,
 //!   `declared_files` at what the steps of a read-only run declare.
 //! - `scratch` makes a temporary project for the demonstration.
@@ -25,7 +25,6 @@ pub(crate) mod git;
 pub(super) mod git_filters;
 pub(super) mod git_impact;
 pub(super) mod git_process;
-pub(super) mod home_link;
 pub(super) mod open;
 pub(crate) mod reports;
 pub(super) mod repository;

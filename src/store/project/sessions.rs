@@ -1,5 +1,5 @@
 //! The folders of the runs of workflow files: in the git folder that all worktrees of a repository share, where git does not see them and
-//! `git clean` does not remove them. Outside of git they are in the data folder of the project; `PITON_HOME` overrides both.
+//! `git clean` does not remove them. Outside of git they are in the data folder of the project.
 //!
 //! A run contains commands that a shell runs. So folders of other users are not read, symlinks are not followed, and names
 //! that this program would not choose are ignored.
@@ -14,7 +14,6 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    home_link::{self, HomeLink},
     open::Project,
     trusted::{GENERATED, HEADER, RUNS, is_session_id, resolve_links},
 };
@@ -47,8 +46,6 @@ const SESSION_LIMIT: usize = 10_000;
 pub(crate) struct SessionHome {
     root: Utf8PathBuf,
     worktrees: Utf8PathBuf,
-    /// `None` where the records move with the project, or cannot be told to follow it.
-    link: Option<HomeLink>,
 }
 
 impl SessionHome {
@@ -83,22 +80,14 @@ impl SessionHome {
             Some(below) => common_dir.join(IN_GIT).join(PARTS).join(folder_name(&project.root, below)),
             None => common_dir.join(IN_GIT),
         });
-        let link = environment.piton_home.as_ref().and(own_dir.zip(in_git.as_ref()));
-        let link = link.map(|(common_dir, in_git)| HomeLink::new(common_dir, in_git, &project.root));
-        let of_user = environment.state_home.as_deref().map(resolve_links).map(|home| match &link {
-            Some(link) => link.home(&home, &key),
-            None => home.join(&key),
-        });
-        let root = match (&environment.piton_home, &of_user, in_git) {
-            (Some(_), Some(of_user), _) => of_user.clone(),
-            (_, _, Some(in_git)) => in_git,
-            (_, _, None) => project.root.join(DATA_DIR),
-        };
-        let in_project = environment.piton_home.is_none() && own_dir.is_some();
-        let worktrees = of_user.unwrap_or_else(|| root.clone()).join(WORKTREES);
-        let other =
-            in_project.then(|| Self { root: project.root.join(DATA_DIR), worktrees: worktrees.clone(), link: None });
-        (Self { root, worktrees, link }, other)
+        let of_user = environment.state_home.as_deref().map(|home| resolve_links(home).join(&key));
+        let in_project = project.root.join(DATA_DIR);
+        let worktrees = of_user.as_ref().or(in_git.as_ref()).unwrap_or(&in_project).join(WORKTREES);
+        let home = |root| Self { root, worktrees: worktrees.clone() };
+        match in_git {
+            Some(in_git) => (home(in_git), Some(home(in_project))),
+            None => (home(in_project), None),
+        }
     }
 
     /// Returns the folder of its records and that of its worktrees.
@@ -123,13 +112,7 @@ impl SessionHome {
     pub(crate) fn create(&self, id: &str) -> Result<Utf8PathBuf, StoreError> {
         let folder = self.session(id);
         stage::create_private_dirs(&folder)?;
-        self.link.as_ref().map_or(Ok(()), |link| link.write(&self.root))?;
         Ok(folder)
-    }
-
-    /// Corrects what the home says of the place of its project, after that was moved.
-    pub(crate) fn follow(&self) {
-        self.link.iter().for_each(|link| link.follow(&self.root));
     }
 
     /// Returns the worktree of a session.
@@ -142,22 +125,11 @@ impl SessionHome {
         self.worktrees.clone()
     }
 
-    /// Returns the session whose records contain a path, or whose worktree does in `PITON_HOME`, with its home.
-    pub(crate) fn containing(path: &Utf8Path, environment: &Environment) -> Option<(Self, String)> {
-        let of_user = environment.state_home.as_deref().map(resolve_links);
-        let home = |root: &Utf8Path, id: &str| {
-            let root = root.to_owned();
-            is_session_id(id).then(|| (Self { worktrees: root.join(WORKTREES), root, link: None }, id.to_owned()))
-        };
-        if let Some(below) = of_user.as_ref().and_then(|state_home| path.strip_prefix(state_home).ok()) {
-            let mut parts = below.components().map(|part| part.as_str());
-            let (key, folder, id) = (parts.next()?, parts.next()?, parts.next()?);
-            // Of a worktree, only where the records are in the same place; those in a git folder are found through git.
-            let found = home(&of_user?.join(key), id).filter(|_| matches!(folder, RUNS | WORKTREES))?;
-            return (folder == RUNS || found.0.session(id).is_dir()).then_some(found);
-        }
-        let runs = path.ancestors().find(|folder| folder.parent().is_some_and(is_runs_folder))?;
-        home(runs.parent()?.parent()?, runs.file_name()?)
+    /// Returns the session whose records contain a path, with its home.
+    pub(crate) fn containing(path: &Utf8Path) -> Option<(Self, String)> {
+        let run = path.ancestors().find(|folder| folder.parent().is_some_and(is_runs_folder))?;
+        let (root, id) = (run.parent()?.parent()?.to_owned(), run.file_name()?);
+        is_session_id(id).then(|| (Self { worktrees: root.join(WORKTREES), root }, id.to_owned()))
     }
 
     /// Lists the headers of all sessions.
@@ -180,7 +152,6 @@ impl SessionHome {
             }
         }
         let Some(root) = unread::root(&self.root) else { return found };
-        found.listing.place = home_link::link_of(&self.root);
         let entries = there(&folder, folder.read_dir_utf8()).into_iter().flatten();
         let entries = entries.filter_map(|entry| there(&folder, entry));
         for entry in entries.filter(|entry| is_session_id(entry.file_name())).take(SESSION_LIMIT) {

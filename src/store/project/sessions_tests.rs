@@ -18,19 +18,13 @@ fn repositories_of_one_name_do_not_share_a_folder() {
 }
 
 #[test]
-fn runs_lie_in_the_data_folder_outside_of_git_and_below_piton_home_where_that_is_set() {
+fn runs_lie_in_the_data_folder_outside_of_git_and_their_worktrees_in_the_state_folder() {
     let scratch = Scratch::new();
     let project = scratch.project();
-    let state_home = Some(Utf8PathBuf::from("/state"));
-    let environment = Environment { state_home: state_home.clone(), ..Environment::default() };
+    let environment = Environment { state_home: Some(Utf8PathBuf::from("/state")), ..Environment::default() };
     let home = SessionHome::for_project(&project, &environment);
     assert_eq!(home.session("s"), project.root.join(".piton/runs/s"));
     assert!(home.worktree("s").starts_with("/state"));
-    let environment = Environment { piton_home: state_home.clone(), state_home, ..Environment::default() };
-    let home = SessionHome::for_project(&project, &environment);
-    assert_eq!(home.root().parent(), Some(Utf8Path::new("/state")));
-    assert_eq!(home.session("s"), home.root().join("runs/s"));
-    assert_eq!(home.worktree("s"), home.root().join("worktrees/s"));
 }
 
 #[test]
@@ -43,9 +37,7 @@ fn ids_sort_by_time_and_never_meet() {
 
 /// Makes a home with one session in it.
 fn home(scratch: &Scratch) -> SessionHome {
-    let state_home = Some(scratch.root.join("state"));
-    let environment = Environment { piton_home: state_home.clone(), state_home, ..Environment::default() };
-    let home = SessionHome::for_project(&scratch.project(), &environment);
+    let home = SessionHome::for_project(&scratch.project(), &Environment::default());
     std::fs::create_dir_all(home.session("session-1")).unwrap();
     std::fs::write(home.session("session-1").join("run.json"), "{}").unwrap();
     home
@@ -72,8 +64,8 @@ fn folders_that_can_be_no_session_are_not_listed() {
         std::fs::write(home.session(name).join("run.json"), "{}").unwrap();
     }
     assert_eq!(found(&home, &scratch), (vec!["runs/session-1/run.json".to_owned()], 0));
-    let without_sessions = Environment { piton_home: Some(scratch.root.join("none")), ..Environment::default() };
-    assert_eq!(found(&SessionHome::for_project(&scratch.project(), &without_sessions), &scratch), (vec![], 0));
+    std::fs::remove_dir_all(home.root()).unwrap();
+    assert_eq!(found(&home, &scratch), (vec![], 0));
 }
 
 /// SECURITY: row 20
@@ -91,12 +83,11 @@ fn a_home_behind_a_link_is_named_and_not_read() {
 fn paths_lead_to_their_session() {
     let scratch = Scratch::new();
     let home = home(&scratch);
-    let environment = Environment { state_home: Some(scratch.root.join("state")), ..Environment::default() };
-    let around = |path: Utf8PathBuf| SessionHome::containing(&path, &environment).map(|(_, id)| id);
+    let around = |path: Utf8PathBuf| SessionHome::containing(&path).map(|(_, id)| id);
     for (path, id) in [
         (home.session("session-1"), Some("session-1")),
         (home.session("session-1").join("journal.jsonl"), Some("session-1")),
-        (home.worktree("session-1").join("src"), Some("session-1")),
+        (home.worktree("session-1").join("src"), None),
         (home.root().to_owned(), None),
         (home.root().join("runs/../x"), None),
         (home.root().join("runs/-x"), None),

@@ -108,15 +108,14 @@ impl Trusted {
     pub(crate) fn stranger(&self, id: &str, header: &[u8], home: &Utf8Path) -> Option<Stranger> {
         match self.original_of(id, header, home) {
             Some(original) => Some(Stranger::CopyOf(original)),
-            None if self.knows(id, header, home) => None,
+            None if self.knows(id, header) => None,
             None => Some(Stranger::Unknown),
         }
     }
 
-    /// Tells whether this user began a run: its records are in the user's own state folder, or it was entered.
-    pub(crate) fn knows(&self, id: &str, header: &[u8], home: &Utf8Path) -> bool {
-        self.state_home.as_ref().is_some_and(|own| home.starts_with(own))
-            || self.path(id, header).and_then(|path| there(&path, path.metadata())).is_some_and(|found| found.is_file())
+    /// Tells whether this user began a run, or said yes to it.
+    pub(crate) fn knows(&self, id: &str, header: &[u8]) -> bool {
+        self.path(id, header).and_then(|path| there(&path, path.metadata())).is_some_and(|found| found.is_file())
     }
 
     /// Returns the home of the run that the one in this home is a copy of; `None` for the run itself, also where it was moved, and for a copy
@@ -315,7 +314,7 @@ fn forget(entry: &Utf8Path) -> Result<(), StoreError> {
 }
 
 /// Writes a file of paths, in place: a write that is cut off leaves no second file, and a part of a path leads nowhere.
-pub(super) fn write_lines(path: &Utf8Path, lines: &[&str]) -> Result<(), StoreError> {
+fn write_lines(path: &Utf8Path, lines: &[&str]) -> Result<(), StoreError> {
     let bytes = lines.join("\n").into_bytes();
     data_file::open(path, OpenMode::Overwrite, platform::DATA_FILE_MODE)
         .and_then(|mut file| {

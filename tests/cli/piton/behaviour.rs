@@ -18,12 +18,7 @@ fn a_try_that_is_due_later_is_waited_for_after_a_kill() {
 ",
     );
     let mut child = stage.piton(["run", "w.yml"]).spawn();
-    let failed = || {
-        let homes = stage.state().read_dir_utf8().ok()?;
-        let sessions = homes.filter_map(|home| home.ok()?.path().join("runs").read_dir_utf8().ok()).flatten();
-        sessions.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("journal.jsonl")).ok()).next()
-    };
-    until("the first try fails", || failed().is_some_and(|journal| journal.contains("\"next_at\"")));
+    until("the first try fails", || stage.journal().is_some_and(|journal| journal.contains("\"next_at\"")));
     kill(child.id());
     child.wait().unwrap();
     repair(&stage);

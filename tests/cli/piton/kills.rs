@@ -97,9 +97,8 @@ fn a_runner_that_is_killed_anywhere_loses_and_repeats_nothing() {
 
 /// Returns the sessions that there are.
 pub(super) fn sessions(stage: &Stage) -> Vec<String> {
-    let Ok(homes) = stage.state().read_dir_utf8() else { return Vec::new() };
-    let folders = homes.filter_map(|home| home.ok()?.path().join("runs").read_dir_utf8().ok());
-    let entries = folders.flatten().filter_map(|entry| Some(entry.ok()?.path().to_owned()));
+    let Ok(runs) = stage.home().join("runs").read_dir_utf8() else { return Vec::new() };
+    let entries = runs.filter_map(|entry| Some(entry.ok()?.path().to_owned()));
     let whole = entries.filter(|folder| folder.join("run.json").exists());
     // A start that was cut off is finished later, beside the session that was begun instead: the one with the longest record comes first.
     let length = |folder: &Utf8PathBuf| std::fs::metadata(folder.join("journal.jsonl")).map_or(0, |file| file.len());

@@ -52,12 +52,7 @@ fn a_usage_limit_is_waited_for_and_survives_a_kill() {
     let said = r#"{"type":"result","is_error":true,"result":"Claude AI usage limit reached|4102444800"}"#;
     stage.program("claude", &format!("echo claude >> LOG\necho '{said}'; exit 1"));
     let mut child = stage.piton(["run", "w.yml"]).spawn();
-    let journal = || {
-        let homes = stage.state().read_dir_utf8().ok()?;
-        let sessions = homes.filter_map(|home| home.ok()?.path().join("runs").read_dir_utf8().ok()).flatten();
-        sessions.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("journal.jsonl")).ok()).next()
-    };
-    until("the first try fails", || journal().is_some_and(|text| text.contains("\"next_at\":\"2100-01-01T00:0")));
+    until("the first try fails", || stage.journal().is_some_and(|text| text.contains("\"next_at\":\"2100-01-01T00:0")));
     run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -KILL {}", child.id())], &[]);
     child.wait().unwrap();
     let limit = std::time::Duration::from_millis(1500);
@@ -72,7 +67,7 @@ fn a_usage_limit_is_waited_for_and_survives_a_kill() {
         assert!(until.as_str().is_some_and(|until| until.starts_with("2100-01-01T00:0")), "{verb}: {said}");
     }
     // R-9: the wait is no try, and a resume knows what it waits for.
-    assert!(journal().is_some_and(|text| text.contains(r#""retry":{"attempts":0,"next_at":"2100-01-01"#)));
+    assert!(stage.journal().is_some_and(|text| text.contains(r#""retry":{"attempts":0,"next_at":"2100-01-01"#)));
 }
 
 #[test]

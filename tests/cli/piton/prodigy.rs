@@ -65,7 +65,7 @@ fn seen(stage: &Stage, arguments: &[&str]) -> Output {
 fn an_import_copies_no_secret_and_its_files_are_private() {
     let stage = stage();
     seen(&stage, &["sessions", "import", ID]).expect_code(0);
-    let mut folders = vec![stage.state()];
+    let mut folders = vec![stage.state(), stage.home()];
     while let Some(folder) = folders.pop() {
         for entry in folder.read_dir_utf8().unwrap() {
             let path = entry.unwrap().into_path();

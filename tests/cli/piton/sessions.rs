@@ -160,9 +160,8 @@ fn only_what_is_merged_and_committed_is_archived_and_only_after_consent() {
     assert!(!worktree.exists());
     assert_eq!(stage.sandbox.git(["branch", "--list", "piton/*"]), "");
     json(&stage, &["sessions"]).expect_code(3);
-    let home = worktree.parent().unwrap().parent().unwrap();
     let kept = records.as_str().unwrap().rsplit_once("archive/").expect("the folder of archives").1;
-    assert!(home.join("archive").join(kept).join("journal.jsonl").is_file(), "its records are kept");
+    assert!(stage.home().join("archive").join(kept).join("journal.jsonl").is_file(), "its records are kept");
 }
 
 #[test]
@@ -200,12 +199,14 @@ fn the_session_of_another_user_is_named_and_never_run() {
 fn a_repository_cannot_ship_a_session() {
     let (stage, id) = failed();
     for name in ["run.json", "journal.jsonl"] {
-        let bytes = std::fs::read(stage.folder(&id).join(name)).unwrap();
-        stage.sandbox.bytes(&format!(".piton/runs/session-planted/{name}"), &bytes);
+        let text = std::fs::read_to_string(stage.folder(&id).join(name)).unwrap().replace(&id, "session-planted");
+        stage.sandbox.file(&format!(".piton/runs/session-planted/{name}"), &text);
     }
-    let sessions = json(&stage, &["sessions"]).at("/data/sessions");
-    assert_eq!(sessions.as_array().map(Vec::len), Some(1), "{sessions:#}");
-    json(&stage, &["plan", "session-planted"]).expect_code(3);
+    let before = stage.executions();
+    let plan = json(&stage, &["plan", "session-planted"]).expect_code(9);
+    assert!(plan.stdout.contains("this user did not begin the run session-planted"), "{plan}");
+    stage.resume("session-planted").expect_code(9);
+    assert_eq!(stage.executions(), before);
 }
 
 /// The records are in the git folder, the worktree is in the state folder: its path names the session too.

@@ -61,8 +61,8 @@ impl Stage {
 
     /// Removes all sessions and the counts.
     pub(super) fn forget(&self) {
-        if self.state().exists() {
-            std::fs::remove_dir_all(self.state()).expect("the sandbox is ours");
+        for folder in [self.state(), self.home()].iter().filter(|folder| folder.exists()) {
+            std::fs::remove_dir_all(folder).expect("the sandbox is ours");
         }
         std::fs::write(self.log(), "").expect("the sandbox is ours");
     }
@@ -87,6 +87,17 @@ impl Stage {
         self.sandbox.top().join("state")
     }
 
+    /// Returns the home of the runs.
+    pub(super) fn home(&self) -> Utf8PathBuf {
+        self.sandbox.root().join(if self.is_plain { ".piton" } else { ".git/piton" })
+    }
+
+    /// Returns the journal of a run, if there is one.
+    pub(super) fn journal(&self) -> Option<String> {
+        let mut runs = self.home().join("runs").read_dir_utf8().ok()?;
+        runs.find_map(|run| std::fs::read_to_string(run.ok()?.path().join("journal.jsonl")).ok())
+    }
+
     /// Runs the workflow and returns what it said with the name of its session.
     pub(super) fn run(&self, more: &[&str]) -> (Output, String) {
         let output = self.piton(["run", "w.yml"].into_iter().chain(more.iter().copied())).run();
@@ -100,22 +111,15 @@ impl Stage {
 
     /// Returns the folder that keeps the records of a session.
     pub(super) fn folder(&self, id: &str) -> Utf8PathBuf {
-        let homes = self
-            .state()
-            .read_dir_utf8()
-            .expect("a run made it")
-            .map(|entry| entry.expect("the sandbox is ours").into_path());
-        homes.map(|home| home.join("runs").join(id)).find(|folder| folder.is_dir()).expect("a session")
+        let folder = self.home().join("runs").join(id);
+        assert!(folder.is_dir(), "no session {id}");
+        folder
     }
 
     pub(super) fn worktree(&self, id: &str) -> Utf8PathBuf {
-        self.folder(id)
-            .parent()
-            .expect("the sandbox is ours")
-            .parent()
-            .expect("the sandbox is ours")
-            .join("worktrees")
-            .join(id)
+        let own = self.state().read_dir_utf8().expect("a run made it").map(|entry| entry.expect("the sandbox is ours"));
+        let own = own.map(|entry| entry.path().join("worktrees")).find(|folder| folder.is_dir());
+        own.unwrap_or_else(|| self.state().join("none")).join(id)
     }
 
     /// Returns the last checkpoint of a session.

@@ -180,31 +180,20 @@ fn nothing_is_kept_in_a_repository_that_does_not_name_the_folder() {
 /// R-27.
 #[test]
 fn a_run_names_the_place_that_its_repository_was_moved_from() {
-    for (has_own_home, flags) in
-        [(false, &["--no-worktree"][..]), (true, &["--no-worktree"]), (false, &[]), (true, &[])]
-    {
+    for flags in [&["--no-worktree"][..], &[]] {
         let sandbox = crate::support::Sandbox::with_git();
-        let home = sandbox.top().join("own");
-        let call = |words: &[&str], folder: &camino::Utf8Path| {
-            let program = sandbox.piton(words.iter().copied()).folder(folder);
-            if has_own_home { program.env("PITON_HOME", home.as_str()).run() } else { program.run() }
-        };
+        let call =
+            |words: &[&str], folder: &camino::Utf8Path| sandbox.piton(words.iter().copied()).folder(folder).run();
         sandbox.file("w.yml", "steps: [{id: a, shell: git status && exit 1}]\n").commit("one");
         let id = super::support::session_of(&call(&[&["run", "w.yml"], flags].concat(), &sandbox.root()).stderr);
         let (old, new) = (sandbox.root(), sandbox.top().join("moved"));
-        let copy = sandbox.top().join("copy");
-        if has_own_home {
-            run_tool("/bin/cp".as_ref(), &["-r", old.as_str(), copy.as_str()], &[]);
-            assert!(call(&["sessions"], &copy).expect_code(3).to_string().contains("No sessions found"));
-        }
         std::fs::rename(&old, &new).unwrap();
         for words in [&["run", &id][..], &["resume", &id]] {
             let refused = call(words, sandbox.top()).expect_code(3).to_string();
             assert!(refused.contains("$ROOT, which is not there any more"), "{refused}");
             assert!(refused.contains(&format!("piton --project DIR resume {id}")), "{refused}");
         }
-        for words in [&["status", &id][..], &["logs", &id], &["sessions", "show", &id]].iter().filter(|_| !has_own_home)
-        {
+        for words in [&["status", &id][..], &["logs", &id], &["sessions", "show", &id]] {
             let refused = call(words, sandbox.top()).expect_code(3);
             assert!(refused.to_string().contains("call piton in the folder that it was moved to"), "{refused}");
         }
@@ -217,13 +206,5 @@ fn a_run_names_the_place_that_its_repository_was_moved_from() {
         assert!(!again.stderr.contains("was made in"), "it is said once\n{again}");
         assert!(!again.stderr.contains("not a git repository"), "the worktree is whole\n{again}");
         call(&["logs", &id], sandbox.top()).expect_code(0);
-        if has_own_home {
-            let (another, _) = (call(&["run", "w.yml"], &copy).expect_code(7), std::fs::rename(&copy, &old).unwrap());
-            let others = super::support::session_of(&another.stderr);
-            for (folder, own, other) in [(&old, &others, &id), (&new, &id, &others)] {
-                let listed = call(&["sessions"], folder).expect_code(0).to_string();
-                assert!(listed.contains(own.as_str()) && !listed.contains(other.as_str()), "{folder}\n{listed}");
-            }
-        }
     }
 }

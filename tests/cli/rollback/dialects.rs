@@ -142,11 +142,10 @@ fn a_session_of_the_runner_gets_a_record_and_loses_none() {
         "w.yml",
         "name: w\ncommands:\n  - {id: a, shell: echo a}\n  - {id: b, shell: echo b}\n  - {id: c, shell: exit 1}\n",
     );
-    let home = sandbox.top().join("tmp/state").into_string();
-    let piton = |words: &[&str]| sandbox.piton(words.iter().copied()).env("PITON_HOME", &home).run();
+    let piton = |words: &[&str]| sandbox.piton(words.iter().copied()).run();
     piton(&["run", "w.yml", "--no-worktree", "--yes"]).expect_code(7);
     let journal = || {
-        let found = crate::support::files_below(sandbox.top().join("tmp/state").as_path(), "jsonl");
+        let found = crate::support::files_below(sandbox.root().join(".piton").as_path(), "jsonl");
         let journal = found.into_iter().find(|path| path.as_str().ends_with("/journal.jsonl")).expect("a journal");
         std::fs::read_to_string(journal).unwrap()
     };
@@ -158,7 +157,7 @@ fn a_session_of_the_runner_gets_a_record_and_loses_none() {
     assert!(after.lines().last().unwrap().contains("\"rollback\""), "{after}");
     assert_eq!(piton(&["plan"]).at("/data/next/0/step"), "b");
     let undo = answer.at("/data/undo").as_str().unwrap().to_owned();
-    sandbox.piton(undo.split(' ').skip(1)).env("PITON_HOME", &home).run().expect_code(0);
+    sandbox.piton(undo.split(' ').skip(1)).run().expect_code(0);
     assert_eq!(piton(&["plan"]).at("/data/next/0/step"), "c");
 }
 
