@@ -216,9 +216,8 @@ impl Project {
 
     pub(crate) fn state(&self) -> State {
         let files = self.state_files[..self.written].iter().map(|file| (file.clone(), fs::read(file).unwrap()));
-        let folders = [self.state_files[0].parent().unwrap(), &self.project].map(|folder| folder.join(".piton"));
-        let names = ["log.jsonl", "reports.jsonl", "evidence.jsonl"];
-        let logs = folders.iter().flat_map(|folder| names.map(|name| folder.join(name)));
+        let runs = fs::read_dir(self.project.join(".piton/runs")).into_iter().flatten();
+        let logs = runs.map(|run| run.unwrap().path().join("journal.jsonl"));
         State { files: files.collect(), beside: self.beside.clone(), logs: logs.collect() }
     }
 }

@@ -101,6 +101,7 @@ impl Bundle {
             state: candidate.state.clone(),
             data_dir: candidate.data_dir.clone(),
             files: BTreeMap::new(),
+            journal: None,
             worktrees: Vec::new(),
             main_root: None,
             clock: clock(),

@@ -70,6 +70,7 @@ fn files(digest: &[u8]) -> FileSet {
         files: BTreeMap::from([(candidate.state.clone(), FileEntry::new(Content::Bytes(digest.into()), None))]),
         state: candidate.state,
         data_dir: candidate.data_dir,
+        journal: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now, utc_offset_seconds: 0 },

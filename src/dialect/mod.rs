@@ -46,8 +46,8 @@ use serde_json::Value;
 use crate::{
     document::Node,
     model::{
-        Brief, Candidate, Change, Config, DialectId, Edit, EvidenceRequest, FileSet, Finding, Listing, Next, Plan,
-        RelPath, Run, Timestamp,
+        Brief, Candidate, Change, Config, DialectId, Edit, Entry, EvidenceRequest, FileSet, Finding, Listing, Next,
+        Plan, RelPath, Run, Timestamp,
     },
 };
 
@@ -170,6 +170,8 @@ pub(crate) struct Loaded {
     pub(crate) is_unattended: bool,
     /// Data of the state that no field of the run holds, for [`Dialect::native`].
     pub(crate) native: Value,
+    /// What was said and seen, where the state is a journal.
+    pub(crate) entries: Vec<Entry>,
 }
 
 impl std::fmt::Debug for dyn Dialect {

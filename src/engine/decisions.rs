@@ -21,7 +21,7 @@ pub(super) struct Decisions {
     overrides: BTreeMap<usize, Decision>,
     /// Steps whose current attempt is done part by part.
     by_parts: BTreeSet<usize>,
-    /// The last line about each step in the log of reports.
+    /// The last record about each step in the journal.
     last_line: BTreeMap<usize, usize>,
     /// Reviews that said no, with what they said, while the work they send back was not begun again. Some formats forget that.
     refusals: BTreeMap<usize, String>,

@@ -81,7 +81,7 @@ pub(crate) use plan::{Planned, plan};
 pub(crate) use reconcile::effective_statuses;
 pub(crate) use reconciled::EffectiveStatus;
 pub(crate) use refusal::{Refusal, RefusalKind};
-pub(crate) use reports::{add_unrecorded, is_wordless, own_attempts, said, statement};
+pub(crate) use reports::{add_unrecorded, own_attempts, said, statement};
 pub(crate) use shown::shown_steps;
 pub(crate) use transition::{Admitted, ChangeLimits, Decided, Rebegin, admit, decide};
 

@@ -219,7 +219,7 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
                     | FindingCode::RunFailed
                     | FindingCode::PlanChanged
                     | FindingCode::LimitReached
-                    | FindingCode::ReportsUntrusted
+                    | FindingCode::JournalUntrusted
                     | FindingCode::StateOlderThanLog
                     | FindingCode::StepsLost
             );

@@ -342,12 +342,6 @@ pub(super) fn says_something(report: &StepReport) -> bool {
         || !(report.conditions.is_empty() && report.findings.is_empty() && report.files.is_empty())
 }
 
-/// Tells whether a statement only says that a step ended, which the state says too.
-pub(crate) fn is_wordless(run: &Run, statement: &Statement) -> bool {
-    let is_in_state = |step: &StepId| run.step(step).is_some_and(|step| !step.begins_unrecorded);
-    matches!(&statement.kind, StatementKind::Report(report) if !says_something(report) && is_in_state(&report.step))
-}
-
 /// Returns what stands against a step: the verdict of its review, or its failure, with the reason.
 pub(super) fn refusal_of(step: &Step) -> Option<String> {
     let what = match (&step.review, step.status) {

@@ -70,13 +70,11 @@ pub(crate) struct Limits {
     pub(crate) history: usize,
     /// Number of archives to keep, of systems that limit it.
     pub(crate) archives: usize,
-    /// Maximum size of a log, in bytes.
-    pub(crate) log_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { attempts: 3, history: 20, archives: 5, log_bytes: 1 << 20 }
+        Self { attempts: 3, history: 20, archives: 5 }
     }
 }
 

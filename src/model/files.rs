@@ -342,6 +342,31 @@ pub(crate) struct LinkedWorktree {
     pub(crate) branch: Option<String>,
 }
 
+/// The journal of a run of another system, which need not be begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JournalFile {
+    /// The home of the runs, absolute.
+    pub(crate) home: Utf8PathBuf,
+    /// The place in it.
+    pub(crate) path: RelPath,
+    pub(crate) content: Content,
+}
+
+impl JournalFile {
+    /// Returns its absolute path.
+    pub(crate) fn file(&self) -> Utf8PathBuf {
+        self.path.under(&self.home)
+    }
+
+    /// Returns its content; nothing of one that was not begun or cannot be read.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.content {
+            Content::Bytes(bytes) => bytes,
+            Content::NameOnly | Content::Problem(_) => &[],
+        }
+    }
+}
+
 /// Everything a dialect may know about a run: bytes, names and the environment, all read by `store`.
 #[derive(Clone, Debug)]
 pub(crate) struct FileSet {
@@ -351,6 +376,8 @@ pub(crate) struct FileSet {
     pub(crate) state: RelPath,
     pub(crate) data_dir: RelPath,
     pub(crate) files: BTreeMap<RelPath, FileEntry>,
+    /// The journal of a run of another system.
+    pub(crate) journal: Option<JournalFile>,
     /// The other worktrees of the repository, linked ones.
     pub(crate) worktrees: Vec<LinkedWorktree>,
     /// The root of the main worktree, if `root` is a linked one.

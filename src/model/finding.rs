@@ -114,7 +114,7 @@ finding_codes! {
     SessionMayLive "session-may-live" Warning true "It cannot be known whether a session of the client is alive.";
     OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
     RunUntrusted "run-untrusted" Blocking true "This user did not begin the run on this machine: it came with the project, or with a copy of it.", NeedsPerson;
-    ReportsUntrusted "reports-untrusted" Warning true "The log of reports and decisions came with the project: what it says does not count.", NeedsPerson;
+    JournalUntrusted "journal-untrusted" Warning true "The journal of the run came with the project: what it says does not count.", NeedsPerson;
     // Rule 3: reconcile.
     StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.", Invalid, UnknownWord;
     StatusAlias "status-alias" Info false "A status is not in the vocabulary, but its meaning is unambiguous.";
@@ -199,6 +199,7 @@ finding_codes! {
     FolderClosed "folder-closed" Warning false "A folder or file that may contain runs cannot be read, or is a link; runs in it are not listed.";
     WalkCutOff "walk-cut-off" Warning false "A folder has too many files to look at all of them; runs in it are listed only where runs usually are.";
     ChangeCutOff "change-cut-off" Warning true "A change was cut off, and another program changed one of its files before it could be finished: that file was left as it is.";
+    JournalDamaged "journal-damaged" Blocking true "A line of the journal of a run is not what was written.";
     JournalMissing "journal-missing" Warning true "The journal of a session is gone, or shorter than its checkpoint says.";
     SessionForeign "session-foreign" Warning false "A folder of sessions belongs to another user, or is a link; it is not read, because a session contains commands to run.";
     JobNotResumed "job-not-resumed" Info false "A job of another runner that Piton recognises but does not resume.";
@@ -218,7 +219,7 @@ finding_codes! {
     PathForeign "path-foreign" Warning false "A path in the state is from another machine; the file was found by the end of the path.";
     AgentMissing "agent-missing" Warning true "The project does not have the agent of the next step.";
     StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked, or a verdict about its wave names no story.";
-    RecordUnwritten "record-unwritten" Warning false "A checkpoint was written, but the record of its evidence or of the driver of the run was not.";
+    RecordUnwritten "record-unwritten" Warning false "A checkpoint was written, but what belongs to it was not: the driver of the run, or the log of rollbacks.";
     LogUnwritten "log-unwritten" Warning false "The run was resumed, but the log of that could not be written.";
     TemporaryLeft "temporary-left" Info false "An interrupted write left a temporary file next to the state.";
 }

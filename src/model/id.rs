@@ -22,6 +22,7 @@ words! {
         Gsd = "gsd",
         Taskmaster = "taskmaster",
     }
+    const ALL;
     impl Display;
 }
 

@@ -41,6 +41,7 @@ mod finding;
 mod gate;
 mod guest;
 mod id;
+mod journal;
 mod nearest;
 mod options;
 mod patch;
@@ -75,8 +76,8 @@ pub(crate) use evidence::{
     FileFact, MergeRequest, OutputRecord, OutputRequest, OutputSchema, Owner, OwnerProcess, Workspace,
 };
 pub(crate) use files::{
-    Candidate, Claim, Content, CutOff, Edit, EditKind, FileEntry, FileSet, LinkedWorktree, Listing, ListingEntry, Rank,
-    ReadProblem, ReadSpec, RelPath, RelPathError, STATE_COPY, Unread, name_of,
+    Candidate, Claim, Content, CutOff, Edit, EditKind, FileEntry, FileSet, JournalFile, LinkedWorktree, Listing,
+    ListingEntry, Rank, ReadProblem, ReadSpec, RelPath, RelPathError, STATE_COPY, Unread, name_of,
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
 pub(crate) use gate::{GateEffect, GateOption};
@@ -85,6 +86,7 @@ pub(crate) use guest::{
     GuestRequest, GuestWord, LogReach, LoggedCommit, Need, Pace, TouchedFile, Weight,
 };
 pub(crate) use id::{DialectId, RunId, StepId, is_commit_hash, natural};
+pub(crate) use journal::{ChangedFile, Entry, is_journal_folder, journal_folder};
 pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Answer, AnswerWord, Patch, PatchAnswer, PatchedFile, Suggestion, Suggestions};

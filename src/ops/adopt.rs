@@ -22,8 +22,8 @@ use crate::{
     },
     engine::{self, EffectiveStatus},
     model::{
-        Change, ChangeKind, DialectId, EvidenceRecord, FindingCode, Owner, Progress, RelPath, Run, RunId, StartSpec,
-        Statement, StatementKind, Status, Step, StepId, StepReport, clean, clean_line, mask_secrets, quoted,
+        Change, ChangeKind, DialectId, Entry, EvidenceRecord, FindingCode, Owner, Progress, RelPath, Run, RunId,
+        StartSpec, Statement, StatementKind, Status, Step, StepId, StepReport, clean, clean_line, mask_secrets, quoted,
     },
     store::{self, RunLock},
 };
@@ -98,14 +98,20 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     let spec = StartSpec { description: title.clone(), ..StartSpec::new(&run.workflow, &name) };
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(spec)) };
     let steps: Vec<AdoptedStep> = taken.iter().map(|taken| taken.step.clone()).collect();
-    let (edits, steps) = piton::adopt(&header, change, title.as_deref(), &steps).map_err(|findings| {
+    let mut adopted = Vec::new();
+    let entry = |steps: &[AdoptedStep]| {
+        let files = taken.into_iter().map(|taken| taken.files);
+        let renamed = steps.iter().cloned().zip(files).map(|(step, files)| TakenOver { step, files });
+        adopted = renamed.collect();
+        said(ctx, &header, &adopted)
+    };
+    let edits = piton::adopt(&header, change, title.as_deref(), &steps, entry).map_err(|findings| {
         let why = findings.first().map_or("its steps are no workflow", |finding| finding.message.as_str());
         let message = format!("{} cannot be adopted: {why}", run.id);
         OpError::InTheWay { message, hints: vec![format!("claude --resume {}", quoted(&session))] }
     })?;
-    let taken: Vec<TakenOver> =
-        steps.into_iter().zip(taken).map(|(step, taken)| TakenOver { step, files: taken.files }).collect();
-    write(ctx, &header, &edits, &taken)?;
+    write(ctx, &header, &edits)?;
+    let taken = adopted;
     let with = |is_it: &dyn Fn(&AdoptedStep) -> bool| -> Vec<StepId> {
         taken.iter().filter(|taken| is_it(&taken.step)).map(|taken| taken.step.id.clone()).collect()
     };
@@ -264,46 +270,35 @@ fn header(ctx: &ProjectContext, name: &str, session: &str, title: Option<String>
     })
 }
 
-/// Writes the run. What proves its steps comes first: a call that is cut off leaves no run, and the next one begins again.
-fn write(
-    ctx: &ProjectContext,
-    header: &Header,
-    edits: &[crate::model::Edit],
-    taken: &[TakenOver],
-) -> Result<(), OpError> {
+/// Writes the run.
+fn write(ctx: &ProjectContext, header: &Header, edits: &[crate::model::Edit]) -> Result<(), OpError> {
     let home = &ctx.home;
     ctx.project.trusted.enter_new(&header.session, edits, home.root())?;
     home.create(&header.session)?;
     let own = header.workflow.file.parent().expect("the definition is in the folder of the run");
     let lock = RunLock::acquire(home.root(), &own, ctx.project.lock_timeout)?;
-    prove(&lock, ctx, header, taken)?;
-    let done = taken.iter().filter(|taken| taken.step.status == Status::Completed);
-    let reports: Vec<Statement> = done.map(|taken| report(header, taken)).collect();
-    if !reports.is_empty() {
-        store::reports::append(&ctx.project.trusted, home.root(), &own, &reports)?;
-    }
     store::commit(&lock, edits, &ctx.checkpoint("adopt"))?;
     Ok(())
 }
 
-/// Records the files that each finished step left, as they are now, in the order in which the steps ended: the last one that wrote a file has it.
-fn prove(lock: &RunLock, ctx: &ProjectContext, header: &Header, taken: &[TakenOver]) -> Result<(), OpError> {
+/// Returns what was done in the session, and the files that each finished step left, as they are now, in the order in which the steps ended: the
+/// last one that wrote a file has it.
+fn said(ctx: &ProjectContext, header: &Header, taken: &[TakenOver]) -> Entry {
     let root: &Utf8Path = &header.root;
     let head = store::git::head(root).and_then(|head| head.sha);
     let mut done: Vec<&TakenOver> = taken.iter().filter(|taken| !taken.files.is_empty()).collect();
     done.sort_by_key(|taken| taken.step.finished_at);
-    for taken in done {
-        let record = EvidenceRecord {
-            at: header.created_at,
-            run: header.session.clone(),
-            step: taken.step.id.clone(),
-            head: head.clone(),
-            outputs: store::describe(root, &taken.files),
-            definition: None,
-        };
-        store::record(lock, &record, ctx.project.config.limits.log_bytes)?;
-    }
-    Ok(())
+    let left = done.into_iter().map(|taken| EvidenceRecord {
+        at: header.created_at,
+        run: header.session.clone(),
+        step: taken.step.id.clone(),
+        head: head.clone(),
+        outputs: store::describe(root, &taken.files),
+        definition: None,
+    });
+    let reported = taken.iter().filter(|taken| taken.step.status == Status::Completed);
+    let said = reported.map(|taken| report(header, taken)).collect();
+    Entry { left: left.collect(), said, ..Entry::new("adopt", None, ctx.clock.now) }
 }
 
 /// Returns the report of a step that was done in the session, for the agents of the steps that build on it.

@@ -155,7 +155,7 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
             let entered =
                 archival.register.map(|register| RegisterEntry::open(ctx, &locked, &register, &to)).transpose()?;
             // The process may end after any of these; the next `archive` does the rest. A refusal takes back what was written.
-            locked.commit_as("archive", None, &archival.edits)?;
+            locked.commit_as("archive", archival.edits.clone())?;
             let entry = entered.as_ref();
             let written = entry.map_or(Ok(()), |entry| entry.commit(ctx, &entry.edit));
             let moved = written.and_then(|()| Ok(store::move_folder(locked.lock(), &from, &to)?));
@@ -166,7 +166,7 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
                 Err(error) => {
                     // The entries of other runs stay: only what is as it was written is taken back.
                     let _ = entry.map_or(Ok(()), |entry| entry.commit(ctx, &inverse(&entry.edit)));
-                    let _ = locked.commit_as("archive", None, &inverse(&archival.edits));
+                    let _ = locked.commit_as("archive", inverse(&archival.edits));
                     Err(error)
                 }
             }

@@ -97,10 +97,10 @@ pub(crate) fn begin(
     }
     let planned = planned.filter(|_| resumed.is_some());
     draft = resumed.unwrap_or(draft);
-    let mut written = locked.write("begin", Some(step.clone()), draft, next.as_ref())?;
-    if let Some(planned) = planned {
-        written.findings.extend(log::note(ctx, &locked, run, &planned, false));
-    }
+    let note = planned.as_ref().map(|planned| log::line(&locked, run, planned, false));
+    let (note, block) = note.unzip();
+    let mut written = locked.write("begin", Some(step.clone()), draft, next.as_ref(), note.unwrap_or_default())?;
+    written.findings.extend(planned.and_then(|planned| log::tell(&locked, &planned, block.flatten())));
     written.findings.extend(locked.renew_lease(written.change));
     let mut brief_file = None;
     if let Some(inline) = brief.take_if(|_| is_for_a_file(ctx, wanted.form) && !written.moves_files()) {
@@ -116,7 +116,7 @@ pub(crate) fn begin(
     let without_brief = run.step(&step).filter(|_| brief.is_none());
     let end = without_brief.map(|step| engine::end_command(step, part.as_deref(), &run.id));
     let revision = match written.moves_files() {
-        true => follow(ctx, location, locked, &mut written)?.revision(),
+        true => follow(ctx, location, locked, &written)?.revision(),
         false => locked.revision_after(&written),
     };
     let files = written.files();

@@ -82,7 +82,7 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
         if written.already.is_none() {
             "the merge is approved".clone_into(&mut written.message);
         }
-        return Ok(report(ctx, &locked.opened, written));
+        return Ok(report(ctx, &locked.reload().opened, written));
     }
     // Whether the work is merged, git says.
     let evidence = ctx.evidence(&locked.opened, matches!(request.kind, ChangeKind::Complete { .. }));
@@ -101,7 +101,7 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     }
     written.findings.extend(locked.renew_lease(written.change));
     if written.moves_files() {
-        let opened = follow(ctx, &location, locked, &mut written)?;
+        let opened = follow(ctx, &location, locked, &written)?;
         return Ok(report(ctx, &opened, written));
     }
     // Still under the lock, so that the reported revision is that of this change.
@@ -137,7 +137,7 @@ pub(super) fn follow(
     ctx: &ProjectContext,
     location: &RunLocation,
     locked: LockedRun<'_>,
-    written: &mut Written,
+    written: &Written,
 ) -> Result<OpenedRun, OpError> {
     ctx.read(&locked.release_moved(location, written))
 }

@@ -39,7 +39,7 @@ pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<R
         despite: None,
     };
     let written = locked.decide(run, decision)?;
-    Ok(report(ctx, &locked.opened, written))
+    Ok(report(ctx, &locked.reload().opened, written))
 }
 
 impl LockedRun<'_> {
@@ -64,9 +64,7 @@ impl LockedRun<'_> {
                 startable::hide_from_git(&self.ctx().project, self.opened.dialect);
                 let steps: Vec<&str> = decisions.iter().filter_map(|one| Some(one.step.as_ref()?.as_str())).collect();
                 written.message = format!("{} {} by a person", steps.join(", "), past(kind, steps.len()));
-                let statements: Vec<Statement> = decisions.into_iter().map(statement).collect();
-                self.say(&statements)?;
-                self.log(kind.as_str(), written.step.as_ref());
+                self.say(kind.as_str(), decisions.into_iter().map(statement).collect())?;
             }
         }
         Ok(written)

@@ -5,11 +5,13 @@ use serde::Serialize;
 
 use super::{
     OpError,
+    project_context::{ProjectContext, Request},
     report::{Body, Report},
+    trust,
 };
 use crate::{
     model::DialectId,
-    store::{self, CLIENT_FOLDER, Environment, Scratch, Trusted},
+    store::{CLIENT_FOLDER, Environment, Scratch, Trusted},
 };
 
 /// The transcript of the demonstration (`demo/1`).
@@ -242,8 +244,11 @@ pub(crate) fn demo(keep: bool) -> Result<Report<DemoReport>, OpError> {
         // What was reported there is this user's; without a list of theirs it is asked about.
         let trusted = Trusted::of(&Environment::read());
         for scenario in &SCENARIOS {
-            let log = store::reports::log_in(&place.join(scenario.folder));
-            let _ = trusted.enter_log(&log);
+            let request = Request { project: Some(place.join(scenario.folder).into_string()), ..Request::default() };
+            let Ok(ctx) = ProjectContext::open(&request) else { continue };
+            for journal in trust::journals(&ctx) {
+                let _ = trusted.enter_log(&journal.file(), journal.bytes());
+            }
         }
     }
     Ok(Report::ok(DemoReport { scenes, kept: kept.map(camino::Utf8PathBuf::into_string) }))

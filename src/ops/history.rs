@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    OpError, archived,
+    OpError, archived, journal,
     opened_run::OpenedRun,
     project_context::ProjectContext,
     report::{Body, Report},
@@ -18,8 +18,8 @@ use super::{
 use crate::{
     dialect::{PastCheckpoint, StateHome, by_id},
     engine,
-    model::{Decision, RelPath, Run, RunId, Step, StepId, StepReport, Timestamp},
-    store::{self, history::HistoryEntry, journal::LogEntry},
+    model::{Decision, Entry, RelPath, Run, RunId, Step, StepId, StepReport, Timestamp},
+    store::history::HistoryEntry,
 };
 
 /// Earlier checkpoints (`history/1`).
@@ -99,13 +99,13 @@ pub(super) fn checkpoints(
 /// Lists the checkpoints in Piton's history of the run.
 fn kept_items(ctx: &ProjectContext, location: &RunLocation) -> Result<Vec<HistoryItem>, OpError> {
     let entries = RunHistory::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
-    let logged = store::journal::log_entries(&location.root, &location.candidate.data_dir);
+    let logged = journal::entries_of(&ctx.project, &location.candidate);
     Ok(entries.into_iter().map(|entry| item(entry, &logged)).collect())
 }
 
-fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
+fn item(entry: HistoryEntry, logged: &[Entry]) -> HistoryItem {
     // The name of an entry has whole seconds.
-    let is_it = |line: &&LogEntry| {
+    let is_it = |line: &&Entry| {
         line.change == entry.change && line.step == entry.step && line.at.compact() == entry.at.compact()
     };
     HistoryItem {

@@ -25,7 +25,7 @@ impl Lifecycle {
         Self { stage: Stage::Open, reason: None }
     }
 
-    /// Returns the lifecycle of a planned run. The log of reports is read only for a run that was aborted.
+    /// Returns the lifecycle of a planned run. The journal is read only for a run that was aborted.
     pub(super) fn of(opened: &OpenedRun, run: &Run, plan: &Plan) -> Self {
         let merges = plan.next.iter().any(|next| next.action == Action::Merge);
         let is_over = plan.verdict == Verdict::Complete && !merges && !run.waits;

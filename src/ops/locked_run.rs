@@ -1,9 +1,9 @@
 //! A run that is locked and loaded: the only way to write its state.
 
-use std::slice;
+use serde_json::Value;
 
 use super::{
-    OpError, client_sessions,
+    OpError, client_sessions, commit,
     draft::{ChangeDraft, PreparedChange},
     lifecycle::gone,
     opened_run::OpenedRun,
@@ -15,10 +15,10 @@ use crate::{
     dialect::by_id,
     engine::{self, ChangeLimits, Refusal, RefusalKind},
     model::{
-        Change, ChangeKind, Clock, Content, Edit, EditKind, Evidence, Finding, FindingCode, Next, Outcome, Owner,
-        RelPath, Run, Statement, Status, StepId, clean_line,
+        Change, ChangeKind, Clock, Content, Edit, EditKind, Entry, Evidence, Finding, Next, Outcome, Owner, RelPath,
+        RollBack, RollBackRecord, Run, Statement, Status, StepId, Timestamp, clean_line,
     },
-    store::{self, CheckpointMeta, Environment, RunLock, StoreError},
+    store::{self, CheckpointMeta, Environment, RunLock},
 };
 
 /// Characters of the open conditions in a message.
@@ -75,6 +75,7 @@ pub(crate) struct LockedRun<'a> {
     ctx: &'a ProjectContext,
     lock: RunLock,
     pub(crate) opened: OpenedRun,
+    written: commit::Written,
 }
 
 impl<'a> LockedRun<'a> {
@@ -82,10 +83,14 @@ impl<'a> LockedRun<'a> {
     pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
         let locked = Self::open_as_it_is(ctx, location)?;
         let files = &locked.opened.files;
-        let Some((path, sound)) = by_id(location.candidate.dialect).journal().truncated_tail(files) else {
-            return Ok(locked);
+        let state = by_id(location.candidate.dialect).journal().truncated_tail(files);
+        let own = state.map(|(path, sound)| (files.root.as_path(), path, sound));
+        let beside = || {
+            let journal = files.journal.as_ref()?;
+            Some((journal.home.as_path(), journal.path.clone(), locked.opened.truncated_journal()?))
         };
-        store::set_tail_aside(&locked.lock, &path, sound, files.clock.now)?;
+        let Some((root, path, sound)) = own.or_else(beside) else { return Ok(locked) };
+        store::set_tail_aside(&locked.lock, (root, &path), sound, files.clock.now)?;
         Self::loaded(ctx, location, locked.lock)
     }
 
@@ -96,7 +101,7 @@ impl<'a> LockedRun<'a> {
         if let Some((_, run)) = location.own_run() {
             check_not_its_child(&ctx.environment, run).map_err(OpError::Refused)?;
         }
-        let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
+        let lock = store::lock_recorded(&ctx.project, &location.root, &location.candidate)?;
         if let Some((home, run)) = location.own_run()
             && let Some(header) = header_bytes(home, run)
         {
@@ -111,22 +116,24 @@ impl<'a> LockedRun<'a> {
         let clock = ctx.later();
         let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, clock);
         let opened = OpenedRun::new(location.candidate.clone(), files, &ctx.project.trusted);
-        opened.check_log()?;
-        Ok(Self { ctx, lock, opened: versions::offer_what_works(&ctx.project, opened) })
+        opened.check_journal()?;
+        let opened = versions::offer_what_works(&ctx.project, opened);
+        Ok(Self { ctx, lock, opened, written: commit::Written::default() })
     }
 
     /// Loads the run again, after a change was written. The old data is dropped first, so that a large run is never in memory
     /// twice.
     pub(crate) fn reload(self) -> Self {
-        let Self { ctx, lock, opened } = self;
+        let Self { ctx, lock, opened, .. } = self;
         let (candidate, root, clock) = (opened.candidate.clone(), opened.files.root.clone(), opened.files.clock);
         drop(opened);
         let files = store::file_set_locked(&ctx.project, &lock, &root, &candidate, clock);
-        Self { ctx, lock, opened: OpenedRun::new(candidate, files, &ctx.project.trusted) }
+        let opened = OpenedRun::new(candidate, files, &ctx.project.trusted);
+        Self { ctx, lock, opened, written: commit::Written::default() }
     }
 
     /// Loads the run again, where the change left it and under the lock there.
-    pub(super) fn after(self, location: &RunLocation, written: &mut Written) -> Result<Self, OpError> {
+    pub(super) fn after(self, location: &RunLocation, written: &Written) -> Result<Self, OpError> {
         if !written.moves_files() {
             return Ok(self.reload());
         }
@@ -136,12 +143,10 @@ impl<'a> LockedRun<'a> {
 
     /// Releases the lock of a run whose state a change moved, because reading at another path takes the lock there. Returns the new
     /// location, with the evidence.
-    pub(super) fn release_moved(self, location: &RunLocation, written: &mut Written) -> RunLocation {
+    pub(super) fn release_moved(self, location: &RunLocation, written: &Written) -> RunLocation {
         let ctx = self.ctx;
         drop(self);
-        let now = ctx.relocated(location, &written.files());
-        written.findings.extend(carry_evidence(ctx, location, &now));
-        now
+        ctx.relocated(location, &written.files())
     }
 
     pub(super) const fn ctx(&self) -> &ProjectContext {
@@ -200,37 +205,48 @@ impl<'a> LockedRun<'a> {
         evidence: &Evidence,
         limits: ChangeLimits,
     ) -> Result<Written, OpError> {
+        self.apply_noting(kind, evidence, limits, Value::Null)
+    }
+
+    /// [`LockedRun::apply`] with a note in the journal.
+    pub(super) fn apply_noting(
+        &self,
+        kind: ChangeKind,
+        evidence: &Evidence,
+        limits: ChangeLimits,
+        note: Value,
+    ) -> Result<Written, OpError> {
         let change = self.stamped(kind);
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let run = self.opened.run()?;
         let said = engine::statement(run, &change);
         let draft = self.opened.draft(evidence, change, limits)?;
-        let mut written = self.write(name, step, draft, None)?;
+        let mut written = self.write(name, step, draft, None, note)?;
         self.keep_words(run, said, &mut written)?;
         Ok(written)
     }
 
     /// Records what a person said with a decision that changes nothing.
-    pub(super) fn keep_words(
-        &self,
-        run: &Run,
-        said: Option<Statement>,
-        written: &mut Written,
-    ) -> Result<(), StoreError> {
+    pub(super) fn keep_words(&self, run: &Run, said: Option<Statement>, written: &mut Written) -> Result<(), OpError> {
         let Some(said) = said.filter(|said| written.already.is_some() && said.note().is_some()) else { return Ok(()) };
         let is_known =
             self.opened.statements(run).iter().any(|known| known.step() == said.step() && known.note() == said.note());
         if !is_known {
-            self.say(slice::from_ref(&said))?;
+            self.say(written.change, vec![said])?;
             written.message.push_str("; what was said with it is recorded");
         }
         Ok(())
     }
 
     /// Makes statements about the run durable.
-    pub(super) fn say(&self, statements: &[Statement]) -> Result<(), StoreError> {
-        let (root, data_dir) = self.opened.reports_dir();
-        store::reports::append(&self.ctx.project.trusted, root, &data_dir, statements)
+    pub(super) fn say(&self, change: &str, said: Vec<Statement>) -> Result<(), OpError> {
+        let step = said.first().and_then(Statement::step).cloned();
+        self.commit(Entry { said, ..self.entry(change, step) }, Vec::new()).map(drop)
+    }
+
+    /// Returns the entry of a change at the time of the lock, with nothing said.
+    pub(super) fn entry(&self, change: &str, step: Option<StepId>) -> Entry {
+        Entry { session: self.ctx.environment.session.clone(), ..Entry::new(change, step, self.clock().now) }
     }
 
     /// Returns a change with the time of the lock, without secrets.
@@ -245,6 +261,7 @@ impl<'a> LockedRun<'a> {
         step: Option<StepId>,
         draft: ChangeDraft,
         planned: Option<&Next>,
+        note: Value,
     ) -> Result<Written, OpError> {
         let run = self.opened.run()?;
         let mut written = Written::of(run, name, step);
@@ -254,18 +271,10 @@ impl<'a> LockedRun<'a> {
         };
         written.findings = findings;
         startable::hide_from_git(&self.ctx.project, self.opened.dialect);
-        if let Some(statement) = engine::statement(run, &change) {
-            let is_wordless = engine::is_wordless(run, &statement);
-            match self.say(&[statement]) {
-                // Nothing that was said is lost.
-                Err(_) if is_wordless => {}
-                appended => appended?,
-            }
-        }
-        written.findings.extend(self.note_attempt(run, &change.kind, planned));
-        self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
-        self.log(name, written.step.as_ref());
-        written.findings.extend(self.record(run, &change));
+        let said = engine::statement(run, &change).into_iter().chain(self.attempt(run, &change.kind, planned));
+        let (said, left) = (said.collect(), self.record(run, &change).into_iter().collect());
+        let entry = Entry { said, left, note, ..self.entry(change.kind.as_str(), change.kind.step().cloned()) };
+        let (_, edits) = self.commit(entry, edits)?;
         written.message = message(run, &change.kind);
         written.is_of_part = change.kind.part().is_some();
         written.is_setback = matches!(&change.kind, ChangeKind::Finish(outcome) if outcome.status == Status::Failed);
@@ -273,16 +282,18 @@ impl<'a> LockedRun<'a> {
         Ok(written)
     }
 
-    /// Writes edits as one checkpoint and returns the history id of what they replaced. The only way to write a state file.
-    pub(crate) fn commit_as(
-        &self,
-        change: &str,
-        step: Option<&StepId>,
-        edits: &[Edit],
-    ) -> Result<Option<String>, OpError> {
+    /// Writes edits as one checkpoint of a change of which nothing is said.
+    pub(crate) fn commit_as(&self, change: &str, mut edits: Vec<Edit>) -> Result<(), OpError> {
+        edits.retain(Edit::changes_something);
         if edits.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
+        self.commit(self.entry(change, None), edits).map(drop)
+    }
+
+    /// Writes edits and an entry of the journal as one checkpoint. Returns the history id of what they replaced, and the edits as they were
+    /// made. The only way to write a state file.
+    pub(crate) fn commit(&self, entry: Entry, edits: Vec<Edit>) -> Result<(Option<String>, Vec<Edit>), OpError> {
         let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
         let replaced = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
         let Self { opened, .. } = self;
@@ -292,13 +303,13 @@ impl<'a> LockedRun<'a> {
             (opened.dialect.copies().makes_backups() || opened.files.files.contains_key(&backup)).then_some(backup)
         };
         let meta = CheckpointMeta {
-            step: step.cloned(),
+            step: entry.step.clone(),
             backup: replaced.filter_map(|edit| Some((edit.path.clone(), backup_of(&edit.path)?))).collect(),
-            ..CheckpointMeta::new(change, self.clock().now, self.ctx.project.config.limits.history)
+            ..CheckpointMeta::new(&entry.change, self.clock().now, self.ctx.project.config.limits.history)
         };
-        let replaced = store::commit(&self.lock, edits, &meta)?.replaced;
-        self.keep_copy(edits);
-        Ok(replaced)
+        let (replaced, edits) = self.written.commit(opened, &self.lock, entry, (edits, &meta))?;
+        self.keep_copy(&edits);
+        Ok((replaced, edits))
     }
 
     /// Moves every state file into an archive in the data folder and returns its path.
@@ -328,7 +339,7 @@ impl<'a> LockedRun<'a> {
                 edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } });
             }
         }
-        self.commit_as("archive", None, &edits).map(drop)
+        self.commit_as("archive", edits)
     }
 }
 
@@ -376,29 +387,10 @@ fn amended(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns a finding if something could not be written.
-pub(super) fn unwritten(what: &str, written: Result<(), StoreError>) -> Option<Finding> {
-    let message = format!("the checkpoint is written, but not {what}: {}", written.err()?);
-    Some(Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor"))
-}
-
-/// Copies the evidence log when a change moved the state, so that its evidence still counts.
-pub(super) fn carry_evidence(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Option<Finding> {
-    unwritten("the log of evidence", try_carry(ctx, from, to))
-}
-
-fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Result<(), StoreError> {
-    if from.candidate.data_dir == to.candidate.data_dir {
-        return Ok(());
-    }
-    let lock = RunLock::acquire(&to.root, &to.candidate.data_dir, ctx.project.lock_timeout)?;
-    for record in store::records(&from.root, &from.candidate.data_dir) {
-        store::record(&lock, &record, ctx.project.config.limits.log_bytes)?;
-    }
-    for rollback in store::rollbacks(&from.root, &from.candidate.data_dir) {
-        store::record_rollback(&lock, &rollback, ctx.project.config.limits.log_bytes)?;
-    }
-    Ok(())
+/// Returns the record of a rollback, for later plans.
+pub(super) fn back_record(run: &Run, at: Timestamp, back: &RollBack) -> RollBackRecord {
+    let (to, reopened) = (back.to.clone(), back.reopened.clone());
+    RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened }
 }
 
 /// Refuses to a child of a step that the runner carries out to change the run: the runner records the step.

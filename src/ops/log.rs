@@ -1,20 +1,20 @@
 //! The log entry of a resume: what was decided, and why that was safe.
 
 use serde::Serialize;
+use serde_json::Value;
 
-use super::{locked_run::LockedRun, project_context::ProjectContext};
+use super::locked_run::LockedRun;
 use crate::{
+    dialect::LogBlock,
     engine::Planned,
-    model::{Finding, FindingCode, Mode, Run, Severity, StepId, Timestamp, human_age},
+    model::{Finding, FindingCode, Mode, Run, Severity, StepId, human_age},
     store,
 };
 
-/// The line in `log.jsonl`.
+/// What the journal says of a resume.
 #[derive(Serialize)]
 struct ResumeLine<'a> {
-    at: Timestamp,
     decision: &'static str,
-    run: &'a str,
     workflow: &'a str,
     mode: &'static str,
     state_source: Option<&'a str>,
@@ -30,15 +30,8 @@ struct ResumeLine<'a> {
     said: Option<&'a str>,
 }
 
-/// Records a resume durably in Piton's log, and in autopilot also in the log of the run's own system. The state is already
-/// written, so a failure to log is a finding.
-pub(super) fn note(
-    ctx: &ProjectContext,
-    locked: &LockedRun<'_>,
-    run: &Run,
-    planned: &Planned,
-    agreed: bool,
-) -> Option<Finding> {
+/// Returns why a resume is safe, for the journal, and what the run's own system writes about it.
+pub(super) fn line(locked: &LockedRun<'_>, run: &Run, planned: &Planned, agreed: bool) -> (Value, Option<LogBlock>) {
     let plan = &planned.plan;
     let at = locked.clock().now;
     let block = locked.opened.dialect.wording().log(run, plan, &planned.findings, at);
@@ -46,9 +39,7 @@ pub(super) fn note(
     let warnings = planned.findings.iter().filter(|finding| finding.severity == Severity::Warning);
     let warnings: Vec<&str> = warnings.map(|finding| finding.message.as_str()).collect();
     let line = ResumeLine {
-        at,
         decision: "resumed",
-        run: run.id.as_str(),
         workflow: &run.workflow,
         mode: plan.mode.as_str(),
         state_source: run.state_files.first().map(|path| path.as_str()),
@@ -60,15 +51,13 @@ pub(super) fn note(
         why: why(planned, agreed),
         said: block.as_ref().map(|block| block.text.as_str()),
     };
-    let limit = ctx.project.config.limits.log_bytes;
-    let written = store::journal::log_durably(locked.lock(), &line, limit).and_then(|()| {
-        let file = block.as_ref().and_then(|block| Some((block.file.as_ref()?, &block.text)));
-        match file.filter(|_| plan.mode == Mode::Autopilot) {
-            Some((file, text)) => store::journal::append_block(&locked.opened.files.root, file, text),
-            None => Ok(()),
-        }
-    });
-    let error = written.err()?;
+    (serde_json::to_value(line).expect("a line is JSON"), block)
+}
+
+/// Writes what the run's own system says of a resume into the log of that system, in autopilot. The state is written, so a failure is a finding.
+pub(super) fn tell(locked: &LockedRun<'_>, planned: &Planned, block: Option<LogBlock>) -> Option<Finding> {
+    let block = block.filter(|_| planned.plan.mode == Mode::Autopilot)?;
+    let error = store::journal::append_block(&locked.opened.files.root, &block.file?, &block.text).err()?;
     let message = format!("the run continues, but its log could not be written: {error}");
     Some(Finding::new(FindingCode::LogUnwritten, message).fix("piton doctor"))
 }

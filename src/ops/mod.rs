@@ -9,8 +9,8 @@
 //! - `project_context` is the opened project; `entries` are its runs as rows, `archived` those that were put away, `choice` lists what to
 //!   choose from, `select` finds the requested run.
 //! - `client_sessions` are the sessions of Claude Code that belong to the project.
-//! - `locked_run` is the only way to write a state: `draft` admits a change and computes its edits, `record` writes what is kept beside a
-//!   checkpoint, `log` the entry of a resume.
+//! - `locked_run` is the only way to write a state: `draft` admits a change and computes its edits, `commit` writes them
+//!   with what was said into the `journal`, `record` says who began and what a step left, `log` why a resume was safe.
 //! - `begin` and `change` record what callers say; `resolve` reads what was typed.
 //! - `plan_document` is the published form of a plan.
 //! - `open_steps` are the steps that a session of the client has in progress, for its hooks; `agent_report` is what an agent
@@ -31,6 +31,7 @@ mod change;
 mod choice;
 mod cleanup;
 pub(crate) mod client_sessions;
+mod commit;
 mod configured;
 mod context;
 mod decide;
@@ -45,6 +46,7 @@ mod exit;
 mod group;
 mod guard;
 mod history;
+mod journal;
 mod lifecycle;
 mod list;
 mod locked_run;

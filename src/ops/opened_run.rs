@@ -2,13 +2,14 @@
 
 use camino::Utf8Path;
 
-use super::{OpError, error::permission_fix, package::place_files, unread::blocks};
+use super::{OpError, error::permission_fix, journal, package::place_files, unread::blocks};
 use crate::{
     dialect::{Dialect, Guest, Loaded, StateHome, by_id},
     engine,
     model::{
-        Candidate, Content, Edit, EditKind, FileSet, Finding, FindingClass, FindingCode, ReadProblem, RelPath, Run,
-        RunHeader, RunStatus, Severity, Statement, Step, Unread, definition_digest, sha256_hex_of,
+        Candidate, Content, Edit, EditKind, Entry, EvidenceRecord, FileSet, Finding, FindingClass, FindingCode,
+        ReadProblem, RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement, Step, Unread,
+        definition_digest, sha256_hex_of,
     },
     store::{self, LogStanding, StoreError, Trusted},
 };
@@ -20,6 +21,8 @@ pub(crate) struct OpenedRun {
     pub(crate) candidate: Candidate,
     pub(crate) files: FileSet,
     pub(crate) loaded: Loaded,
+    /// What was recorded of the run besides its state, oldest first; nothing of a journal that does not count.
+    pub(super) entries: Vec<Entry>,
     /// What this user made on this machine, or said yes to.
     pub(super) trusted: Trusted,
 }
@@ -29,17 +32,19 @@ impl OpenedRun {
         let dialect = by_id(candidate.dialect);
         let mut loaded = load(dialect, &candidate, &files);
         place_files(&mut loaded, &files.root);
-        let mut opened = Self { dialect, candidate, files, loaded, trusted: trusted.clone() };
-        let ((), unread) = store::unread::watched(|| {
-            if opened.keeps_reports() {
-                let (root, data_dir) = opened.reports_dir();
-                let finding = log_finding(trusted, root, &data_dir);
-                opened.loaded.findings.extend(finding);
+        let mut entries = std::mem::take(&mut loaded.entries);
+        if let Some(journal) = &files.journal {
+            let (recorded, finding) = journal::read(trusted, journal);
+            entries = recorded;
+            loaded.findings.extend(finding);
+            if let Content::Problem(problem) = &journal.content
+                && *problem != ReadProblem::Missing
+            {
+                loaded.findings.push(blocks(&files.root, &Unread { path: journal.file(), problem: problem.clone() }));
             }
-            opened.add_unrecorded();
-        });
-        let root = &opened.files.root;
-        opened.loaded.findings.extend(unread.iter().map(|unread| blocks(root, unread)));
+        }
+        let mut opened = Self { dialect, candidate, files, loaded, entries, trusted: trusted.clone() };
+        opened.add_unrecorded();
         opened
     }
 
@@ -48,15 +53,11 @@ impl OpenedRun {
         Self::new(self.candidate.clone(), files, &self.trusted)
     }
 
-    /// Adds to the run what only Piton's own log knows: steps in progress, a pause, an abort, or the reason for one.
+    /// Adds to the run what only its journal knows: counts, steps in progress, a pause, an abort, or the reason for one.
     fn add_unrecorded(&mut self) {
-        let is_partial = |run: &&Run| {
-            let pauses = run.status == RunStatus::Paused && run.interruption.is_none();
-            run.stops_unrecorded || pauses || run.steps.iter().any(|step| step.begins_unrecorded)
-        };
-        let Some(run) = self.loaded.run.as_ref().filter(is_partial) else { return };
+        let Some(run) = self.loaded.run.as_ref().filter(|_| !self.entries.is_empty()) else { return };
         let statements = self.statements(run);
-        let rollbacks = store::rollbacks(&self.files.root, &self.files.data_dir);
+        let rollbacks = self.rollbacks();
         if let Some(run) = &mut self.loaded.run {
             engine::add_unrecorded(run, &statements, &rollbacks);
             if run.status == RunStatus::Aborted {
@@ -69,35 +70,6 @@ impl OpenedRun {
     /// Returns what continues the run if it belongs to another program.
     pub(crate) fn guest(&self) -> Option<Guest> {
         self.dialect.guest(&self.files.root, &self.candidate)
-    }
-
-    /// Returns the root and the folder of the log of reports: the top of the main work tree, or the home of a session.
-    pub(super) fn reports_dir(&self) -> (&Utf8Path, RelPath) {
-        if self.dialect.state_home() == StateHome::Home {
-            return (&self.files.root, self.files.data_dir.clone());
-        }
-        let root = self.files.main_root.as_ref().unwrap_or(&self.files.root);
-        (root, RelPath::parse(store::DATA_DIR).expect("a constant is a path"))
-    }
-
-    /// Returns what was said about the run, oldest first.
-    pub(super) fn statements(&self, run: &Run) -> Vec<Statement> {
-        if !self.keeps_reports() {
-            return Vec::new();
-        }
-        let (root, data_dir) = self.reports_dir();
-        store::reports::read(&self.trusted, root, &data_dir, &run.id, run.dialect)
-    }
-
-    /// Refuses to record anything where what is said of the run could not be kept, or would not count afterwards.
-    pub(super) fn check_log(&self) -> Result<(), OpError> {
-        let (root, data_dir) = self.reports_dir();
-        Ok(store::reports::check(&self.trusted, root, &data_dir)?)
-    }
-
-    /// Tells whether anything is recorded about such a run: nothing is about a session of the client.
-    fn keeps_reports(&self) -> bool {
-        self.dialect.state_home() != StateHome::Client
     }
 
     /// Returns a digest of the definition of a step; `None` if the workflow fixes it.
@@ -174,6 +146,44 @@ impl OpenedRun {
             })),
             Some(Content::Bytes(_) | Content::NameOnly) | None => Ok(()),
         }
+    }
+}
+
+impl OpenedRun {
+    /// Returns what was said about the run, oldest first.
+    pub(super) fn statements(&self, run: &Run) -> Vec<Statement> {
+        let said = self.entries.iter().flat_map(|entry| &entry.said);
+        said.filter(|statement| statement.run == run.id.as_str()).cloned().collect()
+    }
+
+    /// Returns the digests of what finished steps left, oldest first.
+    pub(super) fn records(&self) -> Vec<EvidenceRecord> {
+        self.entries.iter().flat_map(|entry| &entry.left).cloned().collect()
+    }
+
+    /// Returns where the run went back, oldest first.
+    pub(super) fn rollbacks(&self) -> Vec<RollBackRecord> {
+        self.entries.iter().filter_map(|entry| entry.back.clone()).collect()
+    }
+
+    /// Refuses to record anything where what is said of the run could not be kept, or would not count afterwards.
+    pub(super) fn check_journal(&self) -> Result<(), OpError> {
+        let Some(journal) = &self.files.journal else { return Ok(()) };
+        if let Content::Problem(problem) = &journal.content
+            && *problem != ReadProblem::Missing
+        {
+            return Err(StoreError::Unreadable { path: journal.file(), problem: problem.clone() }.into());
+        }
+        match store::journals::standing(&self.trusted, journal)? {
+            LogStanding::Foreign => Err(StoreError::NotTrusted { path: journal.file() }.into()),
+            LogStanding::Ours | LogStanding::Silent => Ok(self.trusted.check_home()?),
+        }
+    }
+
+    /// Returns the length of the sound records of the journal beside the state, if a write to it was cut off.
+    pub(super) fn truncated_journal(&self) -> Option<u64> {
+        let (end, is_truncated) = journal::end_of(self.files.journal.as_ref()?);
+        is_truncated.then_some(end.length)
     }
 }
 
@@ -258,13 +268,4 @@ pub(crate) fn located_message(finding: &Finding) -> String {
         (Some(line), None) => format!("{message} (line {line})"),
         (None, _) => message,
     }
-}
-
-/// Returns the finding about a log of reports that does not count.
-fn log_finding(trusted: &Trusted, root: &Utf8Path, data_dir: &RelPath) -> Option<Finding> {
-    let (path, standing) = store::reports::standing(trusted, root, data_dir)?;
-    let shown = path.strip_prefix(root).unwrap_or(&path);
-    let message = format!("{shown} came with the project: the reports and decisions in it do not count");
-    let fix = format!("piton trust {}", engine::quoted(path.as_str()));
-    (standing == LogStanding::Foreign).then(|| Finding::new(FindingCode::ReportsUntrusted, message).fix(fix))
 }

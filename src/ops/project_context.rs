@@ -200,7 +200,7 @@ impl ProjectContext {
         let of_locations = locations.iter().map(|location| (&location.root, &location.candidate.data_dir));
         let places: BTreeSet<_> = of_locations.chain(pending.iter().map(|(root, own)| (root, own))).collect();
         let finished = places.into_iter().filter(|(root, own)| store::finish_pending(&self.project, root, own));
-        if finished.count() == 0 {
+        if finished.count() + store::journals::finish_all(&self.project) == 0 {
             return (locations, findings);
         }
         let Walked { locations, findings, .. } = self.walk(scope);
@@ -327,7 +327,8 @@ impl ProjectContext {
             ..EvidenceRequest::default()
         };
         let asked = if with_git { Cow::Borrowed(wanted) } else { Cow::Owned(without_git()) };
-        let mut evidence = store::gather(&self.project, &opened.files, &asked, &self.environment);
+        let mut evidence = store::gather(&self.project, &opened.files, &asked, opened.records(), &self.environment);
+        evidence.rollbacks = opened.rollbacks();
         workflow_file::check_outputs(opened, &mut evidence);
         self.read_statements(opened, &mut evidence);
         if let Some(run) = &opened.loaded.run {
@@ -377,7 +378,7 @@ impl ProjectContext {
     fn read_statements(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         let Some(run) = &opened.loaded.run else { return };
         evidence.statements = opened.statements(run);
-        evidence.presences = store::reports::presences(run, &evidence.statements, || self.caller());
+        evidence.presences = store::journals::presences(run, &evidence.statements, || self.caller());
     }
 
     /// Gathers the evidence of a change, with the state of the working folder; this reads files only.

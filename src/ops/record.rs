@@ -1,18 +1,13 @@
-//! What is recorded beside a checkpoint: a log line, digests of a step's outputs, and the lease. The checkpoint is already
-//! durable, so a failure to write here is a finding, not an error.
+//! What is recorded with a checkpoint: who began, the digests of what a step left; and beside it: the lease, a copy. The checkpoint is durable
+//! by then, so a failure to write those is a finding, not an error.
 
-use serde::Serialize;
-
-use super::{
-    locked_run::{LockedRun, unwritten},
-    workflow_file,
-};
+use super::{locked_run::LockedRun, workflow_file};
 use crate::{
     model::{
-        Action, Attempt, Candidate, Change, ChangeKind, Edit, EvidenceRecord, Finding, Next, RelPath, RollBack,
-        RollBackRecord, Run, SessionEvent, Statement, StatementKind, Status, Step, StepId, Timestamp,
+        Action, Attempt, Candidate, Change, ChangeKind, Edit, EvidenceRecord, Finding, FindingCode, Next, RelPath, Run,
+        SessionEvent, Statement, StatementKind, Status, Step,
     },
-    store::{self, Caller, SessionLog},
+    store::{self, Caller, SessionLog, StoreError},
 };
 
 /// The lease, in messages.
@@ -60,31 +55,24 @@ impl LockedRun<'_> {
         let _ = log.begin(&project.root, self.clock().now, SessionEvent::Drives(run));
     }
 
-    /// Records who begins an attempt or a part of it, and for what. Written before the checkpoint: a call that is killed in between counts
-    /// no attempt.
-    pub(super) fn note_attempt(&self, run: &Run, begin: &ChangeKind, planned: Option<&Next>) -> Option<Finding> {
+    /// Returns who begins an attempt or a part of it, and for what.
+    pub(super) fn attempt(&self, run: &Run, begin: &ChangeKind, planned: Option<&Next>) -> Option<Statement> {
         let ChangeKind::Begin { step, part, attempt, agent, .. } = begin else { return None };
         let (action, reason) = match planned {
             Some(next) => (next.action, next.reason.clone()),
             None if part.is_some() => (Action::Run, "it is done part by part".to_owned()),
             None => return None,
         };
-        let driver = store::reports::driver(&self.caller());
+        let driver = store::journals::driver(&self.caller());
         let (step, part, agent, at) = (step.clone(), part.clone(), agent.clone(), self.clock().now);
         let needs_head = run.step(&step).is_some_and(workflow_file::needs_head);
         let head = if needs_head { store::git::head(self.opened.base()).and_then(|head| head.sha) } else { None };
         let attempt = Attempt { step, part, at, attempt: *attempt, agent, action, reason, head, driver };
-        let kind = StatementKind::Begun(attempt);
-        let statement = Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind };
-        let (root, data_dir) = self.opened.reports_dir();
-        unwritten(
-            "who began the step",
-            store::reports::note_attempt(&self.ctx().project.trusted, root, &data_dir, &statement),
-        )
+        Some(Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind: StatementKind::Begun(attempt) })
     }
 
-    /// Records digests of a finished step's outputs, and of what a gate approves, so that a later plan can tell whether they changed.
-    pub(super) fn record(&self, run: &Run, change: &Change) -> Option<Finding> {
+    /// Returns the digests of a finished step's outputs, and of what a gate approves, so that a later plan can tell whether they changed.
+    pub(super) fn record(&self, run: &Run, change: &Change) -> Option<EvidenceRecord> {
         let step = run.step(change.kind.step()?)?;
         let mut paths = if let ChangeKind::Finish(outcome) = &change.kind {
             if outcome.status != Status::Completed || outcome.part.is_some() {
@@ -104,31 +92,21 @@ impl LockedRun<'_> {
         paths.dedup();
         let base = self.opened.base();
         let head_of = run.workspace.folder(base);
-        let record = EvidenceRecord {
+        Some(EvidenceRecord {
             at: change.at,
             run: run.id.as_str().to_owned(),
             step: step.id.clone(),
             head: store::git::head(&head_of).and_then(|head| head.sha),
             outputs: store::describe(base, &paths),
             definition: self.opened.definition_digest(step),
-        };
-        let limit = self.ctx().project.config.limits.log_bytes;
-        unwritten("the digests of what the step left", store::record(self.lock(), &record, limit))
+        })
     }
 
     /// Returns the outputs that are recorded for a step.
     fn recorded_outputs(&self, run: &Run, step: &Step) -> Vec<RelPath> {
-        let records = store::records(&self.opened.files.root, &self.opened.files.data_dir);
+        let records = self.opened.records();
         let last = records.iter().rfind(|record| record.run == run.id.as_str() && record.step == step.id);
         last.map(|record| record.outputs.iter().map(|output| output.path.clone()).collect()).unwrap_or_default()
-    }
-
-    /// Records a rollback: older evidence of the reopened steps no longer counts, and repeated rollbacks are limited.
-    pub(super) fn record_rollback(&self, run: &Run, at: Timestamp, back: &RollBack) -> Option<Finding> {
-        let (to, reopened) = (back.to.clone(), back.reopened.clone());
-        let record = RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened };
-        let limit = self.ctx().project.config.limits.log_bytes;
-        unwritten("the log of rollbacks", store::record_rollback(self.lock(), &record, limit))
     }
 
     /// Keeps a copy of a state whose folder may be deleted where the state was before. Without one only the history would be left.
@@ -148,24 +126,10 @@ impl LockedRun<'_> {
     pub(super) fn append_rollback_log(&self, log: &RelPath, block: &str) -> Option<Finding> {
         unwritten(log.as_str(), store::journal::append_block(&self.opened.files.root, log, block))
     }
-
-    /// Records a change in the log of the run.
-    pub(super) fn log(&self, change: &str, step: Option<&StepId>) {
-        let limit = self.ctx().project.config.limits.log_bytes;
-        let session = self.ctx().environment.session.as_deref();
-        let line = LogLine { at: self.clock().now, change, step, session };
-        // The checkpoint is durable; a failure to log does not change that.
-        let _ = store::journal::log(self.lock(), &line, limit);
-    }
 }
 
-/// A line of the log of a run.
-#[derive(Debug, Serialize)]
-struct LogLine<'a> {
-    at: Timestamp,
-    change: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<&'a StepId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<&'a str>,
+/// Returns a finding if something could not be written.
+fn unwritten(what: &str, written: Result<(), StoreError>) -> Option<Finding> {
+    let message = format!("the checkpoint is written, but not {what}: {}", written.err()?);
+    Some(Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor"))
 }

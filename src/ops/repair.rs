@@ -280,8 +280,7 @@ fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Trac
             kept.push(locked.opened.shown_path(&copy));
         }
     }
-    locked.commit_as(change.kind.as_str(), None, &edits)?;
-    locked.log(change.kind.as_str(), None);
+    locked.commit_as(change.kind.as_str(), edits)?;
     Ok(kept)
 }
 
@@ -296,8 +295,8 @@ fn sound(rebuilt: &OpenedRun) -> Result<&Run, OpError> {
 /// Gathers evidence of finished steps from outside the run's files.
 fn traces(ctx: &ProjectContext, opened: &OpenedRun) -> Traces {
     let files = &opened.files;
-    let records = store::records(&files.root, &files.data_dir);
-    let finished = records.into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
+    let finished =
+        opened.records().into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
     let folder = files.state.parent().map_or_else(|| files.root.clone(), |folder| folder.under(&files.root));
     let has_git = ctx.project.git.is_some();
     Traces { finished, commits: if has_git { store::git::branch_log(&folder) } else { Vec::new() }, branch: None }

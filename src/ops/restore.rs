@@ -9,7 +9,7 @@ use super::{
     OpError,
     archived::{self, ArchivedRun},
     lifecycle::gone,
-    locked_run::LockedRun,
+    locked_run::{LockedRun, back_record},
     opened_run::OpenedRun,
     project_context::ProjectContext,
     report::{Body, Report},
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     engine::{self, EffectiveStatus, Refusal, RefusalKind},
-    model::{Edit, RelPath, RollBack, Run, StepId, plural},
+    model::{Edit, Entry, RelPath, RollBack, Run, StepId, plural},
     store,
 };
 
@@ -89,14 +89,13 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     }
     check_confirmed(&location.candidate.name, &version.name, &repeats, yes)?;
     let kept = keep_unreadable(&locked, &version)?;
-    locked.commit_as("restore", None, &edits)?;
+    // What was recorded about these steps is from the state that was given up.
+    let back = RollBack { to: version.name.clone(), reopened: repeats.clone(), ..RollBack::default() };
+    let run = locked.opened.loaded.run.as_ref().filter(|_| !repeats.is_empty());
+    let back = run.map(|run| back_record(run, locked.clock().now, &back));
+    locked.commit(Entry { back, ..locked.entry("restore", None) }, edits.clone())?;
     // Discovery may know a broken state by its file only.
     let name = restored.loaded.run.as_ref().map(|run| run.id.as_str().to_owned());
-    if let Some(run) = locked.opened.loaded.run.as_ref().filter(|_| !repeats.is_empty()) {
-        // What was recorded about these steps is from the state that was given up.
-        let back = RollBack { to: version.name.clone(), reopened: repeats.clone(), ..RollBack::default() };
-        locked.record_rollback(run, locked.clock().now, &back);
-    }
     Ok(Report::ok(RestoreReport {
         run: name.unwrap_or_else(|| location.candidate.name.clone()),
         from: version.name,
@@ -148,7 +147,7 @@ fn restore_from_journal(
     let (edits, restored) = versions::in_journal(opened, id)?;
     let repeats = repeats(ctx, opened, &restored);
     check_confirmed(&opened.candidate.name, id, &repeats, yes)?;
-    locked.commit_as("restore", None, &edits)?;
+    locked.commit_as("restore", edits.clone())?;
     Ok(Report::ok(RestoreReport {
         run: opened.candidate.name.clone(),
         from: id.to_owned(),
@@ -185,7 +184,7 @@ pub(super) fn repeats(ctx: &ProjectContext, now: &OpenedRun, restored: &OpenedRu
     };
     let before = match &now.loaded.run {
         Some(run) => done(now, run),
-        None => store::records(&now.files.root, &now.files.data_dir).into_iter().map(|record| record.step).collect(),
+        None => now.records().into_iter().map(|record| record.step).collect(),
     };
     let after = restored.loaded.run.as_ref().map(|run| done(restored, run)).unwrap_or_default();
     before.into_iter().filter(|step| !after.contains(step)).collect()

@@ -1,6 +1,7 @@
 //! `resume`: takes the lease, records the interruption, applies the plan's bookkeeping, and hands over the context.
 
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::{
     Exit, OpError, client_sessions, configured, context,
@@ -16,8 +17,8 @@ use crate::{
     dialect::Guest,
     engine::{self, ChangeLimits, Planned, Rebegin},
     model::{
-        Action, ChangeKind, Commands, Context, FindingClass, Interruption, InterruptionKind, Mode, Plan, Question,
-        QuestionOption, Run, Status, Verdict,
+        Action, ChangeKind, Commands, Context, Entry, FindingClass, Interruption, InterruptionKind, Mode, Plan,
+        Question, QuestionOption, Run, Status, Verdict,
     },
 };
 
@@ -125,7 +126,7 @@ fn mend(ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
     locked.check_not_driven()?;
     // A call that is killed in between leaves the same loss.
     for edit in locked.opened.dialect.journal().mended(&locked.opened.files).into_iter().flatten() {
-        locked.commit_as("resume", None, &[edit])?;
+        locked.commit_as("resume", vec![edit])?;
     }
     Ok(())
 }
@@ -208,12 +209,17 @@ fn take(
     let mut locked = LockedRun::open(ctx, location)?;
     let run = locked.checked_run(Some(&seen.revision()))?;
     let mut findings = Vec::new();
+    let (note, block) = super::log::line(&locked, run, &planned, request.yes);
+    let mut is_noted = false;
     for kind in bookkeeping(run, &planned, request) {
         let limits = ChangeLimits { force: request.plan.force, ..locked.limits() };
-        let mut written = locked.apply(kind, &locked.evidence(), limits)?;
-        let before = written.findings.len();
-        locked = locked.after(location, &mut written)?;
-        findings.extend(written.findings.split_off(before));
+        // The record of the resume says why it was safe.
+        let is_resume = matches!(kind, ChangeKind::Resume { .. });
+        let note = if is_resume { note.clone() } else { Value::Null };
+        let mut written = locked.apply_noting(kind, &locked.evidence(), limits, note)?;
+        is_noted |= is_resume && written.already.is_none();
+        locked = locked.after(location, &written)?;
+        findings.append(&mut written.findings);
     }
     for (step, decision) in &planned.needs {
         let note = Some("chosen with the options of a resume".to_owned());
@@ -222,9 +228,13 @@ fn take(
             locked.opened.run()?,
             crate::model::Decision { step, decision, at, by: None, note, choice: None, despite: None },
         )?;
+        locked = locked.reload();
     }
     findings.extend(locked.take_lease("resume"));
-    findings.extend(super::log::note(ctx, &locked, locked.opened.run()?, &planned, request.yes));
+    if !is_noted {
+        locked.commit(Entry { note, ..locked.entry("resume", None) }, Vec::new())?;
+    }
+    findings.extend(super::log::tell(&locked, &planned, block));
     let opened = &locked.opened;
     let run = opened.run()?;
     let next = planned.plan.next.first();
@@ -249,10 +259,12 @@ fn skip_last(
     let mut locked = LockedRun::open(ctx, location)?;
     let run = locked.checked_run(Some(&seen.revision()))?;
     for kind in skips(run, request) {
-        let mut written = locked.apply(kind, &locked.evidence(), locked.limits())?;
-        locked = locked.after(location, &mut written)?;
+        let written = locked.apply(kind, &locked.evidence(), locked.limits())?;
+        locked = locked.after(location, &written)?;
     }
-    let _ = super::log::note(ctx, &locked, locked.opened.run()?, planned, request.yes);
+    let (note, block) = super::log::line(&locked, locked.opened.run()?, planned, request.yes);
+    locked.commit(Entry { note, ..locked.entry("resume", None) }, Vec::new())?;
+    super::log::tell(&locked, planned, block);
     Ok(())
 }
 

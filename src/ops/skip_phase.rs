@@ -48,7 +48,7 @@ pub(crate) fn skip_phase(
         let kind = ChangeKind::Skip { step, part: None, by: Some(by.to_owned()), reason: reason.to_owned() };
         let limits = ChangeLimits { with_gates: true, ..locked.limits() };
         written = locked.apply(kind, &locked.evidence(), limits)?;
-        locked = locked.after(&location, &mut written)?;
+        locked = locked.after(&location, &written)?;
     }
     let first = open.first().map_or_else(|| last.as_str().to_owned(), |first| first.as_str().to_owned());
     written.message = format!("phase {phase} is left out: {first} to {last}");

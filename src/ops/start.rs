@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Exit, OpError, alike, archive, entries,
+    Exit, OpError, alike, archive, commit, entries,
     error::{hides_runs, is_closed},
     group, lifecycle,
     opened_run::OpenedRun,
@@ -87,7 +87,8 @@ pub(crate) fn start(
     let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
     startable::hide_from_git(&ctx.project, dialect);
     hide_new_state(ctx, dialect, &location, &edits);
-    store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
+    let (meta, session) = (ctx.checkpoint(change.kind.as_str()), ctx.environment.session.clone());
+    commit::commit_start(&ctx.project, &location.candidate, &lock, (&edits, &meta), session)?;
     // Under the same lock, so that the report is about this run.
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
     let opened = OpenedRun::new(location.candidate.clone(), files, &ctx.project.trusted);
@@ -372,6 +373,7 @@ fn empty(ctx: &ProjectContext, feature: &str) -> Result<FileSet, OpError> {
         state: nowhere.clone(),
         data_dir: nowhere,
         files: BTreeMap::new(),
+        journal: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: ctx.clock,

@@ -4,7 +4,7 @@ use super::{OpError, opened_run::OpenedRun, workflow_file};
 use crate::{
     dialect::{DIALECTS, Dialect},
     engine,
-    model::{DialectId, RelPath},
+    model::{DialectId, RelPath, is_journal_folder},
     store::{self, Project},
 };
 
@@ -51,13 +51,15 @@ pub(super) fn check_feature_name(feature: &str) -> Result<(), OpError> {
     let fits = RelPath::parse(feature).is_ok()
         && feature.chars().all(plain)
         && !feature.starts_with(['.', '-'])
-        && feature.len() <= 100;
+        && feature.len() <= 100
+        && !is_journal_folder(feature);
     if fits {
         return Ok(());
     }
     Err(OpError::Usage {
         message:
-            "--feature becomes the name of a file and a branch: letters, digits, `-`, `_` and `.`, at most 100 bytes"
+            "--feature becomes the name of a file and a branch: letters, digits, `-`, `_` and `.`, at most 100 bytes, \
+             without the name of a system and a `.` at its beginning"
                 .to_owned(),
         hints: vec![format!("for instance: --feature {}", cleaned(feature))],
     })
@@ -71,5 +73,6 @@ fn cleaned(feature: &str) -> String {
     while name.len() > 100 {
         name.pop();
     }
+    let name = if is_journal_folder(&name) { name.replacen('.', "-", 1) } else { name };
     if name.is_empty() { "user-auth".to_owned() } else { name }
 }

@@ -1,7 +1,6 @@
 //! `trust`: what in a project may speak or run for this user. That is what they made on this machine, and what they said yes to; all verbs
 //! ask here.
 
-use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,8 +13,8 @@ use super::{
     run_location::{RunLocation, header_bytes, sentence, stranger},
 };
 use crate::{
-    model::RelPath,
-    store::{self, DATA_DIR, LogStanding},
+    model::JournalFile,
+    store::{self, LogStanding},
 };
 
 /// What speaks for this user in a project, and what would if they said yes (`trust/1`).
@@ -30,7 +29,7 @@ pub(crate) struct TrustReport {
 /// Something that counts only if it is this user's.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TrustSubject {
-    /// What `trust` calls it: the id of a run, or the path of a log of reports and decisions.
+    /// What `trust` calls it: the id of a run, or the path of a journal.
     pub(crate) name: String,
     pub(crate) is_trusted: bool,
     /// Why it is not.
@@ -65,16 +64,15 @@ pub(crate) fn list(ctx: &ProjectContext) -> Report<TrustReport> {
         TrustSubject { name: id.to_owned(), is_trusted: reason.is_none(), reason }
     });
     let mut subjects: Vec<TrustSubject> = runs.collect();
-    if let Some((path, standing)) = log(ctx).filter(|(_, standing)| *standing != LogStanding::Silent) {
-        let is_trusted = standing == LogStanding::Ours;
+    for journal in journals_of(ctx, &locations) {
+        let is_trusted = store::journals::standing(&ctx.project.trusted, &journal).is_ok_and(LogStanding::is_ours);
         let reason = (!is_trusted).then(|| "it came with the project".to_owned());
-        let name = path.strip_prefix(&ctx.project.root).unwrap_or(&path).to_string();
-        subjects.push(TrustSubject { name, is_trusted, reason });
+        subjects.push(TrustSubject { name: shown(ctx, &journal), is_trusted, reason });
     }
     Report { exit: Exit::Ok, body: TrustReport { subjects, done: None }, findings }
 }
 
-/// Records what this user says about a run or a log: yes, or no. A log that gets a no is set aside, so that another one can be begun.
+/// Records what this user says about a run or a journal: yes, or no. A journal that gets a no is set aside, so that another one can be begun.
 ///
 /// # Errors
 ///
@@ -82,33 +80,46 @@ pub(crate) fn list(ctx: &ProjectContext) -> Report<TrustReport> {
 pub(crate) fn decide(ctx: &ProjectContext, name: &str, is_yes: bool) -> Result<Report<TrustReport>, OpError> {
     let trusted = &ctx.project.trusted;
     let named = store::existing_path(&ctx.project.cwd, name).or_else(|| store::existing_path(&ctx.project.root, name));
-    let done = match log(ctx).filter(|(path, _)| named.as_ref() == Some(path)) {
-        Some((path, _)) if is_yes => {
-            trusted.enter_log(&path)?;
+    let journal = journals(ctx).into_iter().find(|journal| named.as_ref() == Some(&journal.file()));
+    let done = match journal {
+        Some(journal) if is_yes => {
+            trusted.enter_log(&journal.file(), journal.bytes())?;
             format!("the reports and decisions in {name} count from now on")
         }
-        Some((path, standing)) => {
-            if standing == LogStanding::Ours {
-                trusted.forget_log(&path)?;
+        Some(journal) => {
+            if store::journals::standing(trusted, &journal)?.is_ours() {
+                trusted.forget_log(journal.bytes())?;
             }
-            format!("nothing in it counts; it is kept as {}", store::reports::set_aside(&path)?)
+            format!("nothing in it counts; it is kept as {}", store::journals::set_aside(&journal.file())?)
         }
         None => decide_run(ctx, name, is_yes)?,
     };
     Ok(Report::ok(TrustReport { subjects: list(ctx).body.subjects, done: Some(done) }))
 }
 
-/// Returns the log of the reports about runs in files of the project, and whether it counts.
-fn log(ctx: &ProjectContext) -> Option<(Utf8PathBuf, LogStanding)> {
-    let data_dir = RelPath::parse(DATA_DIR).expect("a constant is a path");
-    store::reports::standing(&ctx.project.trusted, &ctx.project.root, &data_dir)
+/// Returns the journals of the runs of other systems that are begun.
+pub(super) fn journals(ctx: &ProjectContext) -> Vec<JournalFile> {
+    journals_of(ctx, &ctx.locations().0)
+}
+
+fn journals_of(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<JournalFile> {
+    let journals = locations.iter().filter_map(|location| store::journals::of(&ctx.project, &location.candidate));
+    let mut journals: Vec<JournalFile> = journals.filter(|journal| !journal.bytes().is_empty()).collect();
+    journals.dedup_by(|one, other| one.file() == other.file());
+    journals
+}
+
+/// Returns the path of a journal: relative to the project, if it is in it.
+fn shown(ctx: &ProjectContext, journal: &JournalFile) -> String {
+    let file = journal.file();
+    file.strip_prefix(&ctx.project.root).unwrap_or(&file).to_string()
 }
 
 fn decide_run(ctx: &ProjectContext, name: &str, is_yes: bool) -> Result<String, OpError> {
     let (locations, _) = ctx.locations();
-    let runs = locations.iter().filter_map(|location| Some((location.own_run()?, &location.candidate.data_dir)));
-    let Some(((home, id), data_dir)) = runs.clone().find(|((_, id), _)| *id == name) else {
-        let known = runs.map(|((_, id), _)| id.to_owned()).collect();
+    let runs = locations.iter().filter_map(RunLocation::own_run);
+    let Some((home, id)) = runs.clone().find(|(_, id)| *id == name) else {
+        let known = runs.map(|(_, id)| id.to_owned()).collect();
         let (wanted, searched) = (name.to_owned(), ctx.project.root.to_string());
         return Err(OpError::UnknownRun { wanted, searched, known, near: Vec::new() });
     };
@@ -119,8 +130,5 @@ fn decide_run(ctx: &ProjectContext, name: &str, is_yes: bool) -> Result<String, 
         return Ok(format!("the run {id} does not speak for you; its records stay where they are"));
     }
     trusted.enter(id, &header, home)?;
-    if let Some((log, LogStanding::Foreign)) = store::reports::standing(trusted, home, data_dir) {
-        trusted.enter_log(&log)?;
-    }
     Ok(format!("the run {id} counts as yours from now on; its commands run when you resume it"))
 }

@@ -1,5 +1,7 @@
 //! Findings about what was cut off: a walk through a project that is too large, and a change that another program came between.
 
+use camino::Utf8Path;
+
 use super::opened_run::OpenedRun;
 use crate::{
     engine::quoted,
@@ -36,8 +38,10 @@ pub(super) fn walk(listing: &Listing) -> Option<Finding> {
 
 /// Returns a finding if a change was finished without a file that another program changed.
 pub(super) fn change(opened: &OpenedRun) -> Option<Finding> {
-    let data_dir = &opened.files.data_dir;
-    let cut = store::cut_off_change(&opened.files.root, data_dir)?;
+    let files = &opened.files;
+    let beside = files.journal.as_ref().and_then(|journal| journal.file().parent().map(Utf8Path::to_owned));
+    let own: Vec<_> = beside.into_iter().chain([files.data_dir.under(&files.root)]).collect();
+    let (cut, folder) = store::cut_off_change(&files.root, &own)?;
     let first = cut.left.first()?;
     let step = cut.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
     let left: Vec<&str> = cut.left.iter().map(|file| file.path.as_str()).collect();
@@ -47,9 +51,10 @@ pub(super) fn change(opened: &OpenedRun) -> Option<Finding> {
         left.join(", "),
     );
     let path = &first.path;
-    let fix = match first.kept.as_ref().and_then(|kept| data_dir.join(kept).ok()) {
+    let fix = match &first.kept {
         Some(kept) => {
-            format!("bring over what is missing: diff -u {} {}", quoted(path.as_str()), quoted(kept.as_str()))
+            let kept = opened.shown_path(&folder.join(kept));
+            format!("bring over what is missing: diff -u {} {}", quoted(path.as_str()), quoted(&kept))
         }
         None => format!("the change removes {path}: look whether it is still needed"),
     };

@@ -121,8 +121,8 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
     if is_session || !opened.loaded.findings.iter().any(about) || newest_readable(&opened).is_ok() {
         return opened;
     }
-    let records = store::records(&opened.files.root, &opened.files.data_dir);
-    let finished = records.into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
+    let finished =
+        opened.records().into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
     let traces = Traces { finished, ..Traces::default() };
     let run = run_word(&opened.candidate);
     let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     dialect::StateHome,
-    model::{RelPath, StepMark, safe_line},
+    model::{Entry, JournalFile, RelPath, StepMark, safe_line},
     store::{self, Stamp, Stopwatch},
 };
 
@@ -24,8 +24,8 @@ const FILES: usize = 4_000;
 /// Lines of a log, and characters of a line.
 const LOG_LINES: usize = 6;
 const LOG_CHARS: usize = 200;
-/// Piton's own files about a run that every write touches.
-const OWN: [&str; 4] = ["log.jsonl", "evidence.jsonl", "lease.json", "reports.jsonl"];
+/// Piton's own file about a run that every write touches.
+const LEASE: &str = "lease.json";
 /// Looking again takes at most this part of the time.
 const SHARE: u32 = 150;
 /// The shortest and the longest time until a run is read again although no file was changed: its age and its driver change too.
@@ -89,12 +89,11 @@ impl WatchedList {
 /// Returns the files and folders that change when the run does.
 fn paths(opened: &OpenedRun) -> Vec<Utf8PathBuf> {
     let files = &opened.files;
-    let (reports_root, reports_dir) = opened.reports_dir();
-    let own = OWN.iter().filter_map(|name| Some(files.data_dir.join(name).ok()?.under(&files.root)));
-    let reports = OWN.iter().filter_map(|name| Some(reports_dir.join(name).ok()?.under(reports_root)));
+    let own = files.data_dir.join(LEASE).ok().map(|lease| lease.under(&files.root));
+    let own = own.into_iter().chain(files.journal.as_ref().map(JournalFile::file));
     let outputs = opened.loaded.wanted.outputs.iter().map(|output| output.path.under(opened.base()));
     let state = files.files.keys().map(|path| path.under(&files.root));
-    let mut paths: BTreeSet<Utf8PathBuf> = own.chain(reports).chain(outputs).chain(state).take(FILES).collect();
+    let mut paths: BTreeSet<Utf8PathBuf> = own.chain(outputs).chain(state).take(FILES).collect();
     // A new file changes its folder.
     let folders: Vec<Utf8PathBuf> = paths.iter().filter_map(|path| path.parent()).map(ToOwned::to_owned).collect();
     paths.extend(folders);
@@ -113,9 +112,8 @@ fn log(opened: &OpenedRun, report: &ShowReport) -> Vec<String> {
             return lines;
         }
     }
-    let entries = store::journal::log_entries(&opened.files.root, &opened.files.data_dir);
-    let entries = &entries[entries.len().saturating_sub(LOG_LINES)..];
-    let line = |entry: &store::journal::LogEntry| {
+    let entries = &opened.entries[opened.entries.len().saturating_sub(LOG_LINES)..];
+    let line = |entry: &Entry| {
         let step = entry.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
         safe_line(&format!("{} {}{step}", entry.at.in_seconds(), entry.change), LOG_CHARS)
     };

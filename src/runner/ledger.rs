@@ -18,10 +18,11 @@ use crate::{
     },
     engine::{self, Admitted, ChangeLimits, EffectiveStatus, LiveRun, StepDue},
     model::{
-        Change, ChangeKind, ClaudeWork, Content, Edit, EditKind, Evidence, EvidenceRecord, Options, Outcome, Part,
-        PartKind, Proof, RelPath, Run, RunStatus, StartSpec, StatementKind, Status, Step, StepId, Timestamp,
+        Change, ChangeKind, ClaudeWork, Content, Edit, EditKind, Entry, Evidence, EvidenceRecord, Options, Outcome,
+        Part, PartKind, Proof, RelPath, Run, RunStatus, StartSpec, Statement, StatementKind, Status, Step, StepId,
+        Timestamp,
     },
-    store::{self, Caller, CheckpointMeta, RunLock, StoreError, Ticker, Trusted, briefs::BriefFile},
+    store::{self, Caller, CheckpointMeta, RunLock, StoreError, Ticker, briefs::BriefFile},
     workflow::Workflow,
 };
 
@@ -40,9 +41,6 @@ pub(super) struct SessionPaths {
     /// The folder of the session, below it.
     pub(super) data_dir: RelPath,
     pub(super) lock_timeout: Duration,
-    /// The largest log of digests.
-    pub(super) log_bytes: u64,
-    pub(super) trusted: Trusted,
 }
 
 /// The recorded state of a run, and the writer of its journal.
@@ -58,6 +56,8 @@ pub(super) struct Ledger {
     run: LiveRun,
     /// The index of each step in it.
     positions: BTreeMap<String, usize>,
+    /// What was said about the run, oldest first.
+    said: Vec<Statement>,
     /// The last record that the latest snapshot covers.
     snapshot_seq: u64,
     /// The run was aborted, and its last steps run.
@@ -93,13 +93,27 @@ impl Ledger {
             |step: &Step| !evidence.files.is_empty() && matches!(step.status, Status::Completed | Status::InProgress);
         run.steps.iter_mut().filter(|step| !is_judged(step)).for_each(|step| step.proof = Proof::default());
         let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
-        let Session { header, state, journal_end, .. } = session;
-        let mut decisions = store::reports::read(&paths.trusted, &paths.home, &paths.data_dir, &run.id, run.dialect);
-        decisions.retain(|statement| matches!(statement.kind, StatementKind::Decision(_)));
-        let run = LiveRun::new(run, Evidence { statements: decisions, ..evidence });
+        let Session { header, state, journal_end, entries, .. } = session;
+        let said: Vec<Statement> = entries.into_iter().flat_map(|entry| entry.said).collect();
+        let decisions = said.iter().filter(|statement| matches!(statement.kind, StatementKind::Decision(_)));
+        let statements = decisions.cloned().collect();
+        let run = LiveRun::new(run, Evidence { statements, ..evidence });
         let (snapshot_seq, is_given_up) = (journal_end.seq, false);
         let acts = BTreeMap::new();
-        Self { paths, header, ticker, caller, snapshot_seq, journal_end, state, run, positions, is_given_up, acts }
+        Self {
+            paths,
+            header,
+            ticker,
+            caller,
+            snapshot_seq,
+            journal_end,
+            state,
+            run,
+            positions,
+            said,
+            is_given_up,
+            acts,
+        }
     }
 
     pub(super) const fn state(&self) -> &State {
@@ -175,17 +189,17 @@ impl Ledger {
         match self.run.admit(Change { at, kind }, ChangeLimits { knows_outcome: true, ..limits })? {
             Admitted::Change { change, .. } => {
                 let said = if is_said { engine::statement(self.run.run(), &change) } else { None };
-                if let Some(said) = said {
-                    let lock = self.paths.lock()?;
-                    store::reports::append(&self.paths.trusted, &self.paths.home, &self.paths.data_dir, &[said])?;
-                    drop(lock);
-                }
+                let entry = said.map(|said| {
+                    self.said.push(said.clone());
+                    let entry = Entry::new(change.kind.as_str(), change.kind.step().cloned(), at);
+                    Box::new(Entry { said: vec![said], ..entry })
+                });
                 let reopens =
                     change.kind.reopens().iter().filter(|step| !self.has_acted(step)).cloned().collect::<Vec<_>>();
                 if let ChangeKind::Begin { step, .. } = &change.kind {
                     std::iter::once(step).chain(&reopens).for_each(|step| self.forget_proof(step));
                 }
-                self.append(Event::Change(change), Facts { reopens, ..facts })
+                self.append(Event::Change(change), Facts { reopens, entry, ..facts })
             }
             Admitted::Already(_) => Ok(()),
         }
@@ -205,6 +219,7 @@ impl Ledger {
             Event::Runner(act) => (act.act.as_str(), act.act.step().cloned()),
             Event::Base(_) => ("base", None),
             Event::Merge(merge) => ("merge", Some(merge.step.clone())),
+            Event::Note(()) => ("note", None),
         };
         let (bytes, journal_end) = self.journal_end.append(event.clone(), facts.clone());
         let kind = EditKind::Append { before_len: self.journal_end.length, bytes };
@@ -260,11 +275,10 @@ impl Ledger {
 
     /// Returns what agents said about the items of a step, by item.
     pub(super) fn item_reports(&self, step: &StepId) -> BTreeMap<String, String> {
-        let run = self.run();
-        let statements =
-            store::reports::read(&self.paths.trusted, &self.paths.home, &self.paths.data_dir, &run.id, run.dialect);
-        let said = statements.into_iter().filter_map(|statement| match statement.kind {
-            StatementKind::Report(report) if report.step == *step => Some((report.part?, report.summary?)),
+        let said = self.said.iter().filter_map(|statement| match &statement.kind {
+            StatementKind::Report(report) if report.step == *step => {
+                Some((report.part.clone()?, report.summary.clone()?))
+            }
             StatementKind::Report(_) | StatementKind::Decision(_) | StatementKind::Begun(_) => None,
         });
         said.collect()
@@ -273,7 +287,7 @@ impl Ledger {
     /// Records the digests of the outputs of a step that an agent did by hand, as `piton finish` does. Called once its end is recorded: before
     /// that they would say that the state is an older one.
     pub(super) fn record_outputs(
-        &self,
+        &mut self,
         step: &StepId,
         (folder, outputs): (&Utf8Path, &[RelPath]),
         definition: Option<String>,
@@ -286,16 +300,14 @@ impl Ledger {
             outputs: store::describe(folder, outputs),
             definition,
         };
-        Ok(store::record(&self.paths.lock()?, &record, self.paths.log_bytes)?)
+        let entry = Entry { left: vec![record], ..Entry::new("finish", Some(step.clone()), self.now()) };
+        self.append(Event::Note(()), Facts { entry: Some(Box::new(entry)), ..Facts::default() })
     }
 
     /// Returns HEAD when the agent of a step last began it by hand, if the step needs that.
     pub(super) fn head_of_agent(&self, step: &StepId) -> Option<String> {
-        let run = self.run();
-        let statements =
-            store::reports::read(&self.paths.trusted, &self.paths.home, &self.paths.data_dir, &run.id, run.dialect);
-        statements.into_iter().rev().find_map(|statement| match statement.kind {
-            StatementKind::Begun(attempt) if attempt.step == *step => attempt.head,
+        self.said.iter().rev().find_map(|statement| match &statement.kind {
+            StatementKind::Begun(attempt) if attempt.step == *step => attempt.head.clone(),
             StatementKind::Begun(_) | StatementKind::Report(_) | StatementKind::Decision(_) => None,
         })
     }

@@ -72,7 +72,7 @@ pub(super) fn load_repaired(
     };
     let lock = paths.lock()?;
     let at = environment.ticker.now().now;
-    let kept = store::set_tail_aside(&lock, &session.journal_file, session.journal_end.length, at)?;
+    let kept = store::set_tail_aside(&lock, (&files.root, &session.journal_file), session.journal_end.length, at)?;
     drop(lock);
     console.tell(&Event::Note { text: &format!("{what}; the rest is kept as {kept}") });
     let (files, session) = damaged.read()?;

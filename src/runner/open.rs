@@ -243,13 +243,7 @@ fn begin(
 
 pub(super) fn session_paths(home: &Utf8Path, id: &str, project: &Project) -> Result<SessionPaths, RunError> {
     let data_dir = candidate(id, None)?.data_dir;
-    Ok(SessionPaths {
-        home: home.to_owned(),
-        data_dir,
-        lock_timeout: project.lock_timeout,
-        log_bytes: project.config.limits.log_bytes,
-        trusted: project.trusted.clone(),
-    })
+    Ok(SessionPaths { home: home.to_owned(), data_dir, lock_timeout: project.lock_timeout })
 }
 
 pub(super) fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
@@ -290,14 +284,14 @@ fn drive_claimed(
     if !header.is_writable() {
         return Err(newer(header));
     }
-    let (files, session, loaded) = load_repaired(run_environment, paths, &candidate, asked, console)?;
+    let (files, session, mut loaded) = load_repaired(run_environment, paths, &candidate, asked, console)?;
     let (mut workflow, workflow_files) = workflow(&header.workflow).map_err(|error| match asked.is_new {
         true => error,
         false => without_workflow(header, error),
     })?;
     check_included(header, &workflow_files)?;
     let header = &header.with_defaults(&workflow.inputs);
-    let Some(mut run) = loaded.run else {
+    let Some(mut run) = loaded.run.take() else {
         let message = loaded.findings.first().map_or_else(String::new, |finding| finding.message.clone());
         return Err(RunError::new(ProblemKind::Unreadable, message, []).with(loaded.findings));
     };
@@ -318,7 +312,7 @@ fn drive_claimed(
     let evidence = if asked.is_new {
         Evidence::default()
     } else {
-        settle::evidence(&run_environment.project, &files, &loaded.wanted, &run_environment.environment)
+        settle::evidence(&run_environment.project, &files, &loaded, &run_environment.environment)
     };
     let caller = (run_environment.ticker, run_environment.caller());
     let mut ledger = Ledger::new(paths.clone(), caller, session, (run, evidence));

@@ -11,11 +11,13 @@ use super::{
     resume::ResumeOptions,
 };
 use crate::{
-    dialect::piton::{facts::Facts, record::Header, unmet::unmet},
+    dialect::{
+        Loaded,
+        piton::{facts::Facts, record::Header, unmet::unmet},
+    },
     engine::EffectiveStatus,
     model::{
-        ChangeKind, Evidence, EvidenceRequest, FileFact, FileSet, Outcome, OutputSchema, RelPath, Status, StepId,
-        StepKind, sha256_hex,
+        ChangeKind, Evidence, FileFact, FileSet, Outcome, OutputSchema, RelPath, Status, StepId, StepKind, sha256_hex,
     },
     store::{self, Environment, Project},
     workflow::{Step, Workflow},
@@ -25,13 +27,14 @@ use crate::{
 pub(super) fn evidence(
     project: &Project,
     files: &FileSet,
-    wanted: &EvidenceRequest,
+    Loaded { wanted, entries, .. }: &Loaded,
     environment: &Environment,
 ) -> Evidence {
     if wanted.outputs.is_empty() {
         return Evidence::default();
     }
-    let Evidence { mut files, records, .. } = store::gather(project, files, wanted, environment);
+    let records = entries.iter().flat_map(|entry| &entry.left).cloned().collect();
+    let Evidence { mut files, records, .. } = store::gather(project, files, wanted, records, environment);
     let folder = wanted.base.as_deref().unwrap_or(&project.root);
     for output in &wanted.outputs {
         if let (Some(schema), Some(FileFact::Present { violation, .. })) = (&output.schema, files.get_mut(&output.path))

@@ -33,14 +33,8 @@ fn the_revision_of_the_answer_is_that_after_the_change() {
     assert_eq!(revision, piton(&sandbox, &["plan"]).at("/data/run/revision"));
 }
 
-/// Rewrites who began the last attempt.
-fn driven_by(sandbox: &Sandbox, driver: &str) {
-    let log = sandbox.read(".piton/runs/demo/reports.jsonl");
-    let (before, after) = log.split_once("\"driver\":").expect("an attempt was begun");
-    let (_, rest) = after.split_once('}').expect("a driver is an object");
-    sandbox.file(".piton/runs/demo/reports.jsonl", &format!("{before}\"driver\":{driver}{rest}"));
-    sandbox.piton(["trust", "demo"]).run().expect_code(0);
-}
+/// The driver of a run on a machine that is not this one.
+const ELSEWHERE: &str = r#"{"pid":1,"host":"elsewhere"}"#;
 
 /// A-D10.
 #[test]
@@ -55,7 +49,7 @@ fn a_living_driver_keeps_others_out_and_an_unknown_one_asks() {
         boot.trim(),
         host.trim()
     );
-    driven_by(&sandbox, &of_init);
+    sandbox.driven_by("demo", &of_init);
     let refused = in_session(&sandbox, "mine", &["begin", "plan"]);
     assert_eq!(refused.code, 6, "{refused}");
     assert!(refused.stdout.contains("session other began it"), "{refused}");
@@ -66,12 +60,34 @@ fn a_living_driver_keeps_others_out_and_an_unknown_one_asks() {
     );
     let plan = in_session(&sandbox, "mine", &["plan"]);
     assert_eq!((plan.code, plan.at("/data/verdict")), (6, json!("blocked")), "{plan}");
-    driven_by(&sandbox, r#"{"pid":1,"host":"elsewhere"}"#);
+    sandbox.driven_by("demo", ELSEWHERE);
     let refused = piton(&sandbox, &["begin", "plan"]);
     assert_eq!(refused.code, 9, "{refused}");
     assert!(refused.stdout.contains("piton begin plan --run demo --take-over"), "{refused}");
     let taken = piton(&sandbox, &["begin", "plan", "--take-over"]).expect_code(0);
     assert_eq!(taken.at("/data/brief/attempt"), 2);
+}
+
+/// Whether it took effect is asked, in every way to begin it.
+#[test]
+fn a_step_that_must_not_run_twice_is_not_taken_over_from_another_machine() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "w.yaml",
+        "steps:\n- {id: publish, agent: publisher, idempotent: false}\n- {id: announce, agent: writer}\n",
+    );
+    piton(&sandbox, &["start", "w.yaml", "--feature", "v2"]).expect_code(0);
+    piton(&sandbox, &["begin", "publish"]).expect_code(0);
+    sandbox.driven_by("v2", ELSEWHERE);
+    for words in [
+        &["begin", "publish"][..],
+        &["begin", "publish", "--take-over"],
+        &["begin", "--take-over"],
+        &["run", "v2", "--yes"],
+    ] {
+        let asked = piton(&sandbox, words).expect_code(9);
+        assert!(asked.to_string().contains("must not run twice"), "{words:?}\n{asked}");
+    }
 }
 
 /// The start time of process 1, in clock ticks since boot.

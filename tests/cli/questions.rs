@@ -137,13 +137,8 @@ fn a_person_says_at_a_terminal_that_a_step_took_effect() {
     sandbox.file("flow.yaml", "name: flow\nsteps:\n- {id: push, idempotent: false}\n- {id: tell, depends_on: push}\n");
     record(&sandbox, "start flow.yaml --feature demo");
     record(&sandbox, "begin push");
-    // A copy has the state, but not who drives it.
-    for name in ["lease.json", "reports.jsonl", "reports"] {
-        let path = format!(".piton/runs/demo/{name}");
-        if sandbox.exists(&path) {
-            sandbox.remove(&path);
-        }
-    }
+    // Who drove it is gone, and so is the machine as it was.
+    sandbox.driven_by("demo", r#"{"pid":1,"boot_id":"before","host":"elsewhere"}"#);
     let plan = sandbox.piton(["plan"]).run().expect_code(9);
     assert!(plan.findings().contains(&"outcome-unknown".to_owned()), "{plan}");
     let redo = "piton redo push --run demo --by NAME --note WHY";

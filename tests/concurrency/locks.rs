@@ -108,8 +108,7 @@ fn a_share_that_fails_leaves_the_state_as_it_was() {
         let option = format!("inject=rename:error={error}");
         let output = refusing(&sandbox, strace, &["-e", &option], &["begin", "IMPL-002"]).expect_code(4);
         let message = document(&output)["error"]["message"].to_string();
-        // Of several files the record of what will be written comes first.
-        assert!(message.contains("txn/pending") && message.contains(cause), "{output}");
+        assert!(message.contains(".task/IMPL-002.json") && message.contains(cause), "{output}");
         assert_eq!(before.changes(&projects::foreign(&sandbox)), [""; 0], "{error}");
         sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
     }

@@ -160,15 +160,19 @@ fn check_order(own: &Utf8Path, history: &BTreeMap<usize, Earlier>) -> usize {
 }
 
 fn check_log(own: &Utf8Path) {
-    let log = std::fs::read_to_string(own.join("log.jsonl")).expect("every change is in the log");
-    // A kill may truncate a line; the next record begins on a new line.
-    let times: Vec<_> = log.lines().filter(|line| line.ends_with('}')).map(time_of).collect();
-    assert!(times.is_sorted(), "{own}: {log}");
+    let top = own.ancestors().find(|folder| folder.join(".piton/runs").is_dir()).expect("a home of runs");
+    let runs = top.join(".piton/runs").read_dir_utf8().expect("a folder").map(|run| run.expect("the sandbox is ours"));
+    for run in runs.filter(|run| run.file_name().contains('.')) {
+        let log = std::fs::read_to_string(run.path().join("journal.jsonl")).expect("every change is in the journal");
+        // A kill may truncate the last line.
+        let times: Vec<_> = log.lines().filter(|line| line.ends_with('}')).map(time_of).collect();
+        assert!(times.is_sorted(), "{own}: {log}");
+    }
 }
 
 fn time_of(line: &str) -> chrono::DateTime<chrono::FixedOffset> {
     let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
-    chrono::DateTime::parse_from_rfc3339(line["at"].as_str().expect("a time")).expect("a time")
+    chrono::DateTime::parse_from_rfc3339(line["entry"]["at"].as_str().expect("a time")).expect("a time")
 }
 
 /// Lists files that a write leaves only when it was cut off.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use camino::Utf8Path;
+
 use super::{Command, Scene, Story, ensure, is_left_out, sample, state_of, stories};
 use crate::support::{self, Call, Program, Strace};
 
@@ -43,8 +45,7 @@ fn a_recovery_that_is_cut_off_is_recovered() {
     let Some(strace) = Strace::find() else { return };
     let scene = Scene::new(stories::finish_ccw());
     let first = moments(&scene, strace);
-    let is_published = |call: &Call| call.name.starts_with("rename") && call.rest.contains("txn/pending\"");
-    let published = first.iter().position(is_published).expect("several files have a record");
+    let published = first.iter().position(is_recorded).expect("it has a record");
     let (mut pairs, mut tried, mut problems) = (0, 0, Vec::new());
     for (turn, first) in support::sample(3, 0, first.iter().skip(published + 1).enumerate()) {
         let output = strace.inject(scene.set_back().story.cut.on(&scene.sandbox), first, "signal=SIGKILL");
@@ -71,14 +72,15 @@ fn a_file_that_changed_before_the_recovery_is_left_and_named() {
     let Some(strace) = Strace::find() else { return };
     let scene = Scene::new(stories::finish_ccw());
     let calls = moments(&scene, strace);
-    let is_published = |call: &Call| call.name.starts_with("rename") && call.rest.contains("txn/pending\"");
-    let published = calls.iter().position(is_published).expect("several files have a record");
+    let published = calls.iter().position(is_recorded).expect("it has a record");
     let (mut tried, mut problems) = (0, Vec::new());
     for moment in &calls[published + 1..] {
         for name in ["TODO_LIST.md", ".task/IMPL-002.json"] {
             strace.inject(scene.set_back().story.cut.on(&scene.sandbox), moment, "signal=SIGKILL").expect_code(137);
             let path = format!("{FOLDER}/{name}");
-            let (sandbox, is_pending) = (&scene.sandbox, scene.sandbox.exists(&format!("{FOLDER}/.piton/txn/pending")));
+            let sandbox = &scene.sandbox;
+            let is_staged = |other: &Utf8Path| other.as_str().starts_with(&staged_beside(&path));
+            let is_pending = !sandbox.tree().only(is_staged).paths().is_empty();
             let foreign = sandbox.read(&path) + "\n";
             sandbox.file(&path, &foreign);
             let plan = sandbox.piton(["plan"]).run();
@@ -102,6 +104,17 @@ fn a_file_that_changed_before_the_recovery_is_left_and_named() {
     }
     assert!(tried > 10, "only {tried} moments");
     scene.conclude("foreign edits", tried, &problems);
+}
+
+/// Tells whether a call writes the record of a change, which commits it.
+fn is_recorded(call: &Call) -> bool {
+    call.name.starts_with("write") && call.rest.contains("journal.jsonl")
+}
+
+/// Returns what the name of the staged content of a file begins with.
+fn staged_beside(path: &str) -> String {
+    let (folder, name) = path.rsplit_once('/').expect("it is in a folder");
+    format!("{folder}/.{name}.0.")
 }
 
 /// Lists the writes of the command as strace can find them again: by name and count. Several threads may come to the same.

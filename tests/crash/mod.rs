@@ -88,6 +88,8 @@ struct Snapshot {
     backups: Tree,
     /// The backups of rollbacks.
     kept: Tree,
+    /// How many records the journals beside the state have.
+    said: usize,
     plan: (i32, Value),
     validate: i32,
     /// What `history` lists, without numbers; the code of `rollback`; and the state after `restore`.
@@ -159,6 +161,9 @@ impl Scene {
         let is_before = differs[0].is_empty();
         let is_kept = seen.kept == self.after.kept || (is_before && seen.kept == self.before.kept);
         ensure(is_kept, || format!("what a rollback keeps: {:?}", self.after.kept.changes(&seen.kept)))?;
+        // Both or neither: what was said is recorded with the change, and not without it.
+        let is_said = seen.said == side.said || sides.len() == 1 && seen.said == self.after.said;
+        ensure(is_said, || format!("{} records and not {}", seen.said, side.said))?;
         ensure(seen.plan == side.plan, || format!("plan: {:?} and not {:?}", seen.plan, side.plan))?;
         ensure(seen.past == side.past, || format!("history, rollback: {:?} and not {:?}", seen.past, side.past))?;
         let restored = side.restored.changes(&seen.restored);
@@ -215,6 +220,7 @@ fn see(story: &Story, sandbox: &Sandbox) -> Snapshot {
     let validate = sandbox.piton(["validate"]).run().code;
     let (state, backups, kept) =
         (state_of(sandbox), sandbox.tree().only(is_backup), sandbox.tree().without_folders().only(projects::is_kept));
+    let said = said(sandbox);
     let past = (past(sandbox), sandbox.piton(["rollback"]).run().code);
     let everything = sandbox.everything();
     sandbox.piton(["restore", "--yes"]).run();
@@ -228,7 +234,16 @@ fn see(story: &Story, sandbox: &Sandbox) -> Snapshot {
             break;
         }
     }
-    Snapshot { state, backups, kept, plan: (plan.code, answer), validate, past, restored, then }
+    Snapshot { state, backups, kept, said, plan: (plan.code, answer), validate, past, restored, then }
+}
+
+/// Returns how many whole records there are in the journals of the runs of other systems.
+fn said(sandbox: &Sandbox) -> usize {
+    let is_journal =
+        |path: &Utf8Path| path.ends_with("journal.jsonl") && path.parent().is_some_and(|run| !run.ends_with(RUN));
+    let journals = sandbox.everything().only(is_journal).paths();
+    let read = |path: &String| std::fs::read_to_string(sandbox.top().join(path)).expect("a journal");
+    journals.iter().map(|path| read(path).matches('\n').count()).sum()
 }
 
 /// Lists the changes in the history. A number may be used twice, by a change that was cut off and by the next one.

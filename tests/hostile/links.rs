@@ -63,19 +63,8 @@ fn a_state_or_a_folder_that_is_a_link_out_is_neither_read_nor_written() {
 }
 
 /// All of Piton's own files; a project may contain any of them as a link.
-const OWN: [&str; 11] = [
-    "",
-    "lock",
-    "lease.json",
-    "log.jsonl",
-    "evidence.jsonl",
-    ".gitignore",
-    "history",
-    "history/corrupt",
-    "history/paths",
-    "txn",
-    "sessions",
-];
+const OWN: [&str; 9] =
+    ["", "lock", "lease.json", ".gitignore", "history", "history/corrupt", "history/paths", "txn", "sessions"];
 
 /// SECURITY: row 3
 #[test]
@@ -103,8 +92,7 @@ fn a_second_name_of_a_file_outside_keeps_its_content() {
         let outside = Outside::of(&sandbox);
         let own = sandbox.root().join(kind.own);
         sandbox.dir(own.as_str());
-        let names = ["lease.json", "log.jsonl", "evidence.jsonl", "lock", ".gitignore"]
-            .map(|name| (name.to_owned(), own.join(name)));
+        let names = ["lease.json", "lock", ".gitignore"].map(|name| (name.to_owned(), own.join(name)));
         let states = kind.states().into_iter().enumerate().map(|(at, state)| {
             let (name, state) = (format!("state-{at}"), sandbox.root().join(state));
             std::fs::rename(&state, outside.folder.join(&name)).expect("a file in the sandbox");

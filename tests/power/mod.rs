@@ -153,7 +153,7 @@ fn cases(recording: &Recording, dice: &mut Dice) -> (Vec<Case>, Picture) {
 fn what_counts(picture: &Picture) -> Picture {
     let is_aside = |path: &Utf8PathBuf| {
         let name = path.file_name().unwrap_or_default();
-        name.ends_with(".piton-tmp") || matches!(name, "lock" | ".gitignore" | "log.jsonl" | "lease.json")
+        name.ends_with(".piton-tmp") || matches!(name, "lock" | ".gitignore" | "lease.json")
     };
     Picture(
         picture
@@ -313,7 +313,9 @@ fn differences(wanted: &Picture, now: &Picture) -> Vec<String> {
                 && !is_backup(path)
                 && !path.starts_with(NINE_STEP_BACKUPS)
         };
-        files.filter(|(path, _)| counts(path)).collect()
+        // A journal without a record says nothing.
+        let says = |path: &Utf8PathBuf, bytes: &[u8]| !(path.ends_with("journal.jsonl") && bytes.is_empty());
+        files.filter(|(path, bytes)| counts(path) && says(path, bytes)).collect()
     };
     let (wanted, now) = (state(wanted), state(now));
     let paths = wanted.keys().chain(now.keys());

@@ -185,7 +185,11 @@ impl<'a> Reading<'a> {
     fn steady(&mut self, path: &mut Utf8PathBuf) {
         let Some(name) = path.file_name().and_then(|name| name.strip_suffix(".piton-tmp")) else { return };
         let mut parts = name.rsplitn(3, '.');
-        let (Some(token), Some(_), Some(name)) = (parts.next(), parts.next(), parts.next()) else { return };
+        let (Some(token), Some(process), Some(name)) = (parts.next(), parts.next(), parts.next()) else { return };
+        // It is that of a content, by which the next command finds it.
+        if process == "0" {
+            return;
+        }
         let number = self.tokens.iter().position(|known| known == token).unwrap_or_else(|| {
             self.tokens.push(token.to_owned());
             self.tokens.len() - 1

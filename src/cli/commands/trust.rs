@@ -8,10 +8,10 @@ use super::prelude::*;
                   Your list is in PITON_HOME, else in your state folder."
 )]
 pub(in crate::cli) struct Trust {
-    /// The id of a run, or the path of a log of reports (default: list them)
+    /// The id of a run, or the path of a journal (default: list them)
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Say no: what is there does not count, and a log of reports is set aside
+    /// Say no: what is there does not count, and a journal is set aside
     #[arg(long, requires = "name")]
     no: bool,
 }

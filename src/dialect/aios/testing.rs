@@ -22,6 +22,7 @@ pub(super) fn files(files: &[(&str, &str)]) -> FileSet {
         state: path(files[0].0),
         data_dir: path(".piton"),
         files: files.iter().map(entry).collect(),
+        journal: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now: Timestamp::parse("2026-03-01T12:00:00Z", 0).unwrap(), utc_offset_seconds: 0 },

@@ -13,7 +13,7 @@ use super::{
     state::{ExecutionState, RunState, State, StepState},
 };
 use crate::{
-    model::{Change, Edit, EditKind, Finding, RelPath, Status, StepId, Timestamp, sha256_hex},
+    model::{Change, Edit, EditKind, Entry, Finding, RelPath, Status, StepId, Timestamp, sha256_hex},
     workflow::{
         self,
         template::{Reader, Template},
@@ -73,7 +73,8 @@ fn with_plain_ids(steps: &[AdoptedStep]) -> Vec<AdoptedStep> {
     renamed.collect()
 }
 
-/// Returns the edits that create the run, and its steps with the ids that they have there. `change` is its start, `title` that of the session.
+/// Returns the edits that create the run. `change` is its start, `title` that of the session; `entry` says what proves its steps, with the ids
+/// that they have there.
 ///
 /// # Errors
 ///
@@ -83,7 +84,8 @@ pub(crate) fn adopt(
     change: Change,
     title: Option<&str>,
     steps: &[AdoptedStep],
-) -> Result<(Vec<Edit>, Vec<AdoptedStep>), Vec<Finding>> {
+    entry: impl FnOnce(&[AdoptedStep]) -> Entry,
+) -> Result<Vec<Edit>, Vec<Finding>> {
     let steps = with_plain_ids(steps);
     let file = &header.workflow.file;
     let bytes = serde_json::to_vec_pretty(&definition(title, &steps)).expect("a definition is JSON");
@@ -91,9 +93,9 @@ pub(crate) fn adopt(
     let Some(workflow) = parsed.workflow else { return Err(parsed.findings) };
     let outline = Outline::of(&workflow, sha256_hex(&bytes));
     let state = state(&steps, outline, change.at);
-    let mut edits = start_from(header, change, state).expect("the name of the run was checked");
+    let mut edits = start_from(header, change, state, Some(entry(&steps))).expect("the name of the run was checked");
     edits.push(Edit { path: file.clone(), kind: EditKind::Create { after: bytes } });
-    Ok((edits, steps))
+    Ok(edits)
 }
 
 fn definition(title: Option<&str>, steps: &[AdoptedStep]) -> Value {

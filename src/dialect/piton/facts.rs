@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    model::{ClaudeWork, RelPath, Status, StepId, StepKind, Timestamp, sha256_hex},
+    model::{ClaudeWork, Entry, RelPath, Status, StepId, StepKind, Timestamp, sha256_hex},
     workflow::Workflow,
 };
 
@@ -81,6 +81,9 @@ pub(crate) struct Facts {
     /// Of a failure: the handler of the step ran, and its agent tries again.
     #[serde(rename = "handled", default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_handled: bool,
+    /// What was said and seen with the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) entry: Option<Box<Entry>>,
     /// What happened to the worktree: `merged`, `kept`, `removed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<String>,

@@ -19,12 +19,14 @@ const WHAT_CHARS: usize = 120;
 /// Lists the state before each record but the first, which started the session.
 pub(super) fn journal_checkpoints(files: &FileSet) -> Option<Vec<PastCheckpoint>> {
     let records = records(files).ok()?;
-    let checkpoints = records.iter().skip(1).map(|record| {
+    let transitions = records.iter().skip(1).filter(|record| !matches!(record.event, Event::Note(())));
+    let checkpoints = transitions.map(|record| {
         let (at, change, step) = match &record.event {
             Event::Change(change) => (Some(change.at), change.kind.as_str(), change.kind.step().cloned()),
             Event::Runner(act) => (Some(act.at), act.act.as_str(), act.act.step().cloned()),
             Event::Base(state) => (state.run.changed_at, "restore", None),
             Event::Merge(merge) => (Some(merge.at), "merge", Some(merge.step.clone())),
+            Event::Note(()) => (None, "note", None),
         };
         PastCheckpoint {
             id: format!("{:06}", record.seq),
@@ -44,6 +46,7 @@ fn what(record: &Record) -> String {
         Event::Change(change) => change,
         Event::Base(_) => return "the state at a checkpoint".to_owned(),
         Event::Runner(act) => return of_act(&act.act),
+        Event::Note(()) => return "what was said".to_owned(),
         Event::Merge(merge) => return if merge.done.is_some() { "completed" } else { "begun" }.to_owned(),
     };
     let facts = &record.facts;

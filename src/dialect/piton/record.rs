@@ -14,7 +14,7 @@ use super::{
     state::State,
 };
 use crate::{
-    model::{Change, ChangeKind, RelPath, StepId, Timestamp, quoted, sha256_hex, sha256_hex_of},
+    model::{Change, ChangeKind, Entry, RelPath, StepId, Timestamp, quoted, sha256_hex, sha256_hex_of},
     workflow::Input,
 };
 
@@ -247,6 +247,8 @@ pub(crate) enum Event {
     Base(Box<State>),
     /// A step of the merge, which is no step of the run.
     Merge(MergeRecord),
+    /// No transition: only the entry in its facts.
+    Note(()),
 }
 
 /// What happened to a step of the merge.
@@ -273,6 +275,7 @@ impl State {
     pub(crate) fn apply(&mut self, record: &Record) {
         match &record.event {
             Event::Base(state) => self.clone_from(state),
+            Event::Note(()) => {}
             Event::Merge(merge) => {
                 self.run.changed_at = Some(merge.at);
                 self.run
@@ -349,6 +352,27 @@ impl JournalEnd {
         Self { seq: 0, chain: sha256_hex(header), length: 0 }
     }
 
+    /// Returns the line that records an entry alone, and the new end of the journal.
+    pub(crate) fn note(&self, entry: Entry) -> (Vec<u8>, Self) {
+        self.append(Event::Note(()), Facts { entry: Some(Box::new(entry)), ..Facts::default() })
+    }
+
+    /// Returns lines that follow this end, the last of them with an entry.
+    pub(crate) fn with_entry(&self, lines: &[u8], entry: Entry) -> Vec<u8> {
+        let (mut end, mut records) = (self.clone(), Vec::new());
+        follow(&mut end, lines, 0, |record| records.push(record));
+        let Some(Record { event, facts, .. }) = records.pop() else { return lines.to_vec() };
+        let mut last = self.clone();
+        let mut bytes = Vec::new();
+        for Record { event, facts, .. } in records {
+            let (line, after) = last.append(event, facts);
+            bytes.extend(line);
+            last = after;
+        }
+        bytes.extend(last.append(event, Facts { entry: Some(Box::new(entry)), ..facts }).0);
+        bytes
+    }
+
     /// Returns the line that records the next event, and the new end of the journal.
     pub(crate) fn append(&self, event: Event, facts: Facts) -> (Vec<u8>, Self) {
         let record = Record { seq: self.seq.saturating_add(1), event, facts };
@@ -397,33 +421,32 @@ pub(crate) fn chain_of(journal: &[u8], seq: u64) -> Option<&str> {
     Some(std::str::from_utf8(line).ok()?.strip_prefix("{\"chain\":\"")?.split_once("\",")?.0)
 }
 
-/// Checks the chain of a journal up to the first unsound line, and hands over the records after the first `known` ones.
-/// Returns the end of the sound records, and what follows.
-pub(crate) fn replay(
-    header: &[u8],
-    mut bytes: &[u8],
-    known: u64,
-    mut take: impl FnMut(Record),
-) -> (JournalEnd, Remainder) {
+/// Checks the chain of a journal up to the first unsound line, and hands over the records after the first `known` ones; of those only what
+/// has an entry. Returns the end of the sound records, and what follows.
+pub(crate) fn replay(header: &[u8], bytes: &[u8], known: u64, take: impl FnMut(Record)) -> (JournalEnd, Remainder) {
     let mut journal_end = JournalEnd::of(header);
+    let remainder = follow(&mut journal_end, bytes, known, take);
+    (journal_end, remainder)
+}
+
+/// Moves the end of a journal behind the sound lines that follow it. Returns what follows those.
+fn follow(journal_end: &mut JournalEnd, mut bytes: &[u8], known: u64, mut take: impl FnMut(Record)) -> Remainder {
     while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
         // Every line has one record, numbered without gaps.
         let number = u32::try_from(journal_end.seq.saturating_add(1)).unwrap_or(u32::MAX);
-        match line(&journal_end, &bytes[..end], known) {
+        match line(journal_end, &bytes[..end], known) {
             Ok((record, chain)) => {
-                journal_end = journal_end.followed_by(&bytes[..=end], journal_end.seq + 1, chain);
+                *journal_end = journal_end.followed_by(&bytes[..=end], journal_end.seq + 1, chain);
                 record.into_iter().for_each(&mut take);
             }
             Err(LineError::Broken(reason)) => {
-                return (journal_end, Remainder::Broken { line: number, reason: reason.to_owned() });
+                return Remainder::Broken { line: number, reason: reason.to_owned() };
             }
-            Err(LineError::Newer) => return (journal_end, Remainder::Newer { line: number }),
+            Err(LineError::Newer) => return Remainder::Newer { line: number },
         }
         bytes = &bytes[end + 1..];
     }
-    let remainder =
-        if bytes.is_empty() { Remainder::Nothing } else { Remainder::Truncated { bytes: bytes.len() as u64 } };
-    (journal_end, remainder)
+    if bytes.is_empty() { Remainder::Nothing } else { Remainder::Truncated { bytes: bytes.len() as u64 } }
 }
 
 enum LineError {
@@ -442,7 +465,8 @@ fn line(before: &JournalEnd, bytes: &[u8], known: u64) -> Result<(Option<Record>
     if chain_digest(&before.chain, rest) != chain {
         return Err(LineError::Broken("its digest does not match its content"));
     }
-    if before.seq < known {
+    // In a string the quotes would be escaped.
+    if before.seq < known && !rest.contains("\"entry\":{") {
         return Ok((None, chain.to_owned()));
     }
     let record = serde_json::from_str::<Record>(text).map_err(|_| LineError::Newer)?;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     dialect::EditError,
-    model::{Change, Content, Edit, EditKind, FileSet, Finding, FindingCode, ReadProblem, RelPath, clean_line},
+    model::{Change, Content, Edit, EditKind, Entry, FileSet, Finding, FindingCode, ReadProblem, RelPath, clean_line},
 };
 
 /// A session as it was read.
@@ -26,6 +26,8 @@ pub(crate) struct Session {
     pub(crate) state: State,
     /// Why the snapshot cannot be used.
     pub(crate) snapshot_problem: Option<String>,
+    /// What was said and seen with the records.
+    pub(crate) entries: Vec<Entry>,
 }
 
 impl Session {
@@ -44,7 +46,13 @@ impl Session {
         // The records that it covers are not parsed again.
         let covering = snapshot.take_if(|snapshot| snapshot.covers(journal));
         let mut state = covering.map_or_else(State::default, |snapshot| snapshot.state);
-        let (journal_end, remainder) = record::replay(header_bytes, journal, state.seq, |record| state.apply(&record));
+        let (known, mut entries) = (state.seq, Vec::new());
+        let (journal_end, remainder) = record::replay(header_bytes, journal, known, |record| {
+            if record.seq > known {
+                state.apply(&record);
+            }
+            entries.extend(record.facts.entry.map(|entry| *entry));
+        });
         let state = State::newest(state, snapshot.map(|snapshot| snapshot.state));
         // A snapshot is written after the records that it covers.
         let remainder = match (remainder, state.seq.saturating_sub(journal_end.seq)) {
@@ -52,7 +60,8 @@ impl Session {
             (Remainder::Nothing, _) if state.seq == 0 => Remainder::Absent,
             (remainder, _) => remainder,
         };
-        Ok(Self { journal_file: files.state.clone(), header, journal_end, remainder, state, snapshot_problem })
+        let journal_file = files.state.clone();
+        Ok(Self { journal_file, header, journal_end, remainder, state, snapshot_problem, entries })
     }
 
     /// Returns the changes by which a journal that lost its last records continues from the checkpoint, and that counts the records that are
@@ -75,6 +84,24 @@ impl Session {
             Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
         };
         Some([journal, Edit { path: snapshot, kind }])
+    }
+
+    /// Returns the edits with an entry in the last record that they append; a record of its own if they append none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::append`].
+    pub(crate) fn with_entry(&self, edits: Vec<Edit>, entry: Entry) -> Result<Vec<Edit>, EditError> {
+        let mut edits = edits;
+        match edits.iter_mut().find(|edit| edit.path == self.journal_file).map(|edit| &mut edit.kind) {
+            Some(EditKind::Append { bytes, .. }) => *bytes = self.journal_end.with_entry(bytes, entry),
+            Some(EditKind::Create { .. } | EditKind::Replace { .. } | EditKind::Remove { .. }) => {}
+            None => {
+                let facts = Facts { entry: Some(Box::new(entry)), ..Facts::default() };
+                edits.push(self.append(Event::Note(()), facts)?.0);
+            }
+        }
+        Ok(edits)
     }
 
     /// Returns the edit that records an event, and the new end of the journal. A newer state of the snapshot is recorded first.
@@ -160,12 +187,13 @@ pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: 
 }
 
 /// Returns the edits of [`start`], with a second record that has the whole state of what was begun elsewhere.
-pub(super) fn start_from(header: &Header, change: Change, state: State) -> Option<Vec<Edit>> {
+pub(super) fn start_from(header: &Header, change: Change, state: State, entry: Option<Entry>) -> Option<Vec<Edit>> {
     let mut edits = start(header, change, state.workflow.clone(), None)?;
     let begun = edits.first().and_then(Edit::after).map(<[u8]>::to_vec).unwrap_or_default();
     if let Some(Edit { kind: EditKind::Create { after }, .. }) = edits.last_mut() {
         let (journal_end, _) = record::replay(&begun, after, 0, drop);
-        after.extend(journal_end.append(Event::Base(Box::new(state)), Facts::default()).0);
+        let facts = Facts { entry: entry.map(Box::new), ..Facts::default() };
+        after.extend(journal_end.append(Event::Base(Box::new(state)), facts).0);
     }
     Some(edits)
 }

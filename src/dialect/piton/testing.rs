@@ -82,6 +82,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         state: path("runs/session-1/journal.jsonl"),
         data_dir: path("runs/session-1"),
         files: std::collections::BTreeMap::new(),
+        journal: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now: at(59), utc_offset_seconds: 0 },

@@ -403,6 +403,7 @@ fn opened(ctx: &ProjectContext, location: &RunLocation, mut digest: Option<Diges
         state: path.clone(),
         data_dir: location.candidate.data_dir.clone(),
         files: files.into_iter().collect(),
+        journal: None,
         worktrees: Vec::new(),
         clock: ctx.clock,
         config: Arc::clone(&ctx.project.config),

@@ -14,7 +14,7 @@ use target::ResolvedTarget;
 use super::{
     Exit, OpError, client_sessions,
     draft::{ChangeDraft, PreparedChange},
-    locked_run::LockedRun,
+    locked_run::{LockedRun, back_record},
     opened_run::OpenedRun,
     project_context::ProjectContext,
     report::Report,
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     dialect,
     engine::{self, ChangeLimits, EffectiveStatus, Refusal, RefusalKind, rollback},
-    model::{Change, ChangeKind, Edit, Evidence, Finding, FindingCode, GitImpact, Owner, RollBack, Run},
+    model::{Change, ChangeKind, Edit, Entry, Evidence, Finding, FindingCode, GitImpact, Owner, RollBack, Run},
     ops::versions,
     store::{self, AbandonedWork},
 };
@@ -269,8 +269,14 @@ impl<'a> RollbackContext<'a> {
         report: &mut RollbackReport,
     ) -> Result<impl Iterator<Item = Finding>, OpError> {
         super::startable::hide_from_git(&self.ctx.project, self.opened.dialect);
-        let replaced = locked.commit_as(change.kind.as_str(), None, edits)?;
-        locked.log(change.kind.as_str(), None);
+        let back = if let ChangeKind::RollBack(back) = &change.kind {
+            Some(back_record(self.run, change.at, back))
+        } else {
+            None
+        };
+        let entry = Entry { back, ..locked.entry(change.kind.as_str(), None) };
+        let (replaced, edits) = locked.commit(entry, edits.to_vec())?;
+        let edits = edits.as_slice();
         report.written = true;
         report.state_files = edits.iter().map(|edit| edit.path.clone()).collect();
         let run = engine::quoted(&self.opened.candidate.name);
@@ -278,8 +284,7 @@ impl<'a> RollbackContext<'a> {
         report.undo = id.map(|id| format!("piton restore {run} --to {id} --yes"));
         report.next = Some(format!("piton plan {run}"));
         let mut findings = Vec::new();
-        if let ChangeKind::RollBack(back) = &change.kind {
-            findings.extend(locked.record_rollback(self.run, change.at, back));
+        if matches!(change.kind, ChangeKind::RollBack(_)) {
             findings.extend(keep::log(self, locked, change, report));
         }
         Ok(findings.into_iter())

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{history, lock::RunLock};
 use crate::{
     model::{RelPath, Timestamp},
-    store::fs::{calls, data_file, error::StoreError, nofollow::OpenMode, platform},
+    store::fs::{calls, data_file, error::StoreError, nofollow::OpenMode, path::Root, platform},
 };
 
 /// Appends `bytes` to a file of `before_len` bytes. A partial write is undone.
@@ -30,18 +30,18 @@ pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u
     })
 }
 
-/// Truncates a journal after its last intact record. The incomplete rest is kept with the corrupt states; returns its path.
+/// Truncates a journal below a root after its last intact record. The incomplete rest is kept with the corrupt states; returns its path.
 ///
 /// # Errors
 ///
 /// If the journal cannot be read or truncated, or the rest cannot be kept.
 pub(crate) fn set_tail_aside(
     lock: &RunLock,
-    path: &RelPath,
+    (root, path): (&Utf8Path, &RelPath),
     sound_len: u64,
     at: Timestamp,
 ) -> Result<Utf8PathBuf, StoreError> {
-    let real = lock.root().target(path)?;
+    let real = Root::open(root)?.target(path)?;
     let failed = |source| StoreError::io(&real, source);
     let mut file = data_file::open(&real, OpenMode::Edit, platform::DATA_FILE_MODE).map_err(failed)?;
     let mut tail = Vec::new();

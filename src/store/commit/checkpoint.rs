@@ -11,6 +11,7 @@ use super::{
     append,
     history::{HistoryLabel, HistoryWriter, ReplacedFile},
     lock::RunLock,
+    recorded::{JournalAppend, OpenJournal, staged_name},
     txn::{self, Record, RecordedFile},
 };
 use crate::{
@@ -63,9 +64,38 @@ pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> R
         append::append(lock, path, *before_len, bytes)?;
         return Ok(Checkpoint { replaced: None, files: vec![path.clone()] });
     }
+    write(lock, edits, meta, None)
+}
+
+/// [`commit`] with a record in the journal of the run: both or neither. Without edits only the record is written.
+///
+/// # Errors
+///
+/// As [`commit`], and if the journal cannot be written.
+pub(crate) fn commit_recorded(
+    lock: &RunLock,
+    edits: &[Edit],
+    meta: &CheckpointMeta,
+    journal: &JournalAppend<'_>,
+) -> Result<Checkpoint, StoreError> {
+    let mut open = OpenJournal::open(journal, lock.timeout())?;
+    if edits.is_empty() {
+        open.append()?;
+        return Ok(Checkpoint { replaced: None, files: Vec::new() });
+    }
+    write(lock, edits, meta, Some(open))
+}
+
+fn write(
+    lock: &RunLock,
+    edits: &[Edit],
+    meta: &CheckpointMeta,
+    journal: Option<OpenJournal<'_>>,
+) -> Result<Checkpoint, StoreError> {
     let targets = check(lock, edits)?;
     let backups = backups(lock, meta, &targets)?;
-    let mut writer = CheckpointWriter { lock, meta, targets, backups, record: None, made: Vec::new(), is_armed: true };
+    let (record, made, is_armed) = (None, Vec::new(), true);
+    let mut writer = CheckpointWriter { lock, meta, targets, backups, record, journal, made, is_armed };
     let result = writer.run();
     writer.is_armed = result.is_err();
     result
@@ -82,6 +112,8 @@ struct CheckpointTarget<'a> {
     like: Option<Attributes>,
     mode: u32,
     staged: Option<Staged>,
+    /// Says that the record of a journal wants it removed, until that is done.
+    marker: Option<Staged>,
 }
 
 /// A copy of a file that is about to be replaced. A copy and not a hard link: other programs write over it in place, and the history keeps
@@ -101,6 +133,7 @@ struct CheckpointWriter<'a> {
     targets: Vec<CheckpointTarget<'a>>,
     backups: Vec<Backup>,
     record: Option<Staged>,
+    journal: Option<OpenJournal<'a>>,
     /// The folders that are made for new files.
     made: Vec<Utf8PathBuf>,
     is_armed: bool,
@@ -154,6 +187,7 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<CheckpointTarget<'
             like: metadata.as_ref().map(platform::attributes),
             mode: if is_own { platform::DATA_FILE_MODE } else { platform::PROJECT_FILE_MODE },
             staged: None,
+            marker: None,
         });
     }
     Ok(targets)
@@ -176,6 +210,10 @@ impl CheckpointWriter<'_> {
         stage::remove_leftovers(self.targets.iter().map(|target| target.real.as_path()).chain(backups));
         let new_dirs = self.stage()?;
         stage::sync_files(&self.staged().collect::<Vec<_>>())?;
+        if self.journal.is_some() {
+            // The record names what is staged.
+            self.sync_names(&new_dirs)?;
+        }
         let mut history = HistoryWriter::open(self.lock)?;
         let replaced = match self.keep_replaced(&mut history) {
             Ok(replaced) => replaced,
@@ -184,6 +222,12 @@ impl CheckpointWriter<'_> {
                 return Err(error);
             }
         };
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.append()
+        {
+            history.discard();
+            return Err(error);
+        }
         // A checkpoint that may not be durable is undone: after a failed flush, a second one proves nothing.
         if let Err(error) = self.apply(&new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
             return Err(self.roll_back(error, &history));
@@ -207,7 +251,7 @@ impl CheckpointWriter<'_> {
     /// Returns the folders with new names in them.
     fn stage(&mut self) -> Result<Vec<Utf8PathBuf>, StoreError> {
         let missing = self.missing_folders();
-        if self.targets.len() > 1 {
+        if self.targets.len() > 1 && self.journal.is_none() {
             let files = self.targets.iter().map(|target| RecordedFile {
                 path: target.path.clone(),
                 before: target.before_sha256.clone(),
@@ -226,9 +270,20 @@ impl CheckpointWriter<'_> {
         for folder in &self.made {
             changed_dirs.extend(stage::make_folders(folder)?);
         }
+        let is_recorded = self.journal.is_some();
         for target in &mut self.targets {
-            if let Some(after) = target.after {
-                target.staged = Some(stage::write(&target.real, after, target.mode, target.like)?);
+            let real = &target.real;
+            match target.after {
+                Some(after) if is_recorded => {
+                    let name = staged_name(real, &sha256_hex(after));
+                    target.staged = Some(stage::write_as(name, real, after, target.mode, target.like)?);
+                }
+                Some(after) => target.staged = Some(stage::write(real, after, target.mode, target.like)?),
+                None if is_recorded => {
+                    let name = staged_name(real, target.before_sha256.as_deref().unwrap_or_default());
+                    target.marker = Some(stage::write_as(name, real, &[], platform::DATA_FILE_MODE, None)?);
+                }
+                None => {}
             }
         }
         for backup in &mut self.backups {
@@ -242,8 +297,8 @@ impl CheckpointWriter<'_> {
 
     /// Returns the files under temporary names.
     fn staged(&self) -> impl Iterator<Item = &Staged> {
-        let targets = self.targets.iter().filter_map(|target| target.staged.as_ref());
-        targets.chain(self.backups.iter().filter_map(|backup| backup.staged.as_ref())).chain(&self.record)
+        let targets = self.targets.iter().flat_map(|target| [target.staged.as_ref(), target.marker.as_ref()]);
+        targets.flatten().chain(self.backups.iter().filter_map(|backup| backup.staged.as_ref())).chain(&self.record)
     }
 
     /// Returns the id of the new entry; `None` if nothing is kept.
@@ -300,6 +355,10 @@ impl CheckpointWriter<'_> {
             }
             .map_err(|source| StoreError::io(&target.real, source))?;
             target.staged = None;
+            if let Some(marker) = &target.marker {
+                calls::remove_file(&marker.path).map_err(|source| StoreError::io(&target.real, source))?;
+            }
+            target.marker = None;
         }
         Ok(())
     }
@@ -312,7 +371,8 @@ impl CheckpointWriter<'_> {
     /// Restores the targets that were already replaced, after a system call failed. If that fails too, the record stays and the
     /// next command finishes the change.
     fn roll_back(&self, error: StoreError, history: &HistoryWriter) -> StoreError {
-        match self.restore_targets() {
+        let taken_back = || self.journal.as_ref().map_or(Ok(()), OpenJournal::take_back);
+        match self.restore_targets().and_then(|()| taken_back()) {
             Ok(()) => {
                 history.discard();
                 error

@@ -375,7 +375,7 @@ fn a_torn_tail_is_cut_off_and_kept() {
     let scratch = Scratch::new();
     scratch.write("run/journal.jsonl", "one\n{\"tor");
     let lock = scratch.lock();
-    let kept = set_tail_aside(&lock, &rel("run/journal.jsonl"), 4, clock().now).unwrap();
+    let kept = set_tail_aside(&lock, (&scratch.root, &rel("run/journal.jsonl")), 4, clock().now).unwrap();
     assert_eq!(fs::read_to_string(kept).unwrap(), "{\"tor");
     assert_eq!(scratch.text("run/journal.jsonl").as_deref(), Some("one\n"));
 }

@@ -3,78 +3,25 @@
 use std::{
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
-    slice,
 };
 
 use camino::Utf8Path;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 
-use super::lock::RunLock;
 use crate::{
-    model::{ReadProblem, RelPath, StepId, Timestamp},
+    model::{ReadProblem, RelPath},
     store::fs::{
         data_file,
         error::StoreError,
         nofollow::{self, OpenMode},
         path::Root,
         platform, stage,
-        unread::{self, note, there},
+        unread::{note, there},
     },
 };
 
-const LOG: &str = "log.jsonl";
 /// Bytes of a log that is read.
 const READ_LIMIT: u64 = 64 << 20;
-/// Bytes at which a log that is kept whole is full: far enough from what is read for some more lines.
-const FULL: u64 = 60 << 20;
-
-/// Adds a line about a change to the log of a run, for diagnosis. Keep environment, secrets and home paths out of it.
-///
-/// # Errors
-///
-/// If it cannot be written; callers continue regardless.
-pub(crate) fn log<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
-    append(lock.data_path(), LOG, slice::from_ref(line), limit)
-}
-
-/// A line of the log of a run.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct LogEntry {
-    pub(crate) at: Timestamp,
-    pub(crate) change: String,
-    #[serde(default)]
-    pub(crate) step: Option<StepId>,
-    #[serde(default)]
-    pub(crate) session: Option<String>,
-}
-
-/// Reads the log of a run, oldest first. Lines that do not parse are left out.
-pub(crate) fn log_entries(root: &Utf8Path, data_dir: &RelPath) -> Vec<LogEntry> {
-    let data_path = unread::data_path(root, data_dir);
-    data_path.map_or_else(Vec::new, |data_path| read(&data_path, LOG))
-}
-
-/// [`log`] that returns when the line is durable, because the caller acts on it.
-///
-/// # Errors
-///
-/// When it cannot be written.
-pub(crate) fn log_durably<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
-    append_durably(lock.data_path(), LOG, slice::from_ref(line), limit)
-}
-
-/// [`append`] that returns when the lines are durable.
-pub(in crate::store) fn append_durably<T: Serialize>(
-    data_path: &Utf8Path,
-    name: &str,
-    lines: &[T],
-    limit: u64,
-) -> Result<(), StoreError> {
-    append(data_path, name, lines, limit)?;
-    let path = data_path.join(name);
-    open(&path).and_then(|file| platform::flushed(file.sync_data())).map_err(|source| StoreError::io(&path, source))?;
-    stage::sync_dirs(std::iter::once(data_path))
-}
 
 /// Appends a block of text to a log for people, created if missing, and returns when it is durable.
 ///
@@ -142,22 +89,6 @@ fn previous(path: &Utf8Path) -> camino::Utf8PathBuf {
     path.with_extension("previous.jsonl")
 }
 
-/// Appends lines that nothing may replace, and returns when they are durable if `is_durable`. A file that could not be read whole for much
-/// longer is full.
-pub(in crate::store) fn append_kept<T: Serialize>(
-    data_path: &Utf8Path,
-    name: &str,
-    lines: &[T],
-    is_durable: bool,
-) -> Result<(), StoreError> {
-    let path = data_path.join(name);
-    if there(&path, path.symlink_metadata()).is_some_and(|found| found.len() > FULL) {
-        return Err(StoreError::Full { path });
-    }
-    let append = if is_durable { append_durably } else { append };
-    append(data_path, name, lines, u64::MAX)
-}
-
 /// Reads all lines that parse, oldest first, of a file and of the one that it was rotated to.
 pub(in crate::store) fn read<T: DeserializeOwned>(data_path: &Utf8Path, name: &str) -> Vec<T> {
     let path = data_path.join(name);
@@ -167,7 +98,7 @@ pub(in crate::store) fn read<T: DeserializeOwned>(data_path: &Utf8Path, name: &s
 }
 
 /// Reads all lines of one file that parse, oldest first; beyond the limit its end.
-pub(in crate::store) fn read_kept<T: DeserializeOwned>(path: &Utf8Path) -> Vec<T> {
+fn read_kept<T: DeserializeOwned>(path: &Utf8Path) -> Vec<T> {
     let found = there(path, platform::read_data_tail(path.as_std_path(), READ_LIMIT)).flatten();
     let Some((mut bytes, size)) = found else { return Vec::new() };
     if size > READ_LIMIT {

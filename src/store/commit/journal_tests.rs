@@ -1,13 +1,9 @@
 use std::os::unix::fs::symlink;
 
-use super::{append, append_block, append_kept, log, log_durably, log_entries, read, read_kept};
-use crate::{
-    model::{RollBackRecord, StepId},
-    store::{
-        commit::rollbacks::{record_rollback, rollbacks},
-        fs::unread,
-        testing::{Scratch, data_dir, rel, time},
-    },
+use super::{append, append_block, read};
+use crate::store::{
+    fs::unread,
+    testing::{Scratch, rel},
 };
 
 #[test]
@@ -38,53 +34,16 @@ fn a_block_goes_nowhere_outside_of_the_root() {
 }
 
 #[test]
-fn what_was_logged_is_read_in_its_order() {
-    let scratch = Scratch::new();
-    let lock = scratch.lock();
-    let line = |change: &str| serde_json::json!({ "at": "2026-01-31T12:00:00Z", "change": change });
-    log(&lock, &line("begin"), 1 << 20).unwrap();
-    log_durably(&lock, &line("finish"), 1 << 20).unwrap();
-    let read: Vec<String> = log_entries(&scratch.root, &data_dir()).into_iter().map(|entry| entry.change).collect();
-    assert_eq!(read, ["begin", "finish"]);
-    let back = RollBackRecord {
-        at: time("2026-01-31T12:00:00Z"),
-        run: "R".to_owned(),
-        to: "phase:1".to_owned(),
-        reopened: vec![StepId::new("2")],
-    };
-    record_rollback(&lock, &back, 1 << 20).unwrap();
-    assert_eq!(rollbacks(&scratch.root, &data_dir()), [back]);
-}
-
-#[test]
 fn a_log_that_is_full_is_begun_again() {
     let scratch = Scratch::new();
-    let lock = scratch.lock();
+    let data_path = scratch.lock().data_path().to_owned();
     let line = serde_json::json!({ "at": "2026-01-31T12:00:00Z", "change": "begin" });
     let bytes = serde_json::to_vec(&line).unwrap().len() as u64 + 1;
     let previous = || scratch.root.join("run/.piton/log.previous.jsonl").exists();
     for (limit, expected) in [(1, (1, false)), (2 * bytes, (2, false)), (2 * bytes, (3, true)), (1, (2, true))] {
-        log(&lock, &line, limit).unwrap();
-        assert_eq!((log_entries(&scratch.root, &data_dir()).len(), previous()), expected, "{limit}");
+        append(&data_path, "log.jsonl", &[&line], limit).unwrap();
+        assert_eq!((read::<serde_json::Value>(&data_path, "log.jsonl").len(), previous()), expected, "{limit}");
     }
-}
-
-/// What was said is the only copy of it: it is never replaced by what is said later.
-#[test]
-fn a_log_that_is_kept_whole_is_full_before_it_can_no_longer_be_read() {
-    let scratch = Scratch::new();
-    let data_path = scratch.lock().data_path().to_owned();
-    let path = data_path.join("kept.jsonl");
-    let line = serde_json::json!({ "at": "2026-01-31T12:00:00Z", "change": "begin" });
-    for (megabytes, is_taken) in [(0, true), (59, true), (61, false)] {
-        std::fs::write(&path, "").unwrap();
-        std::fs::OpenOptions::new().append(true).open(&path).unwrap().set_len(megabytes << 20).unwrap();
-        let (taken, unread) = unread::watched(|| append_kept(&data_path, "kept.jsonl", &[&line], true));
-        assert_eq!(taken.is_ok(), is_taken, "{megabytes}");
-        assert_eq!(read_kept::<serde_json::Value>(&path).len(), usize::from(is_taken), "{megabytes}");
-        assert_eq!(unread, []);
-    }
-    assert_eq!(scratch.files("run/.piton"), ["kept.jsonl", "lock"]);
 }
 
 #[test]

@@ -43,6 +43,7 @@ pub(crate) struct RunLock {
     data_dir: RelPath,
     /// `data_dir` resolved: absolute, without symlinks.
     data_path: Utf8PathBuf,
+    timeout: Duration,
 }
 
 impl RunLock {
@@ -65,11 +66,16 @@ impl RunLock {
                 break file;
             }
         };
-        let lock = Self { _file: file, root, data_dir: data_dir.clone(), data_path };
+        let lock = Self { _file: file, root, data_dir: data_dir.clone(), data_path, timeout };
         stage::remove_data_leftovers(&lock.data_path);
         txn::recover(&lock.root, &lock.data_path)?;
         data_dir::drop_partial_backup(&lock.data_path)?;
         Ok(lock)
+    }
+
+    /// Returns how long it waits for another process.
+    pub(super) const fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     pub(in crate::store) fn root(&self) -> &Root {
@@ -126,7 +132,7 @@ pub(in crate::store) fn has_lock_file(data_path: &Utf8Path) -> bool {
 }
 
 /// Polls, because a blocking lock call has no timeout.
-fn poll(
+pub(in crate::store) fn poll(
     path: &Utf8Path,
     left: Duration,
     timeout: Duration,

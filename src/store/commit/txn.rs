@@ -166,7 +166,11 @@ pub(in crate::store) fn is_pending(data_path: &Utf8Path) -> bool {
 /// Reads the pending record, for callers that may not finish it, without the files that another program changed. `None` if it is missing
 /// or changes nothing.
 pub(in crate::store) fn pending(root: &Root, data_path: &Utf8Path) -> Option<Record> {
-    let mut record = read(root, &data_path.join(FOLDER).join(PENDING)).ok()??;
+    not_foreign(root, read(root, &data_path.join(FOLDER).join(PENDING)).ok()??)
+}
+
+/// Returns a record without the files that another program changed; `None` if it changes nothing then.
+pub(in crate::store) fn not_foreign(root: &Root, mut record: Record) -> Option<Record> {
     let mut progress = progress(root, &record)?.into_iter();
     record.files.retain(|_| !matches!(progress.next(), Some(FileProgress::Foreign(_))));
     (!record.files.is_empty()).then_some(record)
@@ -193,12 +197,17 @@ pub(crate) struct LeftFile {
     pub(crate) kept: Option<String>,
 }
 
-/// Returns the change of a run that was cut off, as long as a file that it left is as it was left.
-pub(crate) fn cut_off_change(root: &Utf8Path, data_dir: &RelPath) -> Option<CutOffChange> {
-    let path = data_dir.under(root).join(FOLDER).join(CUT_OFF);
-    there(&path, fs::symlink_metadata(&path))?;
+/// Returns the change of a run that was cut off, as long as a file that it left is as it was left. `own` are Piton's folders of the run. Also
+/// returns the one that it is noted in.
+pub(crate) fn cut_off_change(root: &Utf8Path, own: &[Utf8PathBuf]) -> Option<(CutOffChange, Utf8PathBuf)> {
+    let is_noted = |folder: &&Utf8PathBuf| {
+        let path = folder.join(FOLDER).join(CUT_OFF);
+        there(&path, fs::symlink_metadata(&path)).is_some()
+    };
+    let mut noted = own.iter().filter(is_noted).peekable();
+    noted.peek()?;
     let root = unread::root(root)?;
-    left_over(&root, &unread::located(&root, data_dir)?)
+    noted.find_map(|folder| Some((left_over(&root, folder)?, folder.clone())))
 }
 
 fn left_over(root: &Root, data_path: &Utf8Path) -> Option<CutOffChange> {
@@ -282,15 +291,21 @@ pub(super) fn recover(root: &Root, data_path: &Utf8Path) -> Result<(), StoreErro
         return Ok(());
     }
     if let Some(record) = read(root, &folder.join(PENDING))? {
-        remove_temporaries(root, &record);
-        if let Some(progress) = progress(root, &record) {
-            roll_forward(&record, &progress)?;
-            if progress.iter().any(|state| matches!(state, FileProgress::Foreign(_))) {
-                return set_aside(data_path, &record, &progress);
-            }
-        }
+        finish(root, data_path, &record)?;
     }
     drop_record(data_path)
+}
+
+/// Finishes a change, and removes what it staged. What another program came before is kept, with a note.
+pub(in crate::store) fn finish(root: &Root, data_path: &Utf8Path, record: &Record) -> Result<(), StoreError> {
+    if let Some(progress) = progress(root, record) {
+        roll_forward(record, &progress)?;
+        if progress.iter().any(|state| matches!(state, FileProgress::Foreign(_))) {
+            set_aside(data_path, record, &progress)?;
+        }
+    }
+    remove_temporaries(root, record);
+    Ok(())
 }
 
 /// Keeps what could not be written, with a note for readers, and drops the record.
@@ -310,8 +325,8 @@ fn set_aside(data_path: &Utf8Path, record: &Record, progress: &[FileProgress]) -
     }
     let note = CutOffChange { change: record.change.clone(), step: record.step.clone(), left };
     let bytes = serde_json::to_vec(&note).expect("a note is plain data");
-    replace_file_as(&data_path.join(FOLDER).join(CUT_OFF), &bytes, platform::DATA_FILE_MODE, None)?;
-    drop_record(data_path)
+    let folder = data_dir::subfolder(data_path, FOLDER)?;
+    replace_file_as(&folder.join(CUT_OFF), &bytes, platform::DATA_FILE_MODE, None)
 }
 
 fn remove_temporaries(root: &Root, record: &Record) {

@@ -311,7 +311,18 @@ pub(super) fn is_ours(_metadata: &Metadata) -> bool {
 /// Tells whether only the owner may access the file, as with all of Piton's own files.
 #[cfg(unix)]
 pub(in crate::store) fn is_private(metadata: &Metadata) -> bool {
-    metadata.mode() & 0o077 == 0
+    mode(metadata) & 0o077 == 0
+}
+
+/// Returns the permission bits of a file.
+#[cfg(unix)]
+pub(in crate::store) fn mode(metadata: &Metadata) -> u32 {
+    metadata.mode() & 0o777
+}
+
+#[cfg(not(unix))]
+pub(in crate::store) fn mode(_metadata: &Metadata) -> u32 {
+    DATA_FILE_MODE
 }
 
 #[cfg(not(unix))]

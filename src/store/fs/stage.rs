@@ -49,6 +49,11 @@ pub(in crate::store) fn temporary_name(target: &Utf8Path) -> Utf8PathBuf {
     target.with_file_name(format!("{}{}{SUFFIX}", prefix(target), platform::unique()))
 }
 
+/// Returns the name beside the target that a token of hexadecimal digits stands for, of no process.
+pub(in crate::store) fn temporary_name_of(target: &Utf8Path, token: &str) -> Utf8PathBuf {
+    target.with_file_name(format!("{}0.{token}{SUFFIX}", prefix(target)))
+}
+
 /// Writes the content under a temporary name, with the mode and owner of the file it replaces. Leaves nothing on failure.
 pub(in crate::store) fn write(
     target: &Utf8Path,
@@ -56,7 +61,17 @@ pub(in crate::store) fn write(
     mode: u32,
     like: Option<Attributes>,
 ) -> Result<Staged, StoreError> {
-    let path = temporary_name(target);
+    write_as(temporary_name(target), target, bytes, mode, like)
+}
+
+/// [`write()`] under a given name.
+pub(in crate::store) fn write_as(
+    path: Utf8PathBuf,
+    target: &Utf8Path,
+    bytes: &[u8],
+    mode: u32,
+    like: Option<Attributes>,
+) -> Result<Staged, StoreError> {
     let created = if like.is_some() { platform::DATA_FILE_MODE } else { mode };
     let mut file = calls::create_new(&path, created).map_err(|source| StoreError::io(target, source))?;
     let written = calls::write(&mut file, bytes).and_then(|()| like.map_or(Ok(()), |like| calls::apply(&file, like)));

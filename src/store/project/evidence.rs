@@ -1,6 +1,6 @@
 //! The current facts on disk and in git, gathered for `engine`.
 
-use std::{collections::BTreeMap, fs::Metadata, slice};
+use std::{collections::BTreeMap, fs::Metadata};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -11,11 +11,9 @@ use crate::{
         ReadProblem, RelPath, Timestamp, Workspace, name_of, sha256_hex,
     },
     store::{
-        commit::{journal, lock::RunLock, rollbacks},
         fs::{
             clock,
             environment::Environment,
-            error::StoreError,
             path::{Root, bounded},
             stage::DATA_DIR,
             unread::{self, is_folder},
@@ -24,23 +22,22 @@ use crate::{
     },
 };
 
-const LOG: &str = "evidence.jsonl";
 /// Bytes of a file that is digested or parsed.
 const FILE_LIMIT: u64 = 64 << 20;
 /// Resolution of file timestamps in seconds; some file systems store two-second steps.
 const TIME_STEP: i64 = 2;
 
 /// Gathers the evidence a run asks for. Starts git at most once: for the committed content of files, for commits other than
-/// HEAD, or for uncommitted changes if the workspace is wanted.
+/// HEAD, or for uncommitted changes if the workspace is wanted. `records` are the digests that were recorded, oldest first.
 pub(crate) fn gather(
     project: &Project,
     files: &FileSet,
     wanted: &EvidenceRequest,
+    records: Vec<EvidenceRecord>,
     environment: &Environment,
 ) -> Evidence {
     let base = wanted.base(&files.root);
     let data_path = unread::data_path(&files.root, &files.data_dir);
-    let records: Vec<EvidenceRecord> = data_path.as_deref().map(records_in).unwrap_or_default();
     let owner =
         data_path.as_deref().map_or(Owner::None, |data_path| lease::inspect_in(data_path, files.clock, environment));
     let owner = lease::merge_owners(owner, &wanted.owner_processes, environment);
@@ -91,7 +88,6 @@ pub(crate) fn gather(
         evidence.workspace = Some(Workspace { exists, ..Workspace::default() });
     }
     evidence.records = records;
-    evidence.rollbacks = data_path.as_deref().map(rollbacks::rollbacks_in).unwrap_or_default();
     evidence
 }
 
@@ -239,25 +235,6 @@ pub(crate) fn describe(root: &Utf8Path, outputs: &[RelPath]) -> Vec<OutputRecord
         Some(OutputRecord { path: path.clone(), sha256: sha256_hex(&content), bytes: content.len() as u64 })
     };
     outputs.iter().filter_map(describe).collect()
-}
-
-/// Appends to the evidence log what `finish` saw.
-///
-/// # Errors
-///
-/// When it cannot be written.
-pub(crate) fn record(lock: &RunLock, record: &EvidenceRecord, limit: u64) -> Result<(), StoreError> {
-    journal::append(lock.data_path(), LOG, slice::from_ref(record), limit)
-}
-
-/// Reads the evidence log, oldest first. Lines that do not parse are left out.
-pub(crate) fn records(root: &Utf8Path, data_dir: &RelPath) -> Vec<EvidenceRecord> {
-    let data_path = unread::data_path(root, data_dir);
-    data_path.as_deref().map(records_in).unwrap_or_default()
-}
-
-fn records_in(data_path: &Utf8Path) -> Vec<EvidenceRecord> {
-    journal::read(data_path, LOG)
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use super::{describe, gather, record, records};
+use super::{describe, gather};
 use crate::{
     model::{EvidenceRecord, EvidenceRequest, FileFact, OutputRecord, OutputRequest, StepId, Timestamp, sha256_hex},
     store::{
         Environment, file_set,
-        testing::{Scratch, candidate, clock, data_dir, rel, time},
+        testing::{Scratch, candidate, clock, rel, time},
     },
 };
 
@@ -23,10 +23,6 @@ fn line(run: &str, outputs: Vec<OutputRecord>) -> EvidenceRecord {
     }
 }
 
-fn runs(scratch: &Scratch) -> Vec<String> {
-    records(&scratch.root, &data_dir()).into_iter().map(|record| record.run).collect()
-}
-
 fn output(path: &str, text: &str) -> OutputRecord {
     OutputRecord { path: rel(path), sha256: sha256_hex(text.as_bytes()), bytes: text.len() as u64 }
 }
@@ -34,32 +30,6 @@ fn output(path: &str, text: &str) -> OutputRecord {
 fn touch(scratch: &Scratch, path: &str, at: Timestamp) {
     let at = UNIX_EPOCH + Duration::from_secs(u64::try_from(at.unix_seconds()).unwrap());
     fs::File::options().write(true).open(scratch.root.join(path)).unwrap().set_modified(at).unwrap();
-}
-
-#[test]
-fn records_survive_a_torn_tail() {
-    let scratch = Scratch::new();
-    let lock = scratch.lock();
-    record(&lock, &line("one", Vec::new()), 1 << 20).unwrap();
-    let path = scratch.root.join("run/.piton/evidence.jsonl");
-    let whole = fs::read_to_string(&path).unwrap();
-    fs::write(&path, format!("{whole}{}", &whole[..20])).unwrap();
-    assert_eq!(runs(&scratch), ["one"]);
-    record(&lock, &line("two", Vec::new()), 1 << 20).unwrap();
-    assert_eq!(runs(&scratch), ["one", "two"]);
-}
-
-#[test]
-fn the_log_is_cut_when_it_grows_too_long() {
-    let scratch = Scratch::new();
-    let lock = scratch.lock();
-    for count in 0..30 {
-        record(&lock, &line(&count.to_string(), Vec::new()), 400).unwrap();
-    }
-    let left = runs(&scratch);
-    assert!(left.len() >= 3 && left.len() <= 12, "{left:?}");
-    assert_eq!(left.last().map(String::as_str), Some("29"));
-    assert_eq!(scratch.files("run/.piton"), ["evidence.jsonl", "evidence.previous.jsonl", "lock"]);
 }
 
 #[test]
@@ -90,7 +60,7 @@ fn a_digest_is_computed_only_where_size_and_time_leave_a_doubt() {
     fs::create_dir_all(scratch.root.join("o/folder")).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", scratch.root.join("o/outside")).unwrap();
     let outputs = ["settled", "touched", "just-now", "grown"].map(|name| output(&format!("o/{name}"), "same")).to_vec();
-    record(&scratch.lock(), &line("done", outputs), 1 << 20).unwrap();
+    let records = vec![line("done", outputs)];
 
     let names = [
         "settled",
@@ -109,7 +79,7 @@ fn a_digest_is_computed_only_where_size_and_time_leave_a_doubt() {
     let wanted = EvidenceRequest { outputs: names.iter().map(want).collect(), ..EvidenceRequest::default() };
     let project = scratch.project();
     let files = file_set(&project, &scratch.root, &candidate(Vec::new()), clock()).unwrap();
-    let evidence = gather(&project, &files, &wanted, &Environment::default());
+    let evidence = gather(&project, &files, &wanted, records, &Environment::default());
     assert_eq!(evidence.records.len(), 1);
 
     let same = sha256_hex(b"same");
@@ -143,7 +113,7 @@ fn a_workspace_outside_of_git_is_there_or_not() {
     let files = file_set(&project, &scratch.root, &candidate(Vec::new()), clock()).unwrap();
     for (folder, exists) in [(None, true), (Some(rel("here")), true), (Some(rel("gone")), false)] {
         let wanted = EvidenceRequest { workspace: Some(folder), ..EvidenceRequest::default() };
-        let found = gather(&project, &files, &wanted, &Environment::default()).workspace.unwrap();
+        let found = gather(&project, &files, &wanted, Vec::new(), &Environment::default()).workspace.unwrap();
         assert_eq!((found.exists, found.is_git, found.dirty), (exists, false, None));
     }
 }

@@ -12,15 +12,16 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::open::Project;
+use super::{journals, open::Project};
 use crate::{
     model::{
-        Candidate, Clock, Content, Edit, EditKind, FileEntry, FileSet, LinkedWorktree, ReadProblem, ReadSpec, RelPath,
-        Timestamp, Unread,
+        Candidate, Clock, Content, Edit, EditKind, FileEntry, FileSet, JournalFile, LinkedWorktree, ReadProblem,
+        ReadSpec, RelPath, Timestamp, Unread,
     },
     store::{
         commit::{
             lock::{self, RunLock},
+            recorded,
             txn::{self, Record},
         },
         fs::{
@@ -49,6 +50,12 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
+    let mut journal = journals::of(project, candidate);
+    if let Some(begun) = &journal
+        && journals::finish(project, begun)?
+    {
+        journal = journals::of(project, candidate);
+    }
     let data_path = || unread::located(&checked, &candidate.data_dir);
     let has_writers = || data_path().is_some_and(|data_path| lock::has_lock_file(&data_path));
     let read = || {
@@ -57,9 +64,22 @@ pub(crate) fn file_set(
         }
         let files = read_all(&checked, &candidate.reads, None);
         // The first writer may have started while we read.
-        if has_writers() { read_locked(project, &checked, candidate) } else { Ok(files) }
+        if has_writers() { read_locked(project, &checked, candidate) } else { Ok((files, journal)) }
     };
     set_of(project, root, candidate, clock, read)
+}
+
+/// Locks a run, and finishes what a killed writer began of it.
+///
+/// # Errors
+///
+/// As [`RunLock::acquire`].
+pub(crate) fn lock_recorded(project: &Project, root: &Utf8Path, candidate: &Candidate) -> Result<RunLock, StoreError> {
+    let lock = RunLock::acquire(root, &candidate.data_dir, project.lock_timeout)?;
+    if let Some(journal) = journals::of(project, candidate) {
+        journals::finish(project, &journal)?;
+    }
+    Ok(lock)
 }
 
 /// Finishes an interrupted change to a run. Returns true if there was one, because files may then have appeared, moved or gone
@@ -81,7 +101,10 @@ pub(crate) fn file_set_locked(
     candidate: &Candidate,
     clock: Clock,
 ) -> FileSet {
-    let read = || Ok(read_all(lock.root(), &candidate.reads, None));
+    let read = || {
+        let journal = journals::of(project, candidate);
+        Ok((read_all(lock.root(), &candidate.reads, None), journal))
+    };
     set_of(project, root, candidate, clock, read).expect("only taking a lock can fail")
 }
 
@@ -91,10 +114,10 @@ fn set_of(
     root: &Utf8Path,
     candidate: &Candidate,
     clock: Clock,
-    read: impl FnOnce() -> Result<BTreeMap<RelPath, FileEntry>, StoreError>,
+    read: impl FnOnce() -> Result<(BTreeMap<RelPath, FileEntry>, Option<JournalFile>), StoreError>,
 ) -> Result<FileSet, StoreError> {
     let (read, unread) = unread::watched(|| Ok::<_, StoreError>((read()?, linked(project, root))));
-    let (mut files, worktrees) = read?;
+    let ((mut files, journal), worktrees) = read?;
     for Unread { path, problem } in unread {
         if let Some(below) = RelPath::below(&path, root) {
             files.entry(below).or_insert_with(|| FileEntry::new(Content::Problem(problem), None));
@@ -107,6 +130,7 @@ fn set_of(
         state: candidate.state.clone(),
         data_dir: candidate.data_dir.clone(),
         files,
+        journal,
         worktrees,
         main_root: is_linked.then(|| project.root.clone()),
         clock,
@@ -129,9 +153,9 @@ fn read_locked(
     project: &Project,
     root: &Root,
     candidate: &Candidate,
-) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
+) -> Result<(BTreeMap<RelPath, FileEntry>, Option<JournalFile>), StoreError> {
     let Some(data_path) = unread::located(root, &candidate.data_dir) else {
-        return Ok(read_all(root, &candidate.reads, None));
+        return Ok((read_all(root, &candidate.reads, None), journals::of(project, candidate)));
     };
     if txn::is_pending(&data_path) {
         // Taking the lock finishes it. If that is refused, the record is applied to the files below.
@@ -142,8 +166,14 @@ fn read_locked(
         }
     }
     let _shared = lock::lock_shared(&data_path, project.lock_timeout)?;
-    let pending = if txn::is_pending(&data_path) { txn::pending(root, &data_path) } else { None };
-    Ok(read_all(root, &candidate.reads, pending.as_ref()))
+    let journal = journals::of(project, candidate);
+    let recorded = journal.as_ref().and_then(|journal| recorded::pending(root, journal.bytes()));
+    let pending = match recorded {
+        Some(record) => txn::not_foreign(root, record),
+        None if txn::is_pending(&data_path) => txn::pending(root, &data_path),
+        None => None,
+    };
+    Ok((read_all(root, &candidate.reads, pending.as_ref()), journal))
 }
 
 fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeMap<RelPath, FileEntry> {

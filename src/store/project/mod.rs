@@ -6,7 +6,7 @@
 //!   `committed_state`, `git_impact` and `worktree` ask it.
 //! - `client` is the folder of the client, with the sessions of a person.
 //! - `sessions` are the folders of the runs of workflow files, `trusted` which of them this user began; `settings` the client's settings;
-//!   `reports` the log at the top of the project.
+//!   `journals` what is recorded of the runs of other systems.
 //! - `discover` lists names; `file_set` reads the files of a run as one consistent whole; `evidence` looks at what the run claims,
 //!   `declared_files` at what the steps of a read-only run declare.
 //! - `scratch` makes a temporary project for the demonstration.
@@ -25,8 +25,8 @@ pub(crate) mod git;
 pub(super) mod git_filters;
 pub(super) mod git_impact;
 pub(super) mod git_process;
+pub(crate) mod journals;
 pub(super) mod open;
-pub(crate) mod reports;
 pub(super) mod repository;
 pub(super) mod scratch;
 pub(crate) mod sessions;

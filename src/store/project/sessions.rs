@@ -67,27 +67,17 @@ impl SessionHome {
     }
 
     fn of_project(project: &Project, environment: &Environment) -> (Self, Option<Self>) {
-        let common_dir = project.git.as_ref().map(|git| &git.common_dir);
-        let common_dir = common_dir.map(|common| common.canonicalize_utf8().unwrap_or_else(|_| common.clone()));
-        let below = project.git.as_ref().and_then(|git| project.root.strip_prefix(&git.main_root).ok());
-        let part = below.filter(|below| !below.as_str().is_empty());
+        let (first, other) = homes(project);
         // A root has no symlinks.
-        let identity = common_dir.as_ref().filter(|_| part.is_none()).unwrap_or(&project.root);
-        let key = folder_name(&project.root, identity);
-        let own_dir = common_dir.as_ref().filter(|_| project.git.as_ref().is_some_and(|git| git.is_own));
-        let in_git = own_dir.map(|common_dir| match part {
-            // The name has to move with the repository.
-            Some(below) => common_dir.join(IN_GIT).join(PARTS).join(folder_name(&project.root, below)),
-            None => common_dir.join(IN_GIT),
-        });
+        let identity = match part(project) {
+            None => common_dir(project).unwrap_or_else(|| project.root.clone()),
+            Some(_) => project.root.clone(),
+        };
+        let key = folder_name(&project.root, &identity);
         let of_user = environment.state_home.as_deref().map(|home| resolve_links(home).join(&key));
-        let in_project = project.root.join(DATA_DIR);
-        let worktrees = of_user.as_ref().or(in_git.as_ref()).unwrap_or(&in_project).join(WORKTREES);
+        let worktrees = of_user.as_ref().unwrap_or(&first).join(WORKTREES);
         let home = |root| Self { root, worktrees: worktrees.clone() };
-        match in_git {
-            Some(in_git) => (home(in_git), Some(home(in_project))),
-            None => (home(in_project), None),
-        }
+        (home(first), other.map(home))
     }
 
     /// Returns the folder of its records and that of its worktrees.
@@ -187,8 +177,34 @@ pub(crate) struct Sessions {
     pub(crate) foreign: Vec<Utf8PathBuf>,
 }
 
+/// Returns the home of a project's runs, and the other one that they may be in: the git folder of a repository and its data folder, else only
+/// that. Neither need exist.
+pub(super) fn homes(project: &Project) -> (Utf8PathBuf, Option<Utf8PathBuf>) {
+    let in_project = project.root.join(DATA_DIR);
+    let own_dir = common_dir(project).filter(|_| project.git.as_ref().is_some_and(|git| git.is_own));
+    match (own_dir, part(project)) {
+        (None, _) => (in_project, None),
+        (Some(common_dir), None) => (common_dir.join(IN_GIT), Some(in_project)),
+        (Some(common_dir), Some(below)) => {
+            // The name has to move with the repository.
+            (common_dir.join(IN_GIT).join(PARTS).join(folder_name(&project.root, below)), Some(in_project))
+        }
+    }
+}
+
+fn common_dir(project: &Project) -> Option<Utf8PathBuf> {
+    let common = &project.git.as_ref()?.common_dir;
+    Some(common.canonicalize_utf8().unwrap_or_else(|_| common.clone()))
+}
+
+/// Returns the place of a project in its repository, of one that is a folder of it.
+fn part(project: &Project) -> Option<&Utf8Path> {
+    let below = project.root.strip_prefix(&project.git.as_ref()?.main_root).ok()?;
+    Some(below).filter(|below| !below.as_str().is_empty())
+}
+
 /// Tells whether a folder, or the nearest one above it that exists, can be written.
-fn is_writable(folder: &Utf8Path) -> bool {
+pub(super) fn is_writable(folder: &Utf8Path) -> bool {
     let there = folder.ancestors().find(|folder| folder.exists());
     there.is_some_and(|there| platform::denied(there).is_none())
 }

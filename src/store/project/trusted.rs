@@ -2,19 +2,16 @@
 //! never in a project.
 //!
 //! A run has a file there, named `{id}-{digest of its header}`, with the home of its records, and on further lines those of its copies that a
-//! person continued; it also leads to the run from any folder. A log of reports and decisions has one that is named after its first record. What
+//! person continued; it also leads to the run from any folder. A journal has one that is named after its first record. What
 //! is not in the list came with a project.
 
-use std::{
-    collections::BTreeSet,
-    io::{self, Read as _},
-};
+use std::{collections::BTreeSet, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::IgnoredAny;
 
 use crate::{
-    model::{Edit, ReadProblem, sha256_hex},
+    model::{Edit, ReadProblem, is_journal_folder, sha256_hex},
     store::fs::{
         calls, data_file,
         environment::Environment,
@@ -29,8 +26,8 @@ use crate::{
 const FOLDER: &str = "index";
 /// The folder of the entries of logs.
 const LOGS: &str = "logs";
-/// Bytes of a log that its first record is looked for in.
-const HEAD_LIMIT: u64 = 1 << 20;
+/// Bytes of a journal that its first record is looked for in.
+const HEAD_LIMIT: usize = 1 << 20;
 /// What generated ids begin with.
 pub(super) const GENERATED: &str = "session-";
 pub(super) const HEADER: &str = "run.json";
@@ -195,17 +192,23 @@ pub(crate) enum LogStanding {
     Foreign,
 }
 
+impl LogStanding {
+    pub(crate) fn is_ours(self) -> bool {
+        self == Self::Ours
+    }
+}
+
 impl Trusted {
-    /// Returns the standing of a log: its first record says whose it is. One that was moved, copied or brought back from a backup is still that
-    /// of this user, one that was put in its place is not.
+    /// Returns the standing of a journal with this content: its first record says whose it is. One that was moved, copied or brought back from a
+    /// backup is still that of this user, one that was put in its place is not.
     ///
     /// # Errors
     ///
-    /// If it cannot be read.
-    pub(crate) fn standing(&self, log: &Utf8Path) -> Result<LogStanding, StoreError> {
-        Ok(match first_record(log)? {
+    /// If the list of this user cannot be read.
+    pub(super) fn standing(&self, content: &[u8]) -> Result<LogStanding, StoreError> {
+        Ok(match first_record(content) {
             FirstRecord::None => LogStanding::Silent,
-            FirstRecord::Is(record) if self.has_entry(&record)? => LogStanding::Ours,
+            FirstRecord::Is(record) if self.has_entry(record)? => LogStanding::Ours,
             FirstRecord::Is(_) | FirstRecord::Unknown => LogStanding::Foreign,
         })
     }
@@ -219,24 +222,19 @@ impl Trusted {
         if self.state_home.is_some() { Ok(()) } else { Err(StoreError::NoHome) }
     }
 
-    /// Enters a log that is there.
+    /// Enters a journal that has this content, or is about to get it.
     ///
     /// # Errors
     ///
     /// If the entry cannot be written, or there is no state folder.
-    pub(crate) fn enter_log(&self, log: &Utf8Path) -> Result<(), StoreError> {
-        match first_record(log)? {
-            FirstRecord::Is(record) => self.enter_record(log, &record),
+    pub(crate) fn enter_log(&self, log: &Utf8Path, content: &[u8]) -> Result<(), StoreError> {
+        match first_record(content) {
+            FirstRecord::Is(record) => self.enter_record(log, record),
             FirstRecord::None | FirstRecord::Unknown => self.check_home(),
         }
     }
 
-    /// Enters a log that begins with a record, which need not be written yet.
-    ///
-    /// # Errors
-    ///
-    /// If the entry cannot be written, or there is no state folder.
-    pub(super) fn enter_record(&self, log: &Utf8Path, record: &[u8]) -> Result<(), StoreError> {
+    fn enter_record(&self, log: &Utf8Path, record: &[u8]) -> Result<(), StoreError> {
         let entry = self.log_entry(record).ok_or(StoreError::NoHome)?;
         if entry.is_file() {
             return Ok(());
@@ -245,14 +243,14 @@ impl Trusted {
         write_lines(&entry, &[log.as_str()])
     }
 
-    /// Takes a log out of the list.
+    /// Takes a journal with this content out of the list.
     ///
     /// # Errors
     ///
     /// If the entry cannot be removed.
-    pub(crate) fn forget_log(&self, log: &Utf8Path) -> Result<(), StoreError> {
-        let FirstRecord::Is(record) = first_record(log)? else { return Ok(()) };
-        self.log_entry(&record).map_or(Ok(()), |entry| forget(&entry))
+    pub(crate) fn forget_log(&self, content: &[u8]) -> Result<(), StoreError> {
+        let FirstRecord::Is(record) = first_record(content) else { return Ok(()) };
+        self.log_entry(record).map_or(Ok(()), |entry| forget(&entry))
     }
 
     /// Takes a run out of the list.
@@ -278,32 +276,23 @@ impl Trusted {
     }
 }
 
-/// The first record of a log.
-enum FirstRecord {
+/// The first record of a journal.
+enum FirstRecord<'a> {
     /// It is missing, empty, or has nothing but what a write that was cut off left.
     None,
-    Is(Vec<u8>),
+    Is(&'a [u8]),
     /// None is near its beginning.
     Unknown,
 }
 
-fn first_record(log: &Utf8Path) -> Result<FirstRecord, StoreError> {
-    let failed = |source| StoreError::io(log, source);
-    match log.symlink_metadata() {
-        // What is no file cannot be read as one either.
-        Ok(metadata) if !metadata.is_file() => return Ok(FirstRecord::None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FirstRecord::None),
-        found => found.map_err(failed)?,
-    };
-    let mut head = Vec::new();
-    let file = platform::nofollow_options().read(true).open(log).map_err(failed)?;
-    file.take(HEAD_LIMIT).read_to_end(&mut head).map_err(failed)?;
+fn first_record(content: &[u8]) -> FirstRecord<'_> {
+    let head = &content[..content.len().min(HEAD_LIMIT)];
     let is_record = |line: &&[u8]| serde_json::from_slice::<IgnoredAny>(line).is_ok();
-    Ok(match head.split(|byte| *byte == b'\n').find(is_record) {
-        Some(record) => FirstRecord::Is(record.to_vec()),
-        None if (head.len() as u64) < HEAD_LIMIT => FirstRecord::None,
+    match head.split(|byte| *byte == b'\n').find(is_record) {
+        Some(record) => FirstRecord::Is(record),
+        None if content.len() < HEAD_LIMIT => FirstRecord::None,
         None => FirstRecord::Unknown,
-    })
+    }
 }
 
 fn forget(entry: &Utf8Path) -> Result<(), StoreError> {
@@ -341,7 +330,7 @@ fn has_run(home: &Utf8Path, id: &str, header: &[u8]) -> bool {
 /// Tells whether a name is valid as a session id: no path, and no command line option.
 pub(super) fn is_session_id(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    name.len() <= ID_LIMIT && !name.starts_with(['-', '.']) && name.chars().all(plain)
+    name.len() <= ID_LIMIT && !name.starts_with(['-', '.']) && name.chars().all(plain) && !is_journal_folder(name)
 }
 
 /// Resolves the symlinks in the existing part of a path, as git does for new worktrees.

@@ -10,7 +10,7 @@ use crate::{
 
 /// Returns the project's files without Piton's own data and the backups.
 pub(super) fn states(sandbox: &Sandbox) -> Tree {
-    projects::foreign(sandbox).without(".workflow-backups").without(".workflow-state.json.backup")
+    projects::foreign(sandbox).without(".workflow-backups").without(".workflow-state.json.backup").without("piton")
 }
 
 /// Runs a command from an answer.

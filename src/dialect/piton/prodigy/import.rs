@@ -42,7 +42,7 @@ pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result
     let at = change.at;
     let outline = Outline::of(workflow, sha256.clone());
     let state = State { workflow: outline, ..state(&prodigy, workflow, at) };
-    let Some(edits) = start_from(header, change, state) else {
+    let Some(edits) = start_from(header, change, state, None) else {
         return Err(missing("the new session has no usable id"));
     };
     Ok(Import { edits, done: prodigy.checkpoint.done.len(), total: workflow.steps.len() })

@@ -46,6 +46,7 @@ fn files(checkpoint: &Value, workflow: Option<&str>) -> FileSet {
         state: path(STATE),
         data_dir: path("state/workflow-1/.piton"),
         files: BTreeMap::new(),
+        journal: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now: at(59), utc_offset_seconds: 0 },

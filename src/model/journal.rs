@@ -1,0 +1,101 @@
+//! What is recorded of a run besides the changes of its own state: what was said, tried and decided.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{DialectId, EvidenceRecord, RelPath, RollBackRecord, Statement, StepId, Timestamp};
+
+/// A record of the journal of a run: one for each call that changed or said something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    pub(crate) at: Timestamp,
+    /// The kind of the change (`ChangeKind::as_str`), or the verb.
+    pub(crate) change: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) step: Option<StepId>,
+    /// The session of the client that called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    /// Everything that was said with it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) said: Vec<Statement>,
+    /// The digests of the files that finished steps left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left: Vec<EvidenceRecord>,
+    /// The steps that it reopened by going back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) back: Option<RollBackRecord>,
+    /// Why a resume was safe.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(crate) note: Value,
+    /// The state files that it changes. The record is durable before they are replaced, so that a change that was cut off is finished.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) files: Vec<ChangedFile>,
+}
+
+impl Entry {
+    /// Returns an entry that says nothing besides which change it is about.
+    pub(crate) fn new(change: &str, step: Option<StepId>, at: Timestamp) -> Self {
+        Self {
+            at,
+            change: change.to_owned(),
+            step,
+            session: None,
+            said: Vec::new(),
+            left: Vec::new(),
+            back: None,
+            note: Value::Null,
+            files: Vec::new(),
+        }
+    }
+}
+
+/// A change of one state file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ChangedFile {
+    pub(crate) path: RelPath,
+    /// The digest of the content that it replaces; `None` for a new file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) before: Option<String>,
+    /// The digest of its new content; `None` for one that is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) after: Option<String>,
+}
+
+/// Returns the name of the folder with the journal of a run of another system; `None` for a run that has a journal for its state, and for a
+/// session of the client, of which nothing is recorded.
+pub(crate) fn journal_folder(dialect: DialectId, run: &str) -> Option<String> {
+    match dialect {
+        DialectId::Piton | DialectId::Claude => None,
+        DialectId::NineStep
+        | DialectId::Ccw
+        | DialectId::Dotagent
+        | DialectId::Aios
+        | DialectId::Checklist
+        | DialectId::Bmad
+        | DialectId::Gsd
+        | DialectId::Taskmaster => Some(file_name(&format!("{dialect}.{run}"))),
+    }
+}
+
+/// Tells whether a folder can be that of the journal of a run of another system. No run of a workflow file has such a name.
+pub(crate) fn is_journal_folder(name: &str) -> bool {
+    let mut begins = DialectId::ALL.into_iter().filter_map(|dialect| journal_folder(dialect, ""));
+    begins.any(|begin| name.starts_with(&begin))
+}
+
+/// Bytes of a name before it is shortened to a digest.
+const NAME_LIMIT: usize = 120;
+
+/// Returns a text as the name of a folder: other characters than letters, digits, `.`, `_` and `-` are percent-encoded.
+fn file_name(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let encoded: String = text
+        .bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect();
+    if encoded.len() <= NAME_LIMIT {
+        return encoded;
+    }
+    format!("{}-{}", &encoded[..NAME_LIMIT - 40], &super::sha256_hex(text.as_bytes())[..32])
+}

@@ -1,0 +1,183 @@
+//! The journals of the runs of other systems, in the home of the project's runs, which all worktrees share: a linked worktree may go away, and
+//! what was said in it stays. Also who is behind an attempt that a journal names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{
+    open::Project,
+    sessions,
+    trusted::{LogStanding, RUNS, Trusted},
+};
+use crate::{
+    model::{
+        Attempt, Candidate, Content, DriverId, JournalFile, Presence, ReadProblem, RelPath, Run, Statement,
+        StatementKind, Status, StepId, clean_line, is_journal_folder, journal_folder,
+    },
+    store::{
+        commit::{recorded, txn},
+        fs::{
+            error::StoreError,
+            nofollow,
+            process::{self, Process},
+            read,
+            unread::{self, exists},
+        },
+        owner::{caller::Caller, session::SESSION_CHARS},
+    },
+};
+
+/// The file in the folder of a run.
+const FILE: &str = "journal.jsonl";
+/// Bytes of a journal that is read; a longer one blocks its run.
+const LIMIT: u64 = 64 << 20;
+
+/// Returns the journal of a run with its content; `None` for a run of which nothing is recorded besides its state. It is where it was begun:
+/// in the project, if that was no repository then or its git folder could not be written, else in the git folder.
+pub(crate) fn of(project: &Project, candidate: &Candidate) -> Option<JournalFile> {
+    let folder = journal_folder(candidate.dialect, &candidate.name)?;
+    let path = RelPath::parse(&format!("{RUNS}/{folder}/{FILE}")).ok()?;
+    let (first, other) = sessions::homes(project);
+    let is_there = |home: &Utf8PathBuf| exists(&path.under(home));
+    let home = match other {
+        Some(other) if is_there(&other) || (!is_there(&first) && !sessions::is_writable(&first)) => other,
+        Some(_) | None => first,
+    };
+    Some(in_home(home, path))
+}
+
+fn in_home(home: Utf8PathBuf, path: RelPath) -> JournalFile {
+    let content = match unread::root(&home) {
+        Some(root) => read::read_entry(&root, &path, LIMIT).content,
+        None => Content::Problem(ReadProblem::Missing),
+    };
+    if let Content::Problem(problem) = &content {
+        unread::note(&path.under(&home), problem.clone());
+    }
+    JournalFile { home, path, content }
+}
+
+/// Returns whether what a journal says counts.
+///
+/// # Errors
+///
+/// If that cannot be found out.
+pub(crate) fn standing(trusted: &Trusted, journal: &JournalFile) -> Result<LogStanding, StoreError> {
+    trusted.standing(journal.bytes())
+}
+
+/// Finishes the change of the last record of a journal that counts, if a killed writer began it and this user may write. Returns whether there was
+/// one.
+///
+/// # Errors
+///
+/// If a writer holds the journal for too long, or what is left cannot be written.
+pub(in crate::store) fn finish(project: &Project, journal: &JournalFile) -> Result<bool, StoreError> {
+    let trees = || std::iter::once(&project.root).chain(project.worktrees());
+    let is_pending =
+        |tree: &Utf8PathBuf| unread::root(tree).is_some_and(|root| recorded::is_pending(&root, journal.bytes()));
+    if !recorded::has_changed(journal.bytes())
+        || !trees().any(is_pending)
+        || !standing(&project.trusted, journal)?.is_ours()
+    {
+        return Ok(false);
+    }
+    let finish = || {
+        let (_lock, bytes) = recorded::locked(journal, project.lock_timeout)?;
+        let folder = journal.file().parent().map(Utf8Path::to_owned).unwrap_or_default();
+        for tree in trees() {
+            let Some(root) = unread::root(tree) else { continue };
+            recorded::pending(&root, &bytes).map_or(Ok(()), |record| txn::finish(&root, &folder, &record))?;
+        }
+        Ok::<_, StoreError>(true)
+    };
+    match finish() {
+        Err(error) if error.is_write_refused() => Ok(false),
+        finished => finished,
+    }
+}
+
+/// Finishes the changes of all journals of a project: a run that was about to begin is found nowhere else. Returns how many there were.
+pub(crate) fn finish_all(project: &Project) -> usize {
+    let (first, other) = sessions::homes(project);
+    let journals = [Some(first), other].into_iter().flatten().flat_map(|home| {
+        let names = unread::names(&home.join(RUNS)).unwrap_or_default().into_iter();
+        // Those of workflow files, in the same place, have no such record.
+        let runs = names.filter(|entry| entry.is_dir && is_journal_folder(&entry.name));
+        runs.filter_map(move |run| {
+            let path = RelPath::parse(&format!("{RUNS}/{}/{FILE}", run.name)).ok()?;
+            Some(in_home(home.clone(), path))
+        })
+    });
+    journals.filter(|journal| finish(project, journal).is_ok_and(|finished| finished)).count()
+}
+
+/// Sets a journal aside that came with the project, and returns its new path; another one can then be begun.
+///
+/// # Errors
+///
+/// When it cannot be renamed.
+pub(crate) fn set_aside(journal: &Utf8Path) -> Result<Utf8PathBuf, StoreError> {
+    let names = (1..).map(|number| journal.with_file_name(format!("journal.refused-{number}.jsonl")));
+    let aside = names.into_iter().find(|name| name.symlink_metadata().is_err()).expect("a number is free");
+    nofollow::rename(journal, &aside).map_err(|source| StoreError::io(journal, source))?;
+    Ok(aside)
+}
+
+/// Returns the caller as the driver of an attempt.
+pub(crate) fn driver(caller: &Caller) -> DriverId {
+    DriverId {
+        session: caller.session.as_deref().map(|id| clean_line(id, SESSION_CHARS)),
+        pid: caller.owner.pid,
+        process_start: caller.owner.start,
+        boot_id: caller.boot_id.clone(),
+        host: caller.host.clone(),
+    }
+}
+
+/// Returns for each attempt at a step in progress, by step and number, whether its driver is still there.
+pub(crate) fn presences(
+    run: &Run,
+    statements: &[Statement],
+    caller: impl FnOnce() -> Caller,
+) -> BTreeMap<(StepId, u32), Presence> {
+    let in_progress = run.steps.iter().filter(|step| step.status == Status::InProgress);
+    let in_progress: BTreeSet<&StepId> = in_progress.map(|step| &step.id).collect();
+    let attempts = statements.iter().filter_map(|statement| match &statement.kind {
+        StatementKind::Begun(attempt) if in_progress.contains(&attempt.step) => Some(attempt),
+        StatementKind::Begun(_) | StatementKind::Report(_) | StatementKind::Decision(_) => None,
+    });
+    let attempts: Vec<&Attempt> = attempts.collect();
+    if attempts.is_empty() {
+        return BTreeMap::new();
+    }
+    let caller = caller();
+    let presence = |attempt: &Attempt| ((attempt.step.clone(), attempt.attempt), presence(&attempt.driver, &caller));
+    attempts.into_iter().map(presence).collect()
+}
+
+fn presence(driver: &DriverId, caller: &Caller) -> Presence {
+    let process = Process { pid: driver.pid, start: driver.process_start };
+    let is_this_machine = driver.host == caller.host;
+    let is_this_boot = is_this_machine && driver.boot_id == caller.boot_id;
+    match (&driver.session, &caller.session) {
+        (Some(of_driver), Some(of_caller)) if clean_line(of_caller, SESSION_CHARS) == *of_driver => Presence::Caller,
+        // The client lives, but its session was replaced.
+        (Some(_), Some(_)) if is_this_boot && process == caller.owner => Presence::Gone,
+        (None, _) | (_, None) if is_this_boot && (process == caller.owner || caller.ancestors.contains(&process)) => {
+            Presence::Caller
+        }
+        (_, _) if !is_this_machine => Presence::Unknown,
+        (_, _) if !is_this_boot => Presence::Gone,
+        (_, _) => match process::is_alive(process) {
+            Some(true) => Presence::Alive,
+            Some(false) => Presence::Gone,
+            None => Presence::Unknown,
+        },
+    }
+}
+
+#[cfg(test)]
+#[path = "journals_tests.rs"]
+mod tests;
