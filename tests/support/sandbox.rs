@@ -241,9 +241,10 @@ impl Sandbox {
         self.root().as_str().replace(|c: char| !c.is_ascii_alphanumeric(), "-")
     }
 
-    /// Keeps the folder when this is dropped, for a person to look at.
-    pub(crate) fn keep(self) {
+    /// Keeps the folder, for a person to look at, and returns where the project is.
+    pub(crate) fn keep(self) -> Utf8PathBuf {
         let _ = self.folder.keep();
+        self.top.join("project")
     }
 
     /// Returns the whole environment of everything that runs in the sandbox.
