@@ -426,14 +426,6 @@ fn the_resume_command_leads_to_the_same_plan() {
 }
 
 #[test]
-fn a_degraded_run_is_planned_and_says_so() {
-    let mut run = clean();
-    run.degraded = true;
-    let planned = plan_of(&run, &options());
-    assert_eq!((next_of(&planned), planned.plan.degraded), (vec!["run B".to_owned()], true));
-}
-
-#[test]
 fn what_is_left_after_a_merge_is_to_record_it() {
     let mut run = over();
     run.follow_up = Some(merge());

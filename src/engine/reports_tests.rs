@@ -99,23 +99,6 @@ fn a_step_that_failed_hears_its_own_report() {
 }
 
 #[test]
-fn a_decision_says_who_why_and_against_what() {
-    let mut run = line_of(&[("V", Status::Failed), ("C", Status::Pending)]);
-    let rejected = step(&mut run, "V");
-    rejected.kind = StepKind::Review;
-    rejected.review = review(ReviewVerdict::Rejected);
-    rejected.error = Some("row counts differ".to_owned());
-    let (by, note) = (Some("Bia".to_owned()), Some("known, see #7".to_owned()));
-    let decided =
-        said_at(&run, 5, ChangeKind::Approve { step: StepId::new("V"), by, note, phases: None, choice: None }).unwrap();
-    step(&mut run, "V").status = Status::Completed;
-    let (_, decisions) = handed(&run, vec![decided]);
-    let [decision] = decisions.as_slice() else { panic!("{decisions:?}") };
-    assert_eq!(decision.despite.as_deref(), Some("REJECTED: row counts differ"));
-    assert_eq!((decision.by.as_deref(), decision.note.as_deref()), (Some("Bia"), Some("known, see #7")));
-}
-
-#[test]
 fn an_earlier_run_of_the_same_name_is_not_heard() {
     let mut run = three();
     run.started_at = Some(at(10));

@@ -50,27 +50,6 @@ fn a_stop_is_kept_if_a_reason_was_given_or_the_format_has_no_field_for_it() {
 }
 
 #[test]
-fn work_that_a_person_accepts_is_a_decision_with_who_why_and_against_what() {
-    let run = line_of(&[("A", Status::Failed)]);
-    let accepted = finish(&run, |outcome| {
-        outcome.accepts = true;
-        outcome.agent = Some("Ada".to_owned());
-        outcome.summary = Some("good enough".to_owned());
-        outcome.despite = Some("REJECTED".to_owned());
-    });
-    let expected = Decision {
-        step: Some(StepId::new("A")),
-        decision: DecisionKind::Accept,
-        at: at(1),
-        by: Some("Ada".to_owned()),
-        note: Some("good enough".to_owned()),
-        choice: None,
-        despite: Some("REJECTED".to_owned()),
-    };
-    assert_eq!(accepted, Some(StatementKind::Decision(expected)));
-}
-
-#[test]
 fn a_yes_is_an_approval_unless_a_no_stands() {
     for (status, verdict, expected) in [
         (Status::WaitingApproval, None, (DecisionKind::Approve, None)),
