@@ -470,18 +470,26 @@ fn a_build_outlives_the_call_and_says_how_far_it_is() {
     std::fs::write(&cargo, script.replacen("#!/bin/sh\n", &slow, 1)).expect("a file of ours");
     support::run_tool(Path::new("/usr/bin/mkfifo"), &[gate.as_str()], &[]);
 
-    let waits = std::process::Command::new(installed.root().join("bin/piton"))
-        .arg("setup")
-        .env_clear()
-        .envs([("HOME", installed.top.join("home").as_str()), ("PATH", &path)])
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut waits = support::bounded(waits);
-    let said = std::io::BufReader::new(waits.stderr.take().expect("it is piped"));
-    let far = said.lines().map_while(Result::ok).find(|line| line.contains("34 of 118"));
-    assert_eq!(far.as_deref(), Some("piton: building: 34 of 118 crates"));
+    // Returns a call that waits for the build and has said how far it is, with what it says from then on.
+    let waiting = || {
+        let begun = std::process::Command::new(installed.root().join("bin/piton"))
+            .arg("setup")
+            .env_clear()
+            .envs([("HOME", installed.top.join("home").as_str()), ("PATH", &path)])
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut begun = support::bounded(begun);
+        let mut said = std::io::BufReader::new(begun.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
+        let mut told = String::new();
+        while !told.ends_with("piton: building: 34 of 118 crates\n") {
+            told += &format!("{}\n", said.next().expect("it says how far it is"));
+        }
+        (begun, told, said)
+    };
+    let (mut waits, told, _) = waiting();
+    assert!(told.contains("building version"), "{told}");
     waits.kill().expect("it waits");
     waits.wait().expect("it ended");
 
@@ -490,12 +498,15 @@ fn a_build_outlives_the_call_and_says_how_far_it_is() {
     assert_eq!(asked.stderr, "piton: its program is being built: 34 of 118 crates; to wait for it: piton setup\n");
     let hook = installed.run(&["hook", "session-start"], &[("PATH", &path), ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")]);
     assert_eq!(hook, ran(""));
+    // What waits before the build goes on clears up after it.
+    let (waits, told, said) = waiting();
+    assert!(!told.contains("building version"), "it was not begun again: {told}");
     // Opening a pipe waits for its reader; a tool has a bound.
     let go_on = format!("echo go on >'{gate}'");
     assert!(support::run_tool(Path::new("/bin/sh"), &["-c", &go_on], &[]).status.success(), "the build waits for it");
-    let built = installed.run(&["setup"], &[("PATH", &path)]);
-    assert_eq!((built.code, built.stdout.as_str()), (Some(0), "fresh <setup>"), "{built:?}");
-    assert!(!built.stderr.contains("building version"), "it was not begun again: {built:?}");
+    let rest: Vec<String> = said.collect();
+    let built = waits.wait_with_output().expect("it ends");
+    assert_eq!((built.status.code(), built.stdout.as_slice()), (Some(0), &b"fresh <setup>"[..]), "{rest:?}");
     assert_eq!(installed.in_cache(), [cached("").trim_start_matches('/')]);
 }
 
