@@ -9,8 +9,8 @@ import { HtmlValidate } from "html-validate";
 import { chromium } from "playwright-core";
 
 const { PITON_BIN, EXAMPLES, WORK, PICTURES, SAMPLE, CHROMIUM } = process.env;
-// The pages of `--sample`: a run as most are, hostile texts, many agents, and the list of runs.
-const SOME = ["nine-step", "hostile", "twelve", "index"];
+// The example of `--sample`, which also opens hostile texts and the list of runs.
+const SOME = ["nine-step"];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const NOW = "2026-01-31T12:00:00Z";
 const WIDTHS = [390, 768, 1280];
@@ -96,8 +96,8 @@ function pages() {
     const runs = JSON.parse(piton(project, ["list", "--all", "--exit-zero", "--format", "json"]));
     if (runs.ok) projects.push([name, project, runs.data.runs[0].path]);
   }
-  if (!SAMPLE) projects.push(["thousand", thousand()]);
-  projects.push(["hostile", hostile()], ["twelve", twelve()]);
+  projects.push(["hostile", hostile()]);
+  if (!SAMPLE) projects.push(["thousand", thousand()], ["twelve", twelve()]);
   const files = projects.map(([name, project, run]) => {
     const file = join(WORK, `${name}.html`);
     piton(project, ["show", ...(run ? [run] : []), "--html", file]);
