@@ -226,7 +226,7 @@ fn questions(plan: &Plan, notes: &[String]) -> Vec<String> {
 fn variables(step: &Step) -> Value {
     let known = step.detail.parts.iter().filter_map(|part| {
         let (name, value) = part.output.as_ref()?;
-        Some((name.clone(), value.clone()?))
+        Some((name.clone(), value.as_deref()?.clone()))
     });
     let others = step.detail.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
     let variables: Map<String, Value> = known.chain(others).collect();

@@ -52,7 +52,7 @@ fn rich(hostile: &str) -> Run {
         title: String::new(),
         kind: PartKind::Analysis,
         status: done,
-        output: Some((text("found"), Some(json!({"files": [text("a.rs")]})))),
+        output: Some((text("found"), Some(Box::new(json!({"files": [text("a.rs")]}))))),
         commands: Vec::new(),
     }];
     run

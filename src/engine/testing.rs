@@ -75,7 +75,7 @@ pub(crate) fn with_witnesses(step: &mut Step, done: usize) {
         .into_iter()
         .enumerate()
         .map(|(at, source)| Witness {
-            source: source.to_owned(),
+            source: source.into(),
             done: at < done,
             file: Some(path("state.json")),
             line: None,

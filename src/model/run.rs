@@ -1,6 +1,6 @@
 //! A run as read from its files, in Piton's vocabulary. Dialects build it, the engine evaluates it.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
@@ -330,7 +330,7 @@ pub(crate) struct Review {
 /// A place in the state, other than the authoritative one, that says whether a step is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Witness {
-    pub(crate) source: String,
+    pub(crate) source: Cow<'static, str>,
     pub(crate) done: bool,
     pub(crate) file: Option<RelPath>,
     pub(crate) line: Option<u32>,
@@ -344,7 +344,7 @@ pub(crate) struct Part {
     pub(crate) kind: PartKind,
     pub(crate) status: Status,
     /// The variable it sets for later parts, with its value if that is known.
-    pub(crate) output: Option<(String, Option<Value>)>,
+    pub(crate) output: Option<(String, Option<Box<Value>>)>,
     /// Commands as text: shown, never run.
     pub(crate) commands: Vec<String>,
 }

@@ -119,8 +119,7 @@ pub(crate) fn begin(
         true => follow(ctx, location, locked, &written)?.revision(),
         false => locked.revision_after(&written),
     };
-    let files = written.files();
-    let Written { run, change, step, already, message, findings, .. } = written;
+    let Written { run, change, step, already, message, files, findings, .. } = written;
     let recorded = already.is_none();
     let body = CheckpointReport {
         run: RunId::new(run),

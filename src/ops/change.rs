@@ -104,6 +104,8 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
         let opened = follow(ctx, &location, locked, &written)?;
         return Ok(report(ctx, &opened, written));
     }
+    // What the files were and are is not kept while a large run is read again.
+    written.edits.clear();
     // Still under the lock, so that the reported revision is that of this change.
     let (locked, approved) = configured::approve_locked(locked.reload())?;
     for approved in approved {
@@ -158,7 +160,7 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, mut written: Writ
     let next = next_of_parts(&written, opened).or_else(|| next_command(ctx, opened, &revision, written.change));
     let body = CheckpointReport {
         is_setback: written.is_setback,
-        files: written.files(),
+        files: written.files,
         run: crate::model::RunId::new(&written.run),
         change: written.change.to_owned(),
         step: written.step,

@@ -37,6 +37,8 @@ pub(crate) struct Written {
     /// The message if the state had the change already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
+    /// The files that were written.
+    pub(crate) files: Vec<RelPath>,
     pub(crate) edits: Vec<Edit>,
     /// Findings that `--force` overrode.
     pub(crate) findings: Vec<Finding>,
@@ -53,14 +55,10 @@ impl Written {
             is_setback: false,
             already: None,
             message: String::new(),
+            files: Vec::new(),
             edits: Vec::new(),
             findings: Vec::new(),
         }
-    }
-
-    /// Returns the files that were written.
-    pub(super) fn files(&self) -> Vec<RelPath> {
-        self.edits.iter().map(|edit| edit.path.clone()).collect()
     }
 
     /// Tells whether the state may have moved.
@@ -146,7 +144,7 @@ impl<'a> LockedRun<'a> {
     pub(super) fn release_moved(self, location: &RunLocation, written: &Written) -> RunLocation {
         let ctx = self.ctx;
         drop(self);
-        ctx.relocated(location, &written.files())
+        ctx.relocated(location, &written.files)
     }
 
     pub(super) const fn ctx(&self) -> &ProjectContext {
@@ -278,6 +276,7 @@ impl<'a> LockedRun<'a> {
         written.message = message(run, &change.kind);
         written.is_of_part = change.kind.part().is_some();
         written.is_setback = matches!(&change.kind, ChangeKind::Finish(outcome) if outcome.status == Status::Failed);
+        written.files = edits.iter().map(|edit| edit.path.clone()).collect();
         written.edits = edits;
         Ok(written)
     }

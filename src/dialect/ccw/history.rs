@@ -6,7 +6,7 @@ use super::{raw, rules};
 use crate::model::{Clock, InterruptionKind, Status, Timestamp};
 
 /// The past of one task.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct History {
     pub(super) attempts: u32,
     /// Failures since the last completion, if the file records any.
@@ -32,7 +32,8 @@ struct CcwEntry {
 }
 
 impl History {
-    pub(super) fn read(task: &Node, clock: Clock) -> Self {
+    /// Returns the past of a task, apart from it; `None` if it records nothing, as most do.
+    pub(super) fn read(task: &Node, clock: Clock) -> Option<Box<Self>> {
         let time = |value: Option<&Node>| raw::text(value).and_then(|text| clock.read(&text));
         let (execution, meta) = (task.get("execution"), task.get("meta"));
         let in_execution = |key: &str| execution.and_then(|execution| execution.get(key));
@@ -43,14 +44,9 @@ impl History {
             let again = entry.from == Some(Status::Failed) && entry.to == Some(Status::Failed);
             entry.to == Some(Status::InProgress) || again
         };
-        let starts = entries.iter().filter(is_start).count();
-        let starts = u32::try_from(starts).unwrap_or(u32::MAX);
-        let recorded = raw::count(in_execution("attempts"));
-        let attempts = recorded.unwrap_or(starts);
-        let last = |wanted: &[Status]| {
-            let entry = entries.iter().rev().find(|entry| entry.to.is_some_and(|to| wanted.contains(&to)));
-            entry.and_then(|entry| entry.at)
-        };
+        let starts = u32::try_from(entries.iter().filter(is_start).count()).unwrap_or(u32::MAX);
+        let attempts = raw::count(in_execution("attempts")).unwrap_or(starts);
+        let last = |of: &[Status]| entries.iter().rfind(|entry| entry.to.is_some_and(|to| of.contains(&to)))?.at;
         let last_attempt = time(in_execution("last_attempt"));
         let completed = time(in_execution("completion_time"));
         let [executed_at, completed_at, updated_at] =
@@ -62,7 +58,7 @@ impl History {
         let in_meta = ["updated", "updated_at", "completed_at"].map(|key| time(meta.and_then(|meta| meta.get(key))));
         let stamps = [last_attempt, completed, executed_at, completed_at, updated_at].into_iter().chain(in_meta);
         let stamp = stamps.flatten().chain(entries.iter().filter_map(|entry| entry.at)).max();
-        Self {
+        let history = Self {
             attempts,
             failures: failures(&entries, attempts, starts),
             error: error(task, execution, &entries),
@@ -73,7 +69,8 @@ impl History {
             stamp,
             interruption_reason: raw::text(in_execution("interruption_reason")),
             last_attempt,
-        }
+        };
+        (history != Self::default()).then(|| Box::new(history))
     }
 
     /// Returns the failures since the last completion. In a failed file without history, every attempt counts as a failure

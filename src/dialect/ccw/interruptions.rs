@@ -7,7 +7,7 @@ use crate::model::{
 
 /// Returns the interruption recorded for a running or failed attempt of a task (`execution` of format D).
 pub(super) fn recorded(task: &CcwTask, status: Status) -> Option<(Interruption, Option<Timestamp>)> {
-    let history = &task.parsed.history;
+    let history = task.parsed.history.as_ref()?;
     let reason = history.interruption_reason.as_ref()?;
     let fallback = InterruptionKind::of(status)?;
     let kind = rules::interruption_kind(reason).unwrap_or(fallback);

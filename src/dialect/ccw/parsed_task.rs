@@ -29,7 +29,7 @@ pub(super) struct ParsedTask {
     pub(super) parent: Option<String>,
     pub(super) subtasks: Vec<Subtask>,
     pub(super) dependencies: Vec<Dependency>,
-    pub(super) history: History,
+    pub(super) history: Option<Box<History>>,
     pub(super) commit: Option<String>,
     /// The field that says a pending task is done.
     pub(super) record: Option<&'static str>,

@@ -114,7 +114,7 @@ fn add_flow_steps(task: &Node, pointer: &str, kind: PartKind, parts: &mut Vec<Pa
         let variable = raw::first_line(step, &["/output_to", "/output"]);
         let variables = task.at("/execution/variables");
         let output = variable.map(|name| {
-            let known = variables.and_then(|variables| variables.get(&name)).map(Node::to_json);
+            let known = variables.and_then(|variables| variables.get(&name)).map(|value| Box::new(value.to_json()));
             (name, known)
         });
         let mut commands = raw::list(step.get("command"));

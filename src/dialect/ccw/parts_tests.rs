@@ -27,7 +27,7 @@ fn flow_steps_of_all_formats_have_names() {
     assert_eq!(names, ["gather", "1", "implementation-1", "two", "3", "4"]);
     assert_eq!(parts[0].title, "Look");
     assert_eq!(parts[0].commands, ["rg x"]);
-    assert_eq!(parts[0].output, Some(("found".to_owned(), Some(json!("12 files")))));
+    assert_eq!(parts[0].output, Some(("found".to_owned(), Some(Box::new(json!("12 files"))))));
     assert_eq!(parts[4].title, "three");
     let flat =
         json!({"pre_analysis": [{"step": "a", "commands": ["x", "y"]}], "implementation": ["do", {"step": "b"}]});

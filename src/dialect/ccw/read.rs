@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    history::History,
     ids, interruptions,
     parsed_task::ParsedTask,
     parts, plan_document, raw,
@@ -34,7 +35,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     for at in 0..session_files.tasks.len() {
         let task = &session_files.tasks[at];
         let (status, kind) = status_and_kind(&session_files, at, &hierarchy, &mut findings);
-        stamp = stamp.max(task.parsed.history.stamp);
+        stamp = stamp.max(task.parsed.history.as_ref().and_then(|history| history.stamp));
         interruption = interruptions::newer(interruption, interruptions::recorded(task, status));
         let parts = std::mem::take(&mut session_files.tasks[at].parsed.parts);
         let detail = session_files.tasks[at].parsed.detail.take();
@@ -245,7 +246,8 @@ fn step(
     findings: &mut Vec<Finding>,
 ) -> Step {
     let task = &session_files.tasks[at];
-    let (parsed, history) = (&task.parsed, &task.parsed.history);
+    let (parsed, nothing) = (&task.parsed, History::default());
+    let history = parsed.history.as_deref().unwrap_or(&nothing);
     let legacy = session_files.layout.is_legacy;
     let agent = parsed.executor.agent(legacy);
     let (depends_on, mut dangling) = dependencies(session_files, at, hierarchy, findings);
@@ -379,11 +381,11 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
     if let (TaskLocation::Unreadable { path }, StatusWord::Known(Status::Completed)) =
         (&task.location, &task.parsed.word)
     {
-        let source = "the readable part of its file".to_owned();
+        let source = "the readable part of its file".into();
         witnesses.push(Witness { source, done: true, file: Some(path.clone()), line: None });
     }
     if session_files.session.calls_completed(&task.id) {
-        let source = "workflow-session.json".to_owned();
+        let source = "workflow-session.json".into();
         witnesses.push(Witness { source, done: true, file: Some(session_files.layout.session.clone()), line: None });
     }
     let summary = session_files.summaries[at].first();

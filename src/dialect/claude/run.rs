@@ -169,7 +169,7 @@ fn close(step: &mut Step, end: &AgentEnd, probe: &str) {
         AgentEnd::Disputed => {
             step.status = Status::InProgress;
             step.proof.witnesses.push(Witness {
-                source: "one of its files".to_owned(),
+                source: "one of its files".into(),
                 done: true,
                 file: step.file.clone(),
                 line: None,

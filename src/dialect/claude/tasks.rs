@@ -102,7 +102,7 @@ impl ClaudeTask<'_> {
         let is_list_of_files = self.record.is_some_and(|record| !record.is_todo);
         match (file, recorded) {
             (Some(_), Some("completed")) if step.status != Status::Completed => step.proof.witnesses.push(Witness {
-                source: "the transcript".to_owned(),
+                source: "the transcript".into(),
                 done: true,
                 file: step.file.clone(),
                 line: None,

@@ -554,7 +554,7 @@ fn parts_of(definition: &Value, state: &StepState) -> Vec<Part> {
     let part = |part: &Value| {
         let name = part.as_str().or_else(|| part.get("name")?.as_str())?.to_owned();
         let is_analysis = part.get("is_analysis").and_then(Value::as_bool) == Some(true);
-        let output = state.part_outputs.get(&name).map(|(name, value)| (name.clone(), Some(value.clone())));
+        let output = state.part_outputs.get(&name).map(|(name, value)| (name.clone(), Some(Box::new(value.clone()))));
         Some(Part {
             title: part.get("title").and_then(Value::as_str).unwrap_or(&name).to_owned(),
             kind: if is_analysis { PartKind::Analysis } else { PartKind::Work },

@@ -305,7 +305,8 @@ impl Phases<'_> {
                     "{} ({})",
                     if gate.file == self.files.state { "the review in the story" } else { "the gate" },
                     clean_line(&gate.word, 60)
-                ),
+                )
+                .into(),
                 done: true,
                 file: Some(gate.file.clone()),
                 line: Some(gate.line),

@@ -273,7 +273,7 @@ fn review_next(
     // The session may have ended after it changed the story and before it changed the state.
     if story.is_all_ticked() {
         step.proof.witnesses.push(Witness {
-            source: format!("the story ({})", clean_line(&mention.raw, 60)),
+            source: format!("the story ({})", clean_line(&mention.raw, 60)).into(),
             done: true,
             file: Some(path.clone()),
             line: Some(mention.line),
