@@ -13,7 +13,7 @@ const LENGTH_LIMIT: usize = 4096;
 /// A path below a root: relative, separated by `/`, without `..` and control characters. No other path is opened for a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-pub(crate) struct RelPath(String);
+pub(crate) struct RelPath(Arc<str>);
 
 /// Why a text is not accepted as a path.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl RelPath {
             [] => Err(RelPathError::Empty),
             // `./C:/x` is as absolute as `C:/x`.
             [b'~', ..] | [_, b':', ..] => Err(RelPathError::Absolute(shown())),
-            _ => Ok(Self(path)),
+            _ => Ok(Self(path.into())),
         }
     }
 
@@ -68,7 +68,7 @@ impl RelPath {
 
     /// Appends a path after checking it.
     pub(crate) fn join(&self, tail: &str) -> Result<Self, RelPathError> {
-        Ok(Self(format!("{self}/{}", Self::parse(tail)?)))
+        Ok(Self(format!("{self}/{}", Self::parse(tail)?).into()))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -82,16 +82,16 @@ impl RelPath {
 
     /// Returns the parent folder; `None` at the top.
     pub(crate) fn parent(&self) -> Option<Self> {
-        self.0.rsplit_once('/').map(|(folder, _)| Self(folder.to_owned()))
+        self.0.rsplit_once('/').map(|(folder, _)| Self(folder.into()))
     }
 
     /// Returns the absolute path below `root`.
     pub(crate) fn under(&self, root: &Utf8Path) -> Utf8PathBuf {
-        root.join(&self.0)
+        root.join(self.as_str())
     }
 
     pub(crate) fn starts_with(&self, folder: &Self) -> bool {
-        self.0 == folder.0 || self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.starts_with('/'))
+        self.0 == folder.0 || self.0.strip_prefix(&*folder.0).is_some_and(|rest| rest.starts_with('/'))
     }
 }
 
@@ -116,7 +116,7 @@ impl TryFrom<String> for RelPath {
 
 impl From<RelPath> for String {
     fn from(path: RelPath) -> Self {
-        path.0
+        path.as_str().to_owned()
     }
 }
 
@@ -406,10 +406,10 @@ impl FileSet {
 
     /// Returns the files directly in `dir`, in name order.
     pub(crate) fn in_dir<'a>(&'a self, dir: &RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
-        let first = RelPath(format!("{dir}/"));
+        let first = RelPath(format!("{dir}/").into());
         let above = first.0.clone();
-        let names =
-            self.files.range(first..).map_while(move |(path, entry)| Some((path, entry, path.0.strip_prefix(&above)?)));
+        let entries = self.files.range(first..);
+        let names = entries.map_while(move |(path, entry)| Some((path, entry, path.0.strip_prefix(&*above)?)));
         names.filter(|(_, _, name)| !name.contains('/')).map(|(path, entry, _)| (path, entry))
     }
 
