@@ -21,6 +21,8 @@ pub(super) struct Decisions {
     overrides: BTreeMap<usize, Decision>,
     /// Steps whose current attempt is done part by part.
     by_parts: BTreeSet<usize>,
+    /// Steps that were begun and whose end was not reported since.
+    begun: BTreeSet<usize>,
     /// The last record about each step in the journal.
     last_line: BTreeMap<usize, usize>,
     /// Reviews that said no, with what they said, while the work they send back was not begun again. Some formats forget that.
@@ -55,6 +57,7 @@ impl Decisions {
                 self.redo.remove(&at);
                 self.overrides.remove(&at);
                 self.last_line.insert(at, line);
+                self.begun.insert(at);
                 let returns_here = |review: usize| run.steps[review].returns_to.as_ref() == Some(&attempt.step);
                 self.refusals.retain(|review, _| *review != at && !returns_here(*review));
                 match attempt.part {
@@ -65,6 +68,7 @@ impl Decisions {
             StatementKind::Report(report) if report.part.is_none() => {
                 let Some(at) = graph.position(&report.step) else { return };
                 self.redo.remove(&at);
+                self.begun.remove(&at);
                 if !report.amends {
                     self.last_line.insert(at, line);
                 }
@@ -126,6 +130,11 @@ impl Decisions {
     /// Tells whether a person lets a step start or end against a rule.
     pub(super) fn overrides(&self, at: usize) -> bool {
         self.overrides.contains_key(&at)
+    }
+
+    /// Tells whether a step was begun, and its end was not reported since.
+    pub(super) fn is_begun(&self, at: usize) -> bool {
+        self.begun.contains(&at)
     }
 
     /// Tells whether the current attempt at a step is done part by part.

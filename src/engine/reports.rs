@@ -77,39 +77,67 @@ pub(super) fn handed(run: &Run, graph: &Graph, statements: &[Statement], step: &
 /// Adds to a run what its format has no field for.
 pub(crate) fn add_unrecorded(run: &mut Run, statements: &[Statement], rollbacks: &[RollBackRecord]) {
     let statements: Vec<&Statement> = statements.iter().filter(|statement| belongs_to(run, statement)).collect();
+    mark_counted(run, &statements, rollbacks);
     mark_begun(run, &statements, rollbacks);
     mark_revised(run, &statements);
     mark_stopped(run, &statements, rollbacks);
 }
 
+/// Counts the attempts at each step, and its failures in a row, as far as its format does not: a decision about a step, its success and a
+/// rollback end the row. What the format counts more, such as what another program wrote, counts too.
+fn mark_counted(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackRecord]) {
+    let mut counts: BTreeMap<&StepId, (u32, u32, Timestamp)> = BTreeMap::new();
+    for statement in statements {
+        let (step, at) = match &statement.kind {
+            StatementKind::Begun(attempt) => (&attempt.step, attempt.at),
+            StatementKind::Report(report) if report.part.is_none() && !report.amends => (&report.step, report.at),
+            StatementKind::Decision(Decision { step: Some(step), decision, at, .. })
+                if *decision != DecisionKind::Override =>
+            {
+                (step, *at)
+            }
+            StatementKind::Report(_) | StatementKind::Decision(_) => continue,
+        };
+        let (attempts, failures, last) = counts.entry(step).or_insert((0, 0, at));
+        *last = at;
+        match &statement.kind {
+            StatementKind::Begun(attempt) => *attempts = (*attempts).max(attempt.attempt),
+            StatementKind::Report(report) if report.status == Status::Failed => {
+                *attempts = (*attempts).max(report.attempt);
+                *failures = failures.saturating_add(1);
+            }
+            StatementKind::Report(_) | StatementKind::Decision(_) => *failures = 0,
+        }
+    }
+    for back in rollbacks.iter().filter(|back| back.run == run.id.as_str()) {
+        counts.retain(|step, (.., last)| back.at <= *last || !back.reopened.contains(*step));
+    }
+    for step in &mut run.steps {
+        if let Some((attempts, failures, _)) = counts.get(&step.id) {
+            step.attempts = step.attempts.max(*attempts);
+            step.failures = step.failures.max(*failures);
+        }
+    }
+}
+
 /// Gives a rejection the word of its reviewer where the format has one word for every no: a revision goes back to the work, a rejection
-/// waits for a person. A review that names no step sends the run back to the first that it stands on. Counts the revisions, which such a
-/// format does not.
+/// waits for a person. A review that names no step sends the run back to the first that it stands on.
 fn mark_revised(run: &mut Run, statements: &[&Statement]) {
     let is_refused = |step: &&mut Step| {
         let rejected = step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Rejected);
         rejected && step.status == Status::Failed && step.kind == StepKind::Review
     };
     for step in run.steps.iter_mut().filter(is_refused) {
-        let mut revisions = 0;
-        let mut last = None;
-        for statement in statements {
-            match &statement.kind {
-                StatementKind::Report(report) if report.step == step.id && report.part.is_none() => {
-                    last = Some(report);
-                    let is_revision = report.verdict == Some(ReviewVerdict::NeedsRevision);
-                    revisions = if is_revision { revisions + 1 } else { 0 };
-                }
-                StatementKind::Decision(decision) if decision.step.as_ref() == Some(&step.id) => revisions = 0,
-                StatementKind::Report(_) | StatementKind::Decision(_) | StatementKind::Begun(_) => {}
-            }
-        }
+        let last = statements.iter().rev().find_map(|statement| match &statement.kind {
+            StatementKind::Report(report) if report.step == step.id && report.part.is_none() => Some(Some(report)),
+            StatementKind::Decision(decision) if decision.step.as_ref() == Some(&step.id) => Some(None),
+            StatementKind::Report(_) | StatementKind::Decision(_) | StatementKind::Begun(_) => None,
+        });
+        let is_revision = |report: &&StepReport| report.verdict == Some(ReviewVerdict::NeedsRevision);
         let is_its_word = |report: &&StepReport| step.finished_at.is_none_or(|ended| ended <= report.at);
-        if revisions > 0 && last.is_some_and(|report| is_its_word(&report)) {
+        if last.flatten().filter(is_revision).as_ref().is_some_and(is_its_word) {
             step.review = Some(Review { verdict: ReviewVerdict::NeedsRevision, open_conditions: None });
             step.returns_to = step.returns_to.take().or_else(|| step.depends_on.first().cloned());
-            step.failures = step.failures.max(revisions);
-            step.attempts = step.attempts.max(revisions);
         }
     }
 }

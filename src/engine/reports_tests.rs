@@ -247,12 +247,9 @@ fn a_begin_without_a_field_is_known_from_the_log_until_it_ends() {
         ("another run was rolled back", vec![begun()], vec![rolled_back("Q", 6, "A")], true),
     ] {
         let run = with_log(&base, statements, &rollbacks);
-        let expected = match is_begun {
-            true => (Status::InProgress, 1, Some(at(5))),
-            false => (Status::Pending, 0, None),
-        };
+        let expected = if is_begun { (Status::InProgress, Some(at(5))) } else { (Status::Pending, None) };
         let found = &run.steps[0];
-        assert_eq!((found.status, found.attempts, found.started_at), expected, "{what}");
+        assert_eq!((found.status, found.started_at), expected, "{what}");
     }
     step(&mut base, "A").begins_unrecorded = false;
     assert_eq!(with_log(&base, vec![self::begun(&base, 5, "A")], &[]).steps[0].status, Status::Pending);
@@ -280,39 +277,76 @@ fn a_revision_is_told_from_a_rejection_by_the_log() {
         change(step(&mut run, "B"));
         run
     };
-    for (what, run, statements, revisions) in [
-        ("nothing was said", base.clone(), vec![], 0),
-        ("a revision", base.clone(), vec![no(10, "B", NeedsRevision)], 1),
-        ("of another step", base.clone(), vec![no(10, "A", NeedsRevision)], 0),
-        ("of a part", base.clone(), vec![part], 0),
-        ("the state was written later", base.clone(), vec![no(9, "B", NeedsRevision)], 0),
-        ("twice", base.clone(), vec![no(9, "B", NeedsRevision), no(10, "B", NeedsRevision)], 2),
-        ("a rejection at last", base.clone(), vec![no(9, "B", NeedsRevision), no(10, "B", Rejected)], 0),
-        ("one after a rejection", base.clone(), vec![no(9, "B", Rejected), no(10, "B", NeedsRevision)], 1),
+    for (what, run, statements, is_revision) in [
+        ("nothing was said", base.clone(), vec![], false),
+        ("a revision", base.clone(), vec![no(10, "B", NeedsRevision)], true),
+        ("of another step", base.clone(), vec![no(10, "A", NeedsRevision)], false),
+        ("of a part", base.clone(), vec![part], false),
+        ("the state was written later", base.clone(), vec![no(9, "B", NeedsRevision)], false),
+        ("twice", base.clone(), vec![no(9, "B", NeedsRevision), no(10, "B", NeedsRevision)], true),
+        ("a rejection at last", base.clone(), vec![no(9, "B", NeedsRevision), no(10, "B", Rejected)], false),
+        ("one after a rejection", base.clone(), vec![no(9, "B", Rejected), no(10, "B", NeedsRevision)], true),
         (
             "one after a decision",
             base.clone(),
             vec![no(8, "B", NeedsRevision), decided(&base, 9, "B", DecisionKind::Redo), no(10, "B", NeedsRevision)],
-            1,
+            true,
         ),
         (
             "a decision about another step",
             base.clone(),
             vec![no(8, "B", NeedsRevision), decided(&base, 9, "A", DecisionKind::Redo), no(10, "B", NeedsRevision)],
-            2,
+            true,
         ),
-        ("not failed", changed(|step| step.status = Status::Pending), vec![no(10, "B", NeedsRevision)], 0),
-        ("no review", changed(|step| step.kind = StepKind::Work), vec![no(10, "B", NeedsRevision)], 0),
-        ("no verdict", changed(|step| step.review = None), vec![no(10, "B", NeedsRevision)], 0),
+        ("not failed", changed(|step| step.status = Status::Pending), vec![no(10, "B", NeedsRevision)], false),
+        ("no review", changed(|step| step.kind = StepKind::Work), vec![no(10, "B", NeedsRevision)], false),
+        ("no verdict", changed(|step| step.review = None), vec![no(10, "B", NeedsRevision)], false),
     ] {
         let found = with_log(&run, statements, &[]).steps.remove(1);
-        assert_eq!(found.failures, revisions, "{what}");
-        assert_eq!(found.attempts, revisions, "{what}");
-        let target = (revisions > 0).then(|| StepId::new("A"));
+        let target = is_revision.then(|| StepId::new("A"));
         assert_eq!(found.returns_to, target, "{what}");
-        let expected = if revisions > 0 { review(NeedsRevision) } else { run.steps[1].review.clone() };
+        let expected = if is_revision { review(NeedsRevision) } else { run.steps[1].review.clone() };
         assert_eq!(found.review, expected, "{what}");
     }
+}
+
+/// Attempts and failures in a row, as the journal counts them for every format.
+#[test]
+fn attempts_and_failures_are_counted_from_what_was_recorded() {
+    use DecisionKind::{Override, Pause, Redo};
+    let base = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
+    let begun = |seconds: i64, number: u32| match begun(&base, seconds, "A") {
+        Statement { kind: StatementKind::Begun(attempt), run, dialect } => {
+            Statement { kind: StatementKind::Begun(Attempt { attempt: number, ..attempt }), run, dialect }
+        }
+        statement => statement,
+    };
+    let ended = |seconds: i64, number: u32, status: Status| {
+        report(&base, seconds, "A", |outcome| (outcome.status, outcome.attempt) = (status, number))
+    };
+    let no = |seconds: i64, number: u32| ended(seconds, number, Status::Failed);
+    let decided = |seconds: i64, decision: DecisionKind| decided(&base, seconds, "A", decision);
+    for (what, statements, rollbacks, counted) in [
+        ("nothing was said", vec![], vec![], (0, 0)),
+        ("cut off is no failure", vec![begun(1, 1), begun(2, 2)], vec![], (2, 0)),
+        ("twice", vec![begun(1, 1), no(2, 1), begun(3, 2), no(4, 2)], vec![], (2, 2)),
+        ("without a begin", vec![no(2, 1), no(4, 2)], vec![], (2, 2)),
+        ("a part", vec![begun(1, 1), of_part(&base, 2, "A")], vec![], (1, 0)),
+        ("a success ends the row", vec![no(2, 1), ended(3, 2, Status::Completed), no(4, 3)], vec![], (3, 1)),
+        ("a decision ends the row", vec![no(2, 1), no(3, 2), decided(4, Redo)], vec![], (2, 0)),
+        ("an override does not", vec![no(2, 1), decided(4, Override)], vec![], (1, 1)),
+        ("a pause does not", vec![no(2, 1), self::decided(&base, 4, "B", Pause)], vec![], (1, 1)),
+        ("a rollback ends both", vec![no(2, 2)], vec![rolled_back("R", 3, "A")], (0, 0)),
+        ("an earlier one does not", vec![no(2, 2)], vec![rolled_back("R", 1, "A")], (2, 1)),
+        ("of another step", vec![no(2, 2)], vec![rolled_back("R", 3, "B")], (2, 1)),
+    ] {
+        let step = &with_log(&base, statements, &rollbacks).steps[0];
+        assert_eq!((step.attempts, step.failures), counted, "{what}");
+    }
+    let mut counted = base.clone();
+    (step(&mut counted, "A").attempts, step(&mut counted, "A").failures) = (4, 3);
+    let step = &with_log(&counted, vec![no(2, 1)], &[]).steps[0];
+    assert_eq!((step.attempts, step.failures), (4, 3), "what the format counts more counts");
 }
 
 #[test]

@@ -237,8 +237,11 @@ impl TransitionCheck<'_> {
             return Ok(Admission::Already(already));
         }
         // A second failure without a begin is one of another attempt.
-        let is_unbegun = step.status == Status::Failed && outcome.status == Status::Failed;
-        let is_unbegun = is_unbegun && part.is_none() && !outcome.amends;
+        let is_unbegun = step.status == Status::Failed
+            && outcome.status == Status::Failed
+            && part.is_none()
+            && !outcome.amends
+            && !self.reconciled.compared.decisions.is_begun(at);
         outcome.attempt = step.attempts.max(1).saturating_add(u32::from(is_unbegun));
         outcome.from = Some(part.map_or(step.status, |part| part.status));
         outcome.failures = match (part, outcome.status) {
