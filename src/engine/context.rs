@@ -10,8 +10,9 @@ use super::{
     command,
     decisions::Decisions,
     graph::Graph,
+    handed::{Handed, handed},
     plan::Planned,
-    reports::{Handed, SENTENCE_CHARS, TITLE_CHARS, handed, says_something},
+    reports::{SENTENCE_CHARS, TITLE_CHARS, says_something},
     transition::open_parts,
 };
 use crate::model::{

@@ -97,6 +97,7 @@ impl Decisions {
                     DecisionKind::Approve
                     | DecisionKind::Accept
                     | DecisionKind::Skip
+                    | DecisionKind::RollBack
                     | DecisionKind::Abort
                     | DecisionKind::Pause
                     | DecisionKind::Resume => {

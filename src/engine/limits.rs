@@ -138,6 +138,7 @@ impl Chooser<'_> {
                 DecisionKind::Accept => "to take the work as it is",
                 DecisionKind::Skip => "to go on without it",
                 DecisionKind::Abort
+                | DecisionKind::RollBack
                 | DecisionKind::Approve
                 | DecisionKind::Override
                 | DecisionKind::Pause

@@ -46,6 +46,7 @@ mod decisions;
 mod dependency_block;
 mod graph;
 mod guest;
+mod handed;
 mod limits;
 mod live_run;
 mod next;

@@ -8,13 +8,13 @@ use super::{
     command,
     graph::Graph,
     guest,
+    handed::handed,
     next::Planner,
     overrides, preconditions,
     question::{QuestionInput, question},
     reconcile::reconcile,
     reconciled::ReconciledRun,
     refusal::{Refusal, RefusalKind},
-    reports::handed,
 };
 use crate::model::{
     Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Mode, Next, Options, Plan,

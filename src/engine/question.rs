@@ -287,9 +287,11 @@ impl QuestionInput<'_> {
                 DecisionKind::Accept => "accept it as it is",
                 DecisionKind::Skip => "leave the step out",
                 DecisionKind::Abort => "abort the run",
-                DecisionKind::Approve | DecisionKind::Override | DecisionKind::Pause | DecisionKind::Resume => {
-                    kind.as_str()
-                }
+                DecisionKind::RollBack
+                | DecisionKind::Approve
+                | DecisionKind::Override
+                | DecisionKind::Pause
+                | DecisionKind::Resume => kind.as_str(),
             };
             QuestionOption::new(kind.as_str(), label, command).by_person()
         };

@@ -1,6 +1,6 @@
-//! Which reports and decisions reach a step (rule 13): those of what it builds on, nearest first.
+//! What was said of a run: what its format has no field for, the attempts that are going on, and the statement that a change makes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::graph::Graph;
 use crate::model::{
@@ -13,66 +13,8 @@ use crate::model::{
 pub(super) const TITLE_CHARS: usize = 200;
 /// Maximum length of a sentence that quotes untrusted text, in characters.
 pub(super) const SENTENCE_CHARS: usize = 600;
-/// Maximum length of a report that is not of a direct predecessor, in characters.
-const OLDER_CHARS: usize = 160;
 /// Maximum length of what a decision was made against, in characters.
 const DESPITE_CHARS: usize = 300;
-
-/// What reaches the step that is next.
-#[derive(Debug, Default)]
-pub(super) struct Handed {
-    pub(super) reports: Vec<StepReport>,
-    pub(super) decisions: Vec<Decision>,
-}
-
-/// Returns what reaches a step: its own report if it failed, those of reviews that sent the run back to it, those of its direct
-/// predecessors in full, and of the steps before them a line each; and the decisions about any of these and about the run.
-pub(super) fn handed(run: &Run, graph: &Graph, statements: &[Statement], step: &StepId) -> Handed {
-    let Some(at) = graph.position(step) else { return Handed::default() };
-    let mut last: BTreeMap<usize, &StepReport> = BTreeMap::new();
-    let mut decisions: BTreeMap<(Option<usize>, Option<DecisionKind>), &Decision> = BTreeMap::new();
-    for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
-        match &statement.kind {
-            StatementKind::Report(report) if report.part.is_none() => {
-                last.extend(graph.position(&report.step).map(|at| (at, report)));
-            }
-            StatementKind::Report(_) | StatementKind::Begun(_) => {}
-            StatementKind::Decision(decision) if !DecisionKind::ABOUT_WORK.contains(&decision.decision) => {}
-            StatementKind::Decision(decision) => {
-                let about = decision.step.as_ref().map(|step| graph.position(step));
-                if about != Some(None) {
-                    // The last one about a step counts.
-                    decisions.insert((about.flatten(), about.is_none().then_some(decision.decision)), decision);
-                }
-            }
-        }
-    }
-    // A failure does not outlive the work that followed it, also where another program recorded that.
-    last.retain(|at, report| {
-        let step = &run.steps[*at];
-        let is_of_now =
-            report.status != Status::Failed || step.status != Status::Completed || step.kind == StepKind::Review;
-        is_of_now && says_something(report)
-    });
-    let own = std::iter::once(at).filter(|at| last.get(at).is_some_and(|report| report.status == Status::Failed));
-    let direct = direct_predecessors(run, graph, at);
-    let full: Vec<usize> = own.chain(reviews_of(run, step)).chain(direct.iter().copied()).collect();
-    let older = older_predecessors(run, graph, &direct);
-    let mut reports: Vec<StepReport> =
-        full.iter().filter_map(|at| last.get(at).map(|report| (*report).clone())).collect();
-    reports.extend(older.iter().filter_map(|at| Some(in_a_line(last.get(at)?))));
-    let around: BTreeSet<usize> = full.into_iter().chain(older).chain([at]).collect();
-    let mut decisions: Vec<Decision> = decisions
-        .into_iter()
-        .filter(|((about, _), _)| about.is_none_or(|about| around.contains(&about)))
-        .map(|(_, decision)| decision.clone())
-        .collect();
-    decisions.sort_by_key(|decision| decision.at);
-    Handed {
-        reports: reports.into_iter().map(safe_report).collect(),
-        decisions: decisions.into_iter().map(safe_decision).collect(),
-    }
-}
 
 /// Adds to a run what its format has no field for.
 pub(crate) fn add_unrecorded(run: &mut Run, statements: &[Statement], rollbacks: &[RollBackRecord]) {
@@ -156,6 +98,7 @@ fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackR
                 DecisionKind::Approve
                 | DecisionKind::Accept
                 | DecisionKind::Redo
+                | DecisionKind::RollBack
                 | DecisionKind::Override
                 | DecisionKind::Skip => stop,
             },
@@ -281,15 +224,8 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
         ChangeKind::Finish(outcome) if outcome.accepts => {
             let (step, at) = (Some(outcome.step.clone()), change.at);
             let (by, note, despite) = (outcome.agent.clone(), outcome.summary.clone(), outcome.despite.clone());
-            StatementKind::Decision(Decision {
-                step,
-                decision: DecisionKind::Accept,
-                at,
-                by,
-                note,
-                choice: None,
-                despite,
-            })
+            let (decision, choice) = (DecisionKind::Accept, None);
+            StatementKind::Decision(Decision { step, decision, at, by, note, choice, despite })
         }
         ChangeKind::Finish(outcome) => {
             let report = StepReport {
@@ -327,6 +263,9 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
             }
         }
         ChangeKind::Skip { step, part: None, by, reason } => decision(Some(step), DecisionKind::Skip, by, Some(reason)),
+        ChangeKind::RollBack(back) if back.reason.is_some() => {
+            decision(back.reopened.first(), DecisionKind::RollBack, &None, back.reason.as_ref())
+        }
         ChangeKind::Abort { by, reason } => decision(None, DecisionKind::Abort, by, reason.as_ref()),
         ChangeKind::Pause { reason } if reason.is_some() || run.stops_unrecorded => {
             decision(None, DecisionKind::Pause, &None, reason.as_ref())
@@ -381,63 +320,8 @@ pub(super) fn refusal_of(step: &Step) -> Option<String> {
     Some(why.filter(|why| !why.is_empty()).map_or_else(|| what.to_owned(), |why| format!("{what}: {why}")))
 }
 
-/// Returns the reviews that have not passed and are about a step: they send the run back to it, or stand on it.
-fn reviews_of<'a>(run: &'a Run, step: &'a StepId) -> impl Iterator<Item = usize> + 'a {
-    let is_about = move |other: &Step| {
-        other.returns_to.as_ref() == Some(step) || (other.review.is_some() && other.depends_on.contains(step))
-    };
-    let sends_back = move |other: &Step| other.status == Status::Failed && is_about(other);
-    run.steps.iter().enumerate().filter(move |(_, other)| other.id != *step && sends_back(other)).map(|(at, _)| at)
-}
-
-/// Returns the steps that a step builds on directly, in order: a gate and a container stand for what they build on or are made of.
-fn direct_predecessors(run: &Run, graph: &Graph, at: usize) -> Vec<usize> {
-    let mut found = Vec::new();
-    let mut open: Vec<usize> = graph.depends_on(at).iter().rev().copied().collect();
-    let mut seen: BTreeSet<usize> = open.iter().copied().collect();
-    while let Some(at) = open.pop() {
-        let through: Vec<usize> = match run.steps[at].kind {
-            StepKind::Work | StepKind::Review => Vec::new(),
-            StepKind::Gate => graph.depends_on(at).to_vec(),
-            StepKind::Container => run.steps[at].children.iter().filter_map(|child| graph.position(child)).collect(),
-        };
-        found.push(at);
-        open.extend(through.into_iter().rev().filter(|at| seen.insert(*at)));
-    }
-    found
-}
-
-/// Returns the steps behind these, nearest first.
-fn older_predecessors(run: &Run, graph: &Graph, direct: &[usize]) -> Vec<usize> {
-    let mut seen: BTreeSet<usize> = direct.iter().copied().collect();
-    let (mut older, mut nearest) = (Vec::new(), direct.to_vec());
-    while !nearest.is_empty() {
-        let behind = nearest.iter().flat_map(|at| {
-            let children = run.steps[*at].children.iter().filter_map(|child| graph.position(child));
-            graph.depends_on(*at).iter().copied().chain(children).collect::<Vec<usize>>()
-        });
-        let behind: Vec<usize> = behind.filter(|at| seen.insert(*at)).collect();
-        older.extend(behind.iter().copied());
-        nearest = behind;
-    }
-    older
-}
-
-/// Shortens a report to one line; its verdict and commit stay.
-fn in_a_line(report: &StepReport) -> StepReport {
-    let line = |text: &String| clean_line(text, OLDER_CHARS);
-    StepReport {
-        summary: report.summary.as_ref().or(report.error.as_ref()).map(line),
-        error: None,
-        conditions: Vec::new(),
-        findings: Vec::new(),
-        files: Vec::new(),
-        ..report.clone()
-    }
-}
-
 /// Cleans the texts of a report, which are untrusted.
-fn safe_report(report: StepReport) -> StepReport {
+pub(super) fn safe_report(report: StepReport) -> StepReport {
     let all = |texts: Vec<String>| texts.iter().map(|text| safe_text(text)).collect();
     let one = |text: Option<String>| text.map(|text| safe_text(&text));
     let short = |text: Option<String>| text.map(|text| safe_line(&text, TITLE_CHARS));

@@ -86,7 +86,7 @@ fn a_review_that_sent_the_run_back_speaks_first() {
             }),
         ],
     );
-    assert_eq!(summaries(&reports), ["V at 3", "A at 1"], "B itself succeeded");
+    assert_eq!(summaries(&reports), ["V at 3", "B at 2", "A at 1"], "its own last report is behind the review");
 }
 
 #[test]

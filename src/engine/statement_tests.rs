@@ -2,7 +2,8 @@
 
 use super::{
     graph::Graph,
-    reports::{begun_by, handed, said, statement},
+    handed::{Handed, handed},
+    reports::{begun_by, said, statement},
     reports_tests::{begun, decided, report},
     testing::{at, ids, line_of, path, review, run_of, step},
 };
@@ -154,7 +155,7 @@ fn a_review_is_about_what_it_stands_on_or_sends_the_run_back_to_and_speaks_until
 }
 
 #[test]
-fn parts_and_stops_do_not_reach_the_next_step() {
+fn a_part_reaches_the_next_step_behind_its_whole_and_a_stop_does_not() {
     let run = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
     let whole = report(&run, 1, "A", |_| {});
     let part = report(&run, 2, "A", |outcome| {
@@ -163,11 +164,13 @@ fn parts_and_stops_do_not_reach_the_next_step() {
     });
     let graph = Graph::of(&run);
     let reports = handed(&run, &graph, &[whole, part], &StepId::new("B")).reports;
-    assert_eq!(reports[0].findings, [""; 0]);
+    assert_eq!((reports[0].part.as_deref(), reports[1].part.as_deref()), (None, Some("p")));
+    assert_eq!((reports[0].findings.len(), &*reports[1].findings), (0, &["of the part".to_owned()][..]));
     for (decision, reaches) in [
         (DecisionKind::Approve, 1),
         (DecisionKind::Accept, 1),
         (DecisionKind::Redo, 1),
+        (DecisionKind::RollBack, 1),
         (DecisionKind::Override, 1),
         (DecisionKind::Skip, 1),
         (DecisionKind::Abort, 1),
@@ -176,6 +179,61 @@ fn parts_and_stops_do_not_reach_the_next_step() {
     ] {
         assert_eq!(heard(&run, &[decided(&run, 1, "A", decision)]).1, reaches, "{decision:?}");
     }
+}
+
+/// What is said travels along dependencies, and along returns: to every step between the work and the review that sent it back.
+#[test]
+fn what_was_said_reaches_every_step_of_a_return() {
+    let (work, no) = (Status::Completed, Status::Failed);
+    let mut run = run_of(&[("A", &[]), ("B", &["A"]), ("V", &["B"]), ("W", &["V"]), ("Z", &["W"])]);
+    for (id, back) in [("V", Some("B")), ("W", Some("A"))] {
+        let review = step(&mut run, id);
+        (review.kind, review.returns_to) = (StepKind::Review, back.map(StepId::new));
+    }
+    let said = |id: &str, status: Status, condition: Option<&str>| {
+        report(&run, 1, id, |outcome| {
+            outcome.status = status;
+            outcome.conditions = condition.into_iter().map(str::to_owned).collect();
+        })
+    };
+    let gone = |seconds: i64| report(&run, seconds, "gone", |_| {});
+    let gone_decision = || decided(&run, 5, "gone", DecisionKind::Approve);
+    let redo = |seconds: i64| decided(&run, seconds, "V", DecisionKind::Redo);
+    let word = |seconds: i64, text: &str| match redo(seconds) {
+        Statement { kind: StatementKind::Decision(decision), run, dialect } => {
+            let decision = Decision { note: Some(text.to_owned()), ..decision };
+            Statement { run, dialect, kind: StatementKind::Decision(decision) }
+        }
+        statement => statement,
+    };
+    let all = ["A", "B", "V", "W", "Z"];
+    for (what, statements, reports, decisions) in [
+        ("a no behind several steps", vec![said("W", no, None)], "A B V W Z", ""),
+        ("a no to the step before", vec![said("V", no, None)], "B V W Z", ""),
+        ("a yes goes forward", vec![said("V", work, None)], "V W Z", ""),
+        ("a condition goes back", vec![said("V", work, Some("c"))], "B V W Z", ""),
+        ("its own last report", vec![said("B", work, None)], "B V W Z", ""),
+        ("a decision about a review", vec![redo(2)], "", "B V W Z"),
+        ("each that has words", vec![word(2, "one"), word(3, "two")], "", "B B V V W W Z"),
+        ("what was said at a step that is gone", vec![gone(2), gone_decision()], "A B V W Z", "A B V W Z"),
+        (
+            "until a step was done since",
+            vec![gone(2), gone_decision(), begun(&run, 6, "A"), said("A", work, None)],
+            "A B V W Z",
+            "",
+        ),
+    ] {
+        let heard = |id: &str| handed(&run, &Graph::of(&run), &statements, &StepId::new(id));
+        let count = |of: fn(&Handed) -> usize| {
+            let names = all.iter().flat_map(|id| std::iter::repeat_n(*id, of(&heard(id))));
+            names.collect::<Vec<&str>>().join(" ")
+        };
+        assert_eq!(count(|handed| handed.reports.len()), reports, "{what}");
+        assert_eq!(count(|handed| handed.decisions.len()), decisions, "{what}");
+    }
+    let several = [decided(&run, 2, "V", DecisionKind::Redo), decided(&run, 2, "B", DecisionKind::Redo)];
+    let once = handed(&run, &Graph::of(&run), &several, &StepId::new("B")).decisions;
+    assert_eq!(once.iter().map(|one| one.step.clone()).collect::<Vec<_>>(), [Some(StepId::new("B"))]);
 }
 
 #[test]

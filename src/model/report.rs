@@ -174,6 +174,8 @@ words! {
         Accept = "accept",
         /// A step is done again, or tried once more after the last failure.
         Redo = "redo",
+        /// The run went back to the step.
+        RollBack = "rollback",
         /// A step starts out of order, or counts as done without its outputs.
         Override = "override",
         /// A step is left out.
@@ -189,8 +191,8 @@ words! {
 
 impl DecisionKind {
     /// Those about the work. A pause and a resume say nothing about it.
-    pub(crate) const ABOUT_WORK: [Self; 6] =
-        [Self::Approve, Self::Accept, Self::Redo, Self::Override, Self::Skip, Self::Abort];
+    pub(crate) const ABOUT_WORK: [Self; 7] =
+        [Self::Approve, Self::Accept, Self::Redo, Self::RollBack, Self::Override, Self::Skip, Self::Abort];
 
     /// Returns what was done, for a sentence about it.
     pub(crate) const fn as_past(self) -> &'static str {
@@ -198,6 +200,7 @@ impl DecisionKind {
             Self::Approve => "approved",
             Self::Accept => "accepted",
             Self::Redo => "reopened",
+            Self::RollBack => "rolled back",
             Self::Override => "overridden",
             Self::Skip => "skipped",
             Self::Abort => "aborted",

@@ -58,6 +58,7 @@ impl TransitionCheck<'_> {
             DecisionKind::Override => self.override_rule(at, decision),
             DecisionKind::Approve => self.approve_end(at, decision),
             DecisionKind::Redo
+            | DecisionKind::RollBack
             | DecisionKind::Accept
             | DecisionKind::Skip
             | DecisionKind::Abort

@@ -274,7 +274,8 @@ impl<'a> RollbackContext<'a> {
         } else {
             None
         };
-        let entry = Entry { back, ..locked.entry(change.kind.as_str(), None) };
+        let said = engine::statement(self.run, change).into_iter().collect();
+        let entry = Entry { back, said, ..locked.entry(change.kind.as_str(), None) };
         let (replaced, edits) = locked.commit(entry, edits.to_vec())?;
         let edits = edits.as_slice();
         report.written = true;

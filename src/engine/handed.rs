@@ -1,0 +1,227 @@
+//! Which reports and decisions reach a step (rule 13): along dependencies those of what it builds on, nearest first; along a return those of
+//! the reviews that send work back to it or past it, and its own earlier ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    graph::Graph,
+    reports::{belongs_to, safe_decision, safe_report, says_something},
+};
+use crate::model::{
+    Decision, DecisionKind, Run, Statement, StatementKind, Status, StepId, StepKind, StepReport, clean_line,
+};
+
+/// Maximum length of a report that is not of a direct predecessor, in characters.
+const OLDER_CHARS: usize = 160;
+/// Maximum number of parts of one step whose reports are handed on, the last ones.
+const PARTS: usize = 12;
+
+/// What reaches the step that is next.
+#[derive(Debug, Default)]
+pub(super) struct Handed {
+    pub(super) reports: Vec<StepReport>,
+    pub(super) decisions: Vec<Decision>,
+}
+
+/// What was said of a run and still counts.
+#[derive(Default)]
+struct Said<'a> {
+    /// The last report of each step as a whole.
+    last: BTreeMap<usize, &'a StepReport>,
+    /// The reports of parts, oldest first.
+    parts: Vec<(usize, &'a StepReport)>,
+    /// The decisions with the steps that they are about; `None` for the run as a whole.
+    decisions: Vec<(Option<usize>, &'a Decision)>,
+    /// Reports of steps that the run no longer has, with their line. They are for the step that comes next.
+    gone: Vec<(usize, &'a StepReport)>,
+    /// Decisions about such steps, with their line.
+    gone_decisions: Vec<(usize, &'a Decision)>,
+}
+
+/// Returns what reaches a step: the reports of the reviews that send work back to it or past it, its own last one, those of steps that are gone
+/// since, those of its direct predecessors in full, and of the steps before them a line each; and the decisions about any of these and about
+/// the run.
+pub(super) fn handed(run: &Run, graph: &Graph, statements: &[Statement], step: &StepId) -> Handed {
+    let Some(at) = graph.position(step) else { return Handed::default() };
+    let said = Said::of(run, graph, statements);
+    let returning = returning(run, graph, at);
+    let direct = direct_predecessors(run, graph, at);
+    let older = older_predecessors(run, graph, &direct);
+    let is_open = |review: &&usize| {
+        let refuses = matches!(run.steps[**review].status, Status::Failed | Status::Pending | Status::Blocked);
+        said.last
+            .get(review)
+            .is_some_and(|report| report.status == Status::Failed && refuses || !report.conditions.is_empty())
+    };
+    let mut seen = BTreeSet::new();
+    let mut reports = Vec::new();
+    for place in returning.iter().filter(is_open).chain([&at]).chain(&direct).filter(|place| seen.insert(**place)) {
+        reports.extend(said.last.get(place).map(|report| (*report).clone()));
+        reports.extend(said.parts_of(*place));
+        if *place == at {
+            reports.extend(said.gone.iter().map(|(_, report)| (*report).clone()));
+        }
+    }
+    let older = older.into_iter().filter(|place| seen.insert(*place)).collect::<Vec<usize>>();
+    reports.extend(older.iter().filter_map(|place| Some(in_a_line(said.last.get(place)?))));
+    let near: BTreeSet<usize> = returning.into_iter().chain(direct).chain([at]).collect();
+    let decisions = said.decisions(at, &near, &older);
+    Handed {
+        reports: reports.into_iter().map(safe_report).collect(),
+        decisions: decisions.into_iter().map(safe_decision).collect(),
+    }
+}
+
+impl<'a> Said<'a> {
+    fn of(run: &Run, graph: &Graph, statements: &'a [Statement]) -> Self {
+        let mut said = Self::default();
+        let mut begun: BTreeMap<usize, usize> = BTreeMap::new();
+        let statements = statements.iter().filter(|statement| belongs_to(run, statement));
+        for (line, statement) in statements.enumerate() {
+            match &statement.kind {
+                StatementKind::Begun(attempt) => begun.extend(graph.position(&attempt.step).map(|at| (at, line))),
+                StatementKind::Report(report) => match graph.position(&report.step) {
+                    Some(at) if report.part.is_some() => {
+                        said.parts.retain(|(other, earlier)| *other != at || earlier.part != report.part);
+                        said.parts.push((at, report));
+                    }
+                    Some(at) => {
+                        said.last.insert(at, report);
+                        // What was said at a step that is gone was for the steps that were done since.
+                        let since = begun.get(&at).filter(|_| report.status == Status::Completed);
+                        let heard = since.copied().unwrap_or_default();
+                        said.gone.retain(|(line, _)| *line >= heard);
+                        said.gone_decisions.retain(|(line, _)| *line >= heard);
+                    }
+                    None if says_something(report) => said.gone.push((line, report)),
+                    None => {}
+                },
+                StatementKind::Decision(decision) if !DecisionKind::ABOUT_WORK.contains(&decision.decision) => {}
+                StatementKind::Decision(decision) => match &decision.step {
+                    None => said.decisions.push((None, decision)),
+                    Some(step) => match graph.position(step) {
+                        Some(at) => said.decisions.push((Some(at), decision)),
+                        None => said.gone_decisions.push((line, decision)),
+                    },
+                },
+            }
+        }
+        // A failure does not outlive the work that followed it, also where another program recorded that.
+        said.last.retain(|at, report| {
+            let step = &run.steps[*at];
+            let is_of_now =
+                report.status != Status::Failed || step.status != Status::Completed || step.kind == StepKind::Review;
+            is_of_now && says_something(report)
+        });
+        said.parts.retain(|(_, report)| says_something(report));
+        said
+    }
+
+    /// Returns the last reports of the parts of a step.
+    fn parts_of(&self, at: usize) -> impl Iterator<Item = StepReport> {
+        let of_step = self.parts.iter().filter(move |(other, _)| *other == at);
+        let skipped = of_step.clone().count().saturating_sub(PARTS);
+        of_step.skip(skipped).map(|(_, report)| (*report).clone())
+    }
+
+    /// Returns the decisions about the run, the last about each step, and of the near steps all that have words. One that was made about
+    /// several steps at once is said once.
+    fn decisions(&self, at: usize, near: &BTreeSet<usize>, older: &[usize]) -> Vec<Decision> {
+        let is_last = |place: usize| {
+            let (about, decision) = &self.decisions[place];
+            let same = |(other, later): &&(Option<usize>, &Decision)| {
+                other == about && (about.is_some() || later.decision == decision.decision)
+            };
+            !self.decisions[place + 1..].iter().any(|later| same(&later))
+        };
+        let is_heard = |place: usize| match self.decisions[place].0 {
+            None => is_last(place),
+            Some(about) if near.contains(&about) => is_last(place) || self.decisions[place].1.note.is_some(),
+            Some(about) => older.contains(&about) && is_last(place),
+        };
+        let heard: Vec<(Option<usize>, &Decision)> =
+            (0..self.decisions.len()).filter(|place| is_heard(*place)).map(|place| self.decisions[place]).collect();
+        let is_said_again = |(about, decision): &(Option<usize>, &Decision)| {
+            let words = |one: &Decision| (one.at, one.decision, one.by.clone(), one.note.clone());
+            let is_same =
+                |other: &&(Option<usize>, &Decision)| decision.note.is_some() && words(other.1) == words(decision);
+            let first = heard.iter().find(|other| is_same(other) && other.0 == Some(at));
+            let first = first.or_else(|| heard.iter().find(is_same));
+            first.is_some_and(|first| first.0 != *about)
+        };
+        let decisions = heard.iter().filter(|one| !is_said_again(one)).map(|(_, decision)| *decision);
+        let gone = self.gone_decisions.iter().map(|(_, decision)| *decision);
+        let mut decisions: Vec<Decision> = decisions.chain(gone).cloned().collect();
+        decisions.sort_by_key(|decision| decision.at);
+        decisions
+    }
+}
+
+/// Returns the reviews and gates that send work back to a step, or to one before it, so that the step is done again with it.
+fn returning(run: &Run, graph: &Graph, at: usize) -> Vec<usize> {
+    let reach = |start: usize, next: fn(&Graph, usize) -> &[usize]| {
+        let (mut seen, mut open) = (BTreeSet::from([start]), vec![start]);
+        while let Some(at) = open.pop() {
+            open.extend(next(graph, at).iter().copied().filter(|at| seen.insert(*at)));
+        }
+        seen
+    };
+    let (before, behind) = (reach(at, Graph::depends_on), reach(at, Graph::dependents));
+    let sends_back = |other: &usize| {
+        let review = &run.steps[*other];
+        let judges = review.review.is_some() || matches!(review.kind, StepKind::Review | StepKind::Gate);
+        match &review.returns_to {
+            Some(target) if *target == run.steps[at].id => true,
+            Some(target) => behind.contains(other) && graph.position(target).is_some_and(|on| before.contains(&on)),
+            None if !behind.contains(other) => false,
+            None => judges && graph.depends_on(*other).iter().any(|on| before.contains(on)),
+        }
+    };
+    (0..run.steps.len()).filter(|other| *other != at && sends_back(other)).collect()
+}
+
+/// Returns the steps that a step builds on directly, in order: a gate and a container stand for what they build on or are made of.
+fn direct_predecessors(run: &Run, graph: &Graph, at: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut open: Vec<usize> = graph.depends_on(at).iter().rev().copied().collect();
+    let mut seen: BTreeSet<usize> = open.iter().copied().collect();
+    while let Some(at) = open.pop() {
+        let through: Vec<usize> = match run.steps[at].kind {
+            StepKind::Work | StepKind::Review => Vec::new(),
+            StepKind::Gate => graph.depends_on(at).to_vec(),
+            StepKind::Container => run.steps[at].children.iter().filter_map(|child| graph.position(child)).collect(),
+        };
+        found.push(at);
+        open.extend(through.into_iter().rev().filter(|at| seen.insert(*at)));
+    }
+    found
+}
+
+/// Returns the steps behind these, nearest first.
+fn older_predecessors(run: &Run, graph: &Graph, direct: &[usize]) -> Vec<usize> {
+    let mut seen: BTreeSet<usize> = direct.iter().copied().collect();
+    let (mut older, mut nearest) = (Vec::new(), direct.to_vec());
+    while !nearest.is_empty() {
+        let behind = nearest.iter().flat_map(|at| {
+            let children = run.steps[*at].children.iter().filter_map(|child| graph.position(child));
+            graph.depends_on(*at).iter().copied().chain(children).collect::<Vec<usize>>()
+        });
+        let behind: Vec<usize> = behind.filter(|at| seen.insert(*at)).collect();
+        older.extend(behind.iter().copied());
+        nearest = behind;
+    }
+    older
+}
+
+/// Shortens a report to one line; its verdict and commit stay.
+fn in_a_line(report: &StepReport) -> StepReport {
+    let line = |text: &String| clean_line(text, OLDER_CHARS);
+    StepReport {
+        summary: report.summary.as_ref().or(report.error.as_ref()).map(line),
+        error: None,
+        conditions: Vec::new(),
+        findings: Vec::new(),
+        files: Vec::new(),
+        ..report.clone()
+    }
+}
