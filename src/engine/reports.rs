@@ -107,7 +107,7 @@ fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackR
     let Some((status, decision)) = stop else { return };
     let is_lifted = rollbacks.iter().any(|back| back.run == run.id.as_str() && back.at > decision.at)
         || statements.iter().map(|statement| statement.at()).max() < run.stamp;
-    if run.stops_unrecorded && run.status == RunStatus::Active && !is_lifted {
+    if !run.has_word_for(status) && run.status == RunStatus::Active && !is_lifted {
         run.status = status;
     }
     if run.status == RunStatus::Paused && run.interruption.is_none() && status == RunStatus::Paused {
@@ -158,7 +158,14 @@ pub(super) fn attempts(run: &Run, graph: &Graph, evidence: &Evidence) -> BTreeMa
         return attempts;
     }
     for statement in evidence.statements.iter().filter(|statement| belongs_to(run, statement)) {
-        let StatementKind::Begun(attempt) = &statement.kind else { continue };
+        let attempt = match &statement.kind {
+            StatementKind::Begun(attempt) => attempt,
+            StatementKind::Decision(decision) if decision.decision == DecisionKind::Pause => {
+                attempts.clear();
+                continue;
+            }
+            StatementKind::Decision(_) | StatementKind::Report(_) => continue,
+        };
         let Some(at) = graph.position(&attempt.step) else { continue };
         // A part begins the step, unless that was begun as a whole.
         if attempt.part.is_some() && attempts.contains_key(&at) {
@@ -267,12 +274,10 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
             decision(back.reopened.first(), DecisionKind::RollBack, &None, back.reason.as_ref())
         }
         ChangeKind::Abort { by, reason } => decision(None, DecisionKind::Abort, by, reason.as_ref()),
-        ChangeKind::Pause { reason } if reason.is_some() || run.stops_unrecorded => {
+        ChangeKind::Pause { reason } if reason.is_some() || !run.has_word_for(RunStatus::Paused) => {
             decision(None, DecisionKind::Pause, &None, reason.as_ref())
         }
-        ChangeKind::Resume { .. } if run.stops_unrecorded && run.status != RunStatus::Active => {
-            decision(None, DecisionKind::Resume, &None, None)
-        }
+        ChangeKind::Resume { .. } if !run.has_word_for(run.status) => decision(None, DecisionKind::Resume, &None, None),
         ChangeKind::Skip { part: Some(_), .. }
         | ChangeKind::Begin { .. }
         | ChangeKind::Pause { .. }

@@ -50,7 +50,7 @@ pub(crate) struct Run {
     pub(crate) resumes: u32,
     /// Which changes by a person its format can record.
     pub(crate) records: Records,
-    /// True if its format has no word for a paused and for an aborted run. Both are in Piton's own log.
+    /// True if its format has no word for a paused and for an aborted run. Both are in the journal.
     pub(crate) stops_unrecorded: bool,
     /// The option that a resume needs from a person, with a space before it: the run stopped at a limit that its file sets. Else empty.
     pub(crate) resume_option: &'static str,
@@ -58,6 +58,17 @@ pub(crate) struct Run {
     pub(crate) writable: bool,
     /// Whether part of the state could not be read. The rest is still planned.
     pub(crate) degraded: bool,
+}
+
+impl Run {
+    /// Tells whether its format has a word for a run that is paused or aborted. What it has none for is in the journal.
+    pub(crate) const fn has_word_for(&self, status: RunStatus) -> bool {
+        match status {
+            RunStatus::Paused => self.records.pause && !self.stops_unrecorded,
+            RunStatus::Aborted => self.records.abort && !self.stops_unrecorded,
+            RunStatus::Active | RunStatus::Completed | RunStatus::Archived => true,
+        }
+    }
 }
 
 /// The changes by a person that a format can record. What it cannot is never offered.

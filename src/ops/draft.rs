@@ -48,7 +48,8 @@ impl OpenedRun {
             Admitted::Already(message) => return Ok(ChangeDraft::Already(message)),
         };
         check_change(&change)?;
-        let mut edits = match is_kept_in_reports(&change) {
+        let is_word = is_only_a_word(run, &change);
+        let mut edits = match is_word || is_kept_in_reports(&change) {
             true => Vec::new(),
             false => self.dialect.edit(&self.files, &change).map_err(|error| self.not_written(run, error))?,
         };
@@ -56,6 +57,11 @@ impl OpenedRun {
         for edit in &edits {
             self.check_understood(edit)?;
             self.check_schema(edit)?;
+        }
+        let mut findings = findings;
+        if is_word {
+            let message = format!("the files of {} have no word for it: only piton knows", run.id);
+            findings.push(Finding::new(FindingCode::WordUnrecorded, message));
         }
         Ok(ChangeDraft::Checkpoint(PreparedChange { change, edits, findings }))
     }
@@ -118,6 +124,23 @@ impl OpenedRun {
             None => Ok(()),
             Some(finding) => failed(finding.message),
         }
+    }
+}
+
+/// Tells whether a change stops a run, or goes on with a stopped one, and its format has no word for that.
+const fn is_only_a_word(run: &Run, change: &Change) -> bool {
+    match &change.kind {
+        ChangeKind::Pause { .. } => !run.records.pause,
+        ChangeKind::Abort { .. } => !run.records.abort,
+        ChangeKind::Resume { .. } => !run.records.resume && !run.has_word_for(run.status),
+        ChangeKind::Start(_)
+        | ChangeKind::Begin { .. }
+        | ChangeKind::Finish(_)
+        | ChangeKind::Approve { .. }
+        | ChangeKind::Skip { .. }
+        | ChangeKind::Complete { .. }
+        | ChangeKind::Repair(_)
+        | ChangeKind::RollBack(_) => false,
     }
 }
 

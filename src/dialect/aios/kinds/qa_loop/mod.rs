@@ -62,6 +62,9 @@ fn run(tree: &Reader<'_>) -> Run {
     let steps = qa.steps;
     let title = format!("QA Loop for story {}", tree.subject(&QA_LOOP));
     let mut run = tree.run(&QA_LOOP, "qa-loop", title);
+    // The loop status of nexos has no word for it.
+    let is_prose = ["current_iteration", "story_id"].iter().any(|name| tree.get(name).is_there());
+    run.records.pause = !is_prose || tree.get("status").is_there();
     run.stamp = run.stamp.or_else(|| history.values().filter_map(Iteration::last).max());
     if state == Some(LoopStatus::InProgress) {
         tree.report_abandoned(run.stamp, ABANDONED_SECONDS);

@@ -241,10 +241,6 @@ impl StateWriter for QaLoopWriter {
     }
 
     fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        if self.is_prose && !self.editor.has("/status") {
-            let instead = format!("continue with `piton resume {}`", self.run());
-            return Err(EditError::cannot("the loop status of nexos", "be paused", instead));
-        }
         self.status("stopped")?;
         self.editor.stamp("/stoppedAt", None)
     }
