@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::{command, step_evidence::Reconciler};
 use crate::model::{
-    FileFact, FindingCode, OutputRecord, Proof, RelPath, Statement, StatementKind, Status, Step, StepKind, Timestamp,
+    DecisionKind, FileFact, FindingCode, OutputRecord, Proof, RelPath, Statement, StatementKind, Status, Step,
+    StepKind, Timestamp,
 };
 
 /// How much older than its step an output may look: some file systems store times with two seconds of precision.
@@ -81,9 +82,20 @@ impl Reconciler<'_> {
         self.step.started_at.or(self.run.started_at)
     }
 
-    /// Tells whether a review sent the step back and every output it declares is still as the refused attempt left it.
+    /// Tells whether a review or a person sent the step back and every output it declares is still as the refused attempt left it.
     pub(super) fn is_untouched_rework(&self) -> bool {
-        let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return false };
+        let outputs = &self.step.proof.outputs;
+        if outputs.is_empty() {
+            return false;
+        }
+        let Some(record) = self.index.by_step.get(self.step.id.as_str()) else {
+            // Another program, or a person, recorded its end: the time of the file says whether it was touched.
+            let is_older = |path: &RelPath, sent_back: Timestamp| {
+                let fact = self.evidence.files.get(path);
+                matches!(fact, Some(FileFact::Present { modified: Some(modified), .. }) if *modified < sent_back)
+            };
+            return self.sent_back_at().is_some_and(|moment| outputs.iter().all(|path| is_older(path, moment)));
+        };
         // Some systems reopen the review as soon as its rework begins, so what it said counts too.
         let said_no = |review: &Step| {
             let about = |statement: &&Statement| matches!(&statement.kind, StatementKind::Report(report) if report.step == review.id);
@@ -105,8 +117,22 @@ impl Reconciler<'_> {
                 |output: &&OutputRecord| sha256.as_ref().map_or(*bytes == output.bytes, |now| *now == output.sha256);
             record.outputs.iter().filter(|output| output.path == *path).any(|output| same(&output))
         };
-        let outputs = &self.step.proof.outputs;
-        !outputs.is_empty() && self.run.steps.iter().any(|review| refused(&review)) && outputs.iter().all(is_same)
+        let is_refused = self.run.steps.iter().any(|review| refused(&review))
+            || self.sent_back_at().is_some_and(|moment| moment >= record.at);
+        is_refused && outputs.iter().all(is_same)
+    }
+
+    /// Returns when a person asked for the step to be done again although it was done, unless it was completed since.
+    fn sent_back_at(&self) -> Option<Timestamp> {
+        let last = self.evidence.statements.iter().rev().find_map(|statement| match &statement.kind {
+            StatementKind::Decision(decision) if decision.step.as_ref() == Some(&self.step.id) => {
+                let is_no = decision.decision == DecisionKind::Redo && decision.despite.is_none();
+                Some(is_no.then_some(decision.at))
+            }
+            StatementKind::Report(report) if report.step == self.step.id && report.part.is_none() => Some(None),
+            StatementKind::Decision(_) | StatementKind::Report(_) | StatementKind::Begun(_) => None,
+        });
+        last.flatten()
     }
 
     /// Tells whether this program recorded the end of the step, in a repository with commits.
