@@ -28,8 +28,8 @@ pub(super) struct Handed {
 struct Said<'a> {
     /// The last report of each step as a whole.
     last: BTreeMap<usize, &'a StepReport>,
-    /// The reports of parts, oldest first.
-    parts: Vec<(usize, &'a StepReport)>,
+    /// The last report of each part, by step and part, with its line.
+    parts: BTreeMap<(usize, &'a str), (usize, &'a StepReport)>,
     /// The decisions with the steps that they are about; `None` for the run as a whole.
     decisions: Vec<(Option<usize>, &'a Decision)>,
     /// Reports of steps that the run no longer has, with their line. They are for the step that comes next.
@@ -62,10 +62,10 @@ pub(super) fn handed(run: &Run, graph: &Graph, statements: &[Statement], step: &
             reports.extend(said.gone.iter().map(|(_, report)| (*report).clone()));
         }
     }
-    let older = older.into_iter().filter(|place| seen.insert(*place)).collect::<Vec<usize>>();
-    reports.extend(older.iter().filter_map(|place| Some(in_a_line(said.last.get(place)?))));
-    let near: BTreeSet<usize> = returning.into_iter().chain(direct).chain([at]).collect();
-    let decisions = said.decisions(at, &near, &older);
+    let older = older.into_iter().filter(|place| !seen.contains(place));
+    reports.extend(older.clone().filter_map(|place| Some(in_a_line(said.last.get(&place)?))));
+    let near: BTreeSet<usize> = returning.iter().chain(&direct).chain([&at]).copied().collect();
+    let decisions = said.decisions(at, &near, &older.collect());
     Handed {
         reports: reports.into_iter().map(safe_report).collect(),
         decisions: decisions.into_iter().map(safe_decision).collect(),
@@ -81,9 +81,8 @@ impl<'a> Said<'a> {
             match &statement.kind {
                 StatementKind::Begun(attempt) => begun.extend(graph.position(&attempt.step).map(|at| (at, line))),
                 StatementKind::Report(report) => match graph.position(&report.step) {
-                    Some(at) if report.part.is_some() => {
-                        said.parts.retain(|(other, earlier)| *other != at || earlier.part != report.part);
-                        said.parts.push((at, report));
+                    Some(at) if let Some(part) = &report.part => {
+                        said.parts.insert((at, part), (line, report));
                     }
                     Some(at) => {
                         said.last.insert(at, report);
@@ -113,43 +112,47 @@ impl<'a> Said<'a> {
                 report.status != Status::Failed || step.status != Status::Completed || step.kind == StepKind::Review;
             is_of_now && says_something(report)
         });
-        said.parts.retain(|(_, report)| says_something(report));
+        said.parts.retain(|_, (_, report)| says_something(report));
         said
     }
 
     /// Returns the last reports of the parts of a step.
     fn parts_of(&self, at: usize) -> impl Iterator<Item = StepReport> {
-        let of_step = self.parts.iter().filter(move |(other, _)| *other == at);
-        let skipped = of_step.clone().count().saturating_sub(PARTS);
-        of_step.skip(skipped).map(|(_, report)| (*report).clone())
+        let of_step = self.parts.range((at, "")..(at + 1, ""));
+        let mut of_step: Vec<(usize, &StepReport)> = of_step.map(|(_, part)| *part).collect();
+        of_step.sort_by_key(|(line, _)| *line);
+        let skipped = of_step.len().saturating_sub(PARTS);
+        of_step.into_iter().skip(skipped).map(|(_, report)| report.clone())
     }
 
     /// Returns the decisions about the run, the last about each step, and of the near steps all that have words. One that was made about
     /// several steps at once is said once.
-    fn decisions(&self, at: usize, near: &BTreeSet<usize>, older: &[usize]) -> Vec<Decision> {
-        let is_last = |place: usize| {
-            let (about, decision) = &self.decisions[place];
-            let same = |(other, later): &&(Option<usize>, &Decision)| {
-                other == about && (about.is_some() || later.decision == decision.decision)
-            };
-            !self.decisions[place + 1..].iter().any(|later| same(&later))
+    fn decisions(&self, at: usize, near: &BTreeSet<usize>, older: &BTreeSet<usize>) -> Vec<Decision> {
+        let key = |about: Option<usize>, decision: &Decision| (about, about.is_none().then_some(decision.decision));
+        let places = self.decisions.iter().enumerate().map(|(place, (about, decision))| (key(*about, decision), place));
+        let last: BTreeMap<(Option<usize>, Option<DecisionKind>), usize> = places.collect();
+        let is_heard = |(place, (about, decision)): &(usize, &(Option<usize>, &Decision))| {
+            let is_last = last.get(&key(*about, decision)) == Some(place);
+            match about {
+                None => is_last,
+                Some(about) if near.contains(about) => is_last || decision.note.is_some(),
+                Some(about) => is_last && older.contains(about),
+            }
         };
-        let is_heard = |place: usize| match self.decisions[place].0 {
-            None => is_last(place),
-            Some(about) if near.contains(&about) => is_last(place) || self.decisions[place].1.note.is_some(),
-            Some(about) => older.contains(&about) && is_last(place),
+        let heard: Vec<&(Option<usize>, &Decision)> =
+            self.decisions.iter().enumerate().filter(is_heard).map(|(_, heard)| heard).collect();
+        let words = |one: &'a Decision| Some((one.at, one.decision, &one.by, one.note.as_ref()?));
+        let mut speakers = BTreeMap::new();
+        for (about, decision) in &heard {
+            let speaker = speakers.entry(words(decision)).or_insert(*about);
+            if *about == Some(at) {
+                *speaker = *about;
+            }
+        }
+        let is_new = |(about, decision): &&&(Option<usize>, &'a Decision)| {
+            words(decision).is_none_or(|words| speakers.get(&Some(words)) == Some(about))
         };
-        let heard: Vec<(Option<usize>, &Decision)> =
-            (0..self.decisions.len()).filter(|place| is_heard(*place)).map(|place| self.decisions[place]).collect();
-        let is_said_again = |(about, decision): &(Option<usize>, &Decision)| {
-            let words = |one: &Decision| (one.at, one.decision, one.by.clone(), one.note.clone());
-            let is_same =
-                |other: &&(Option<usize>, &Decision)| decision.note.is_some() && words(other.1) == words(decision);
-            let first = heard.iter().find(|other| is_same(other) && other.0 == Some(at));
-            let first = first.or_else(|| heard.iter().find(is_same));
-            first.is_some_and(|first| first.0 != *about)
-        };
-        let decisions = heard.iter().filter(|one| !is_said_again(one)).map(|(_, decision)| *decision);
+        let decisions = heard.iter().filter(is_new).map(|(_, decision)| *decision);
         let gone = self.gone_decisions.iter().map(|(_, decision)| *decision);
         let mut decisions: Vec<Decision> = decisions.chain(gone).cloned().collect();
         decisions.sort_by_key(|decision| decision.at);
