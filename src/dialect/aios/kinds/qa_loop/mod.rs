@@ -48,6 +48,9 @@ pub(super) static QA_LOOP: Descriptor = Descriptor {
     })
 };
 
+/// The fields that only the loop status of nexos has.
+const OF_NEXOS: [&str; 2] = ["current_iteration", "story_id"];
+
 /// Reads the run.
 fn run(tree: &Reader<'_>) -> Run {
     let root = tree.root();
@@ -63,7 +66,7 @@ fn run(tree: &Reader<'_>) -> Run {
     let title = format!("QA Loop for story {}", tree.subject(&QA_LOOP));
     let mut run = tree.run(&QA_LOOP, "qa-loop", title);
     // The loop status of nexos has no word for it.
-    let is_prose = ["current_iteration", "story_id"].iter().any(|name| tree.get(name).is_there());
+    let is_prose = OF_NEXOS.iter().any(|name| tree.get(name).is_there());
     run.records.pause = !is_prose || tree.get("status").is_there();
     run.stamp = run.stamp.or_else(|| history.values().filter_map(Iteration::last).max());
     if state == Some(LoopStatus::InProgress) {

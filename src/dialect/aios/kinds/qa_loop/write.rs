@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::MAX_ITERATIONS;
+use super::{MAX_ITERATIONS, OF_NEXOS};
 use crate::{
     dialect::{
         EditError,
@@ -30,7 +30,7 @@ pub(super) struct QaLoopWriter {
 impl QaLoopWriter {
     pub(super) fn new(editor: StateEditor, run: Run) -> Self {
         // A loop written by nexos has neither a status nor timestamps.
-        let is_prose = editor.has("/current_iteration") || editor.has("/story_id");
+        let is_prose = OF_NEXOS.iter().any(|name| editor.has(&format!("/{name}")));
         Self { editor, run, is_prose }
     }
 
