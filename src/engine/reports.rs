@@ -19,15 +19,16 @@ const DESPITE_CHARS: usize = 300;
 /// Adds to a run what its format has no field for.
 pub(crate) fn add_unrecorded(run: &mut Run, statements: &[Statement], rollbacks: &[RollBackRecord]) {
     let statements: Vec<&Statement> = statements.iter().filter(|statement| belongs_to(run, statement)).collect();
-    mark_counted(run, &statements, rollbacks);
-    mark_begun(run, &statements, rollbacks);
+    let rollbacks: Vec<&RollBackRecord> = rollbacks.iter().filter(|back| back.run == run.id.as_str()).collect();
+    mark_counted(run, &statements, &rollbacks);
+    mark_begun(run, &statements, &rollbacks);
     mark_revised(run, &statements);
-    mark_stopped(run, &statements, rollbacks);
+    mark_stopped(run, &statements, &rollbacks);
 }
 
 /// Counts the attempts at each step, and its failures in a row, as far as its format does not: a decision about a step, its success and a
 /// rollback end the row. What the format counts more, such as what another program wrote, counts too.
-fn mark_counted(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackRecord]) {
+fn mark_counted(run: &mut Run, statements: &[&Statement], rollbacks: &[&RollBackRecord]) {
     let mut counts: BTreeMap<&StepId, (u32, u32, Timestamp)> = BTreeMap::new();
     for statement in statements {
         let (step, at) = match &statement.kind {
@@ -51,7 +52,7 @@ fn mark_counted(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackR
             StatementKind::Report(_) | StatementKind::Decision(_) => *failures = 0,
         }
     }
-    for back in rollbacks.iter().filter(|back| back.run == run.id.as_str()) {
+    for back in rollbacks {
         counts.retain(|step, (.., last)| back.at <= *last || !back.reopened.contains(*step));
     }
     for step in &mut run.steps {
@@ -85,7 +86,7 @@ fn mark_revised(run: &mut Run, statements: &[&Statement]) {
 }
 
 /// Marks a run that was paused or aborted, with the reason. A begin, a resume, a rollback and what another program wrote later lift that.
-fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackRecord]) {
+fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[&RollBackRecord]) {
     let mut stop = None;
     for statement in statements {
         stop = match &statement.kind {
@@ -105,7 +106,7 @@ fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackR
         };
     }
     let Some((status, decision)) = stop else { return };
-    let is_lifted = rollbacks.iter().any(|back| back.run == run.id.as_str() && back.at > decision.at)
+    let is_lifted = rollbacks.iter().any(|back| back.at > decision.at)
         || statements.iter().map(|statement| statement.at()).max() < run.stamp;
     if !run.has_word_for(status) && run.status == RunStatus::Active && !is_lifted {
         run.status = status;
@@ -121,7 +122,7 @@ fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackR
 }
 
 /// Marks the steps that were begun and whose format has no field for that. A report, a decision or a rollback ends an attempt.
-fn mark_begun(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackRecord]) {
+fn mark_begun(run: &mut Run, statements: &[&Statement], rollbacks: &[&RollBackRecord]) {
     let mut open: BTreeMap<&StepId, &Attempt> = BTreeMap::new();
     for statement in statements {
         match &statement.kind {
@@ -137,7 +138,7 @@ fn mark_begun(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackRec
             StatementKind::Report(_) | StatementKind::Decision(_) => {}
         }
     }
-    for back in rollbacks.iter().filter(|back| back.run == run.id.as_str()) {
+    for back in rollbacks {
         open.retain(|step, attempt| back.at <= attempt.at || !back.reopened.contains(step));
     }
     let is_open = |step: &&mut Step| matches!(step.status, Status::Pending | Status::Blocked);
