@@ -358,6 +358,14 @@ impl JournalFile {
         self.path.under(&self.home)
     }
 
+    /// Returns why it cannot be read; `None` also for one that was not begun.
+    pub(crate) fn problem(&self) -> Option<&ReadProblem> {
+        match &self.content {
+            Content::Problem(problem) if *problem != ReadProblem::Missing => Some(problem),
+            Content::Bytes(_) | Content::NameOnly | Content::Problem(_) => None,
+        }
+    }
+
     /// Returns its content; nothing of one that was not begun or cannot be read.
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.content {

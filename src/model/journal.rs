@@ -48,6 +48,11 @@ impl Entry {
             files: Vec::new(),
         }
     }
+
+    /// Tells whether it says more than which change it is about.
+    pub(crate) fn says_something(&self) -> bool {
+        !self.said.is_empty() || !self.left.is_empty() || self.back.is_some() || !self.note.is_null()
+    }
 }
 
 /// A change of one state file.

@@ -4,14 +4,29 @@ use std::cell::RefCell;
 
 use super::{OpError, journal, opened_run::OpenedRun};
 use crate::{
-    dialect::{StateHome, piton::Session},
+    dialect::{
+        StateHome,
+        piton::{Session, record::JournalEnd},
+    },
     model::{Candidate, ChangedFile, Content, Edit, EditKind, Entry, JournalFile, sha256_hex},
-    store::{self, CheckpointMeta, JournalAppend, LogStanding, Project, RunLock, StoreError, Trusted},
+    store::{self, CheckpointMeta, JournalAppend, JournalStanding, Project, RunLock, StoreError, Trusted},
 };
 
 /// What this process wrote to the journal of a run that it has locked, beyond what was read.
 #[derive(Debug, Default)]
-pub(super) struct Written(RefCell<Option<Vec<u8>>>);
+pub(super) struct Written {
+    /// The state, where that is the journal.
+    own: RefCell<Option<Vec<u8>>>,
+    /// The journal beside the state.
+    beside: RefCell<Option<GrownJournal>>,
+}
+
+/// A journal with the records that were appended to it.
+#[derive(Debug)]
+struct GrownJournal {
+    bytes: Vec<u8>,
+    end: JournalEnd,
+}
 
 impl Written {
     /// Commits edits with an entry, and returns the history id of what they replaced, with the edits as they were made.
@@ -24,7 +39,16 @@ impl Written {
     ) -> Result<(Option<String>, Vec<Edit>), OpError> {
         match (opened.dialect.state_home(), &opened.files.journal) {
             (StateHome::Home, _) => self.commit_own(opened, lock, entry, (edits, meta)),
-            (StateHome::Project, Some(journal)) => self.commit_beside(opened, lock, entry, (edits, meta), journal),
+            (StateHome::Project, Some(journal)) => {
+                let (mut journal, mut end) = (journal.clone(), opened.journal_end.clone());
+                if let Some(grown) = &*self.beside.borrow() {
+                    journal.content = Content::Bytes(grown.bytes.as_slice().into());
+                    end.clone_from(&grown.end);
+                }
+                let (replaced, grown) = commit_with(&opened.trusted, lock, (&journal, &end), entry, (&edits, meta))?;
+                *self.beside.borrow_mut() = Some(grown);
+                Ok((replaced, edits))
+            }
             (StateHome::Project | StateHome::Client, _) => {
                 let replaced = store::commit(lock, &edits, meta)?.replaced;
                 Ok((replaced, edits))
@@ -40,52 +64,31 @@ impl Written {
         entry: Entry,
         (mut edits, meta): (Vec<Edit>, &CheckpointMeta),
     ) -> Result<(Option<String>, Vec<Edit>), OpError> {
-        let says = !entry.said.is_empty() || !entry.left.is_empty() || entry.back.is_some() || !entry.note.is_null();
-        if !says && edits.is_empty() {
-            return Ok((None, edits));
+        let mut files = opened.files.clone();
+        if let (Some(bytes), Some(state)) = (&*self.own.borrow(), files.files.get_mut(&files.state)) {
+            state.content = Content::Bytes(bytes.as_slice().into());
         }
-        if says {
-            let mut files = opened.files.clone();
-            if let (Some(bytes), Some(state)) = (&*self.0.borrow(), files.files.get_mut(&files.state)) {
-                state.content = Content::Bytes(bytes.as_slice().into());
-            }
+        if entry.says_something() {
             let session = Session::read(&files).map_err(|finding| OpError::Unreadable {
                 message: finding.message.clone(),
                 findings: vec![*finding],
             })?;
             edits = session.with_entry(edits, entry)?;
-            let grown = edits.iter().find_map(|edit| match &edit.kind {
-                EditKind::Append { bytes, .. } if edit.path == files.state => Some(bytes),
-                EditKind::Append { .. }
-                | EditKind::Create { .. }
-                | EditKind::Replace { .. }
-                | EditKind::Remove { .. } => None,
-            });
-            let before = files.bytes(&files.state).unwrap_or_default();
-            let after = grown.map(|grown| [before, grown].concat());
-            let replaced = store::commit(lock, &edits, meta)?.replaced;
-            *self.0.borrow_mut() = after;
-            return Ok((replaced, edits));
+        }
+        if edits.is_empty() {
+            return Ok((None, edits));
         }
         let replaced = store::commit(lock, &edits, meta)?.replaced;
-        Ok((replaced, edits))
-    }
-
-    /// Commits a change of a run with a journal beside its state.
-    fn commit_beside(
-        &self,
-        opened: &OpenedRun,
-        lock: &RunLock,
-        entry: Entry,
-        (edits, meta): (Vec<Edit>, &CheckpointMeta),
-        journal: &JournalFile,
-    ) -> Result<(Option<String>, Vec<Edit>), OpError> {
-        let mut journal = journal.clone();
-        if let Some(bytes) = &*self.0.borrow() {
-            journal.content = Content::Bytes(bytes.as_slice().into());
+        let appended = edits.iter().find_map(|edit| match &edit.kind {
+            EditKind::Append { bytes, .. } if edit.path == files.state => Some(bytes),
+            EditKind::Append { .. } | EditKind::Create { .. } | EditKind::Replace { .. } | EditKind::Remove { .. } => {
+                None
+            }
+        });
+        if let Some(appended) = appended {
+            let before = files.bytes(&files.state).unwrap_or_default();
+            *self.own.borrow_mut() = Some([before, appended].concat());
         }
-        let (replaced, after) = commit_with(&opened.trusted, lock, &journal, entry, (&edits, meta))?;
-        *self.0.borrow_mut() = Some(after);
         Ok((replaced, edits))
     }
 }
@@ -100,14 +103,14 @@ pub(super) fn commit_start(
 ) -> Result<(), OpError> {
     let entry = Entry { session, ..Entry::new("start", None, meta.at) };
     let trusted = &project.trusted;
-    let journal = store::journals::of(project, candidate);
-    match journal
-        .map(|journal| Ok::<_, StoreError>((store::journals::standing(trusted, &journal)?, journal)))
-        .transpose()?
-    {
+    let standing = |journal: JournalFile| Ok::<_, StoreError>((store::journals::standing(trusted, &journal)?, journal));
+    match store::journals::of(project, candidate).map(standing).transpose()? {
         // Nothing is added to a journal that came with the project: the plan asks about it.
-        None | Some((LogStanding::Foreign, _)) => Ok(store::commit(lock, edits, meta).map(drop)?),
-        Some((_, journal)) => commit_with(trusted, lock, &journal, entry, (edits, meta)).map(drop),
+        None | Some((JournalStanding::Foreign, _)) => Ok(store::commit(lock, edits, meta).map(drop)?),
+        Some((_, journal)) => {
+            let end = journal::read(trusted, &journal).end;
+            commit_with(trusted, lock, (&journal, &end), entry, (edits, meta)).map(drop)
+        }
     }
 }
 
@@ -115,20 +118,19 @@ pub(super) fn commit_start(
 fn commit_with(
     trusted: &Trusted,
     lock: &RunLock,
-    journal: &JournalFile,
+    (journal, end): (&JournalFile, &JournalEnd),
     mut entry: Entry,
     (edits, meta): (&[Edit], &CheckpointMeta),
-) -> Result<(Option<String>, Vec<u8>), OpError> {
+) -> Result<(Option<String>, GrownJournal), OpError> {
     entry.files = edits.iter().map(changed).collect();
-    let (end, _) = journal::end_of(journal);
-    let line = end.note(entry).0;
-    let after = [journal.bytes(), &line].concat();
+    let (line, end) = end.note(entry);
+    let grown = GrownJournal { bytes: [journal.bytes(), &line].concat(), end };
     if journal.bytes().is_empty() {
         // Entered before it is written: a call that is killed in between leaves an entry of nothing.
-        trusted.enter_log(&journal.file(), &line)?;
+        trusted.enter_journal(&journal.file(), &line)?;
     }
     let replaced = store::commit_recorded(lock, edits, meta, &JournalAppend { journal, line })?.replaced;
-    Ok((replaced, after))
+    Ok((replaced, grown))
 }
 
 /// Returns the digests of what an edit replaces.

@@ -49,7 +49,7 @@ impl OpenedRun {
         };
         check_change(&change)?;
         let is_word = is_only_a_word(run, &change);
-        let mut edits = match is_word || is_kept_in_reports(&change) {
+        let mut edits = match is_word || is_kept_in_journal(&change) {
             true => Vec::new(),
             false => self.dialect.edit(&self.files, &change).map_err(|error| self.not_written(run, error))?,
         };
@@ -145,7 +145,7 @@ const fn is_only_a_word(run: &Run, change: &Change) -> bool {
 }
 
 /// Tells whether a change only adds to the report of a step that is done, and so leaves the state as it is.
-const fn is_kept_in_reports(change: &Change) -> bool {
+const fn is_kept_in_journal(change: &Change) -> bool {
     let ChangeKind::Finish(outcome) = &change.kind else { return false };
     outcome.amends
         && outcome.commit.is_none()

@@ -4,14 +4,14 @@ use camino::Utf8Path;
 
 use super::{OpError, error::permission_fix, journal, package::place_files, unread::blocks};
 use crate::{
-    dialect::{Dialect, Guest, Loaded, StateHome, by_id},
+    dialect::{Dialect, Guest, Loaded, StateHome, by_id, piton::record::JournalEnd},
     engine,
     model::{
         Candidate, Content, Edit, EditKind, Entry, EvidenceRecord, FileSet, Finding, FindingClass, FindingCode,
         ReadProblem, RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement, Step, Unread,
         definition_digest, sha256_hex_of,
     },
-    store::{self, LogStanding, StoreError, Trusted},
+    store::{self, JournalStanding, StoreError, Trusted},
 };
 
 /// A loaded run with its files.
@@ -23,6 +23,8 @@ pub(crate) struct OpenedRun {
     pub(crate) loaded: Loaded,
     /// What was recorded of the run besides its state, oldest first; nothing of a journal that does not count.
     pub(super) entries: Vec<Entry>,
+    /// The end of the sound records of the journal beside the state.
+    pub(super) journal_end: JournalEnd,
     /// What this user made on this machine, or said yes to.
     pub(super) trusted: Trusted,
 }
@@ -32,18 +34,17 @@ impl OpenedRun {
         let dialect = by_id(candidate.dialect);
         let mut loaded = load(dialect, &candidate, &files);
         place_files(&mut loaded, &files.root);
-        let mut entries = std::mem::take(&mut loaded.entries);
+        let (mut entries, mut journal_end) = (std::mem::take(&mut loaded.entries), journal::beginning());
         if let Some(journal) = &files.journal {
-            let (recorded, finding) = journal::read(trusted, journal);
-            entries = recorded;
-            loaded.findings.extend(finding);
-            if let Content::Problem(problem) = &journal.content
-                && *problem != ReadProblem::Missing
-            {
+            let read = journal::read(trusted, journal);
+            (entries, journal_end) = (read.entries, read.end);
+            loaded.findings.extend(read.finding);
+            if let Some(problem) = journal.problem() {
                 loaded.findings.push(blocks(&files.root, &Unread { path: journal.file(), problem: problem.clone() }));
             }
         }
-        let mut opened = Self { dialect, candidate, files, loaded, entries, trusted: trusted.clone() };
+        let trusted = trusted.clone();
+        let mut opened = Self { dialect, candidate, files, loaded, entries, journal_end, trusted };
         opened.add_unrecorded();
         opened
     }
@@ -169,21 +170,20 @@ impl OpenedRun {
     /// Refuses to record anything where what is said of the run could not be kept, or would not count afterwards.
     pub(super) fn check_journal(&self) -> Result<(), OpError> {
         let Some(journal) = &self.files.journal else { return Ok(()) };
-        if let Content::Problem(problem) = &journal.content
-            && *problem != ReadProblem::Missing
-        {
+        if let Some(problem) = journal.problem() {
             return Err(StoreError::Unreadable { path: journal.file(), problem: problem.clone() }.into());
         }
         match store::journals::standing(&self.trusted, journal)? {
-            LogStanding::Foreign => Err(StoreError::NotTrusted { path: journal.file() }.into()),
-            LogStanding::Ours | LogStanding::Silent => Ok(self.trusted.check_home()?),
+            JournalStanding::Foreign => Err(StoreError::NotTrusted { path: journal.file() }.into()),
+            JournalStanding::Ours | JournalStanding::Silent => Ok(self.trusted.check_home()?),
         }
     }
 
     /// Returns the length of the sound records of the journal beside the state, if a write to it was cut off.
     pub(super) fn truncated_journal(&self) -> Option<u64> {
-        let (end, is_truncated) = journal::end_of(self.files.journal.as_ref()?);
-        is_truncated.then_some(end.length)
+        let sound = self.journal_end.length;
+        let rest = &self.files.journal.as_ref()?.bytes()[usize::try_from(sound).ok()?..];
+        (!rest.is_empty() && !rest.contains(&b'\n')).then_some(sound)
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     model::JournalFile,
-    store::{self, LogStanding},
+    store::{self, JournalStanding},
 };
 
 /// What speaks for this user in a project, and what would if they said yes (`trust/1`).
@@ -65,7 +65,7 @@ pub(crate) fn list(ctx: &ProjectContext) -> Report<TrustReport> {
     });
     let mut subjects: Vec<TrustSubject> = runs.collect();
     for journal in journals_of(ctx, &locations) {
-        let is_trusted = store::journals::standing(&ctx.project.trusted, &journal).is_ok_and(LogStanding::is_ours);
+        let is_trusted = store::journals::standing(&ctx.project.trusted, &journal).is_ok_and(JournalStanding::is_ours);
         let reason = (!is_trusted).then(|| "it came with the project".to_owned());
         subjects.push(TrustSubject { name: shown(ctx, &journal), is_trusted, reason });
     }
@@ -83,12 +83,12 @@ pub(crate) fn decide(ctx: &ProjectContext, name: &str, is_yes: bool) -> Result<R
     let journal = journals(ctx).into_iter().find(|journal| named.as_ref() == Some(&journal.file()));
     let done = match journal {
         Some(journal) if is_yes => {
-            trusted.enter_log(&journal.file(), journal.bytes())?;
+            trusted.enter_journal(&journal.file(), journal.bytes())?;
             format!("the reports and decisions in {name} count from now on")
         }
         Some(journal) => {
             if store::journals::standing(trusted, &journal)?.is_ours() {
-                trusted.forget_log(journal.bytes())?;
+                trusted.forget_journal(journal.bytes())?;
             }
             format!("nothing in it counts; it is kept as {}", store::journals::set_aside(&journal.file())?)
         }

@@ -68,6 +68,6 @@ pub(crate) use project::{
     scratch::{CLIENT_FOLDER, Scratch, current_dir, current_exe, existing_path},
     sessions::{self, SessionHome},
     settings,
-    trusted::{LogStanding, Stranger, Trusted},
+    trusted::{JournalStanding, Stranger, Trusted},
     worktree,
 };

@@ -140,7 +140,7 @@ impl<'a> Scene<'a> {
         let output = if self.uses_program || step.program { program.run() } else { self.in_process(&program) };
         let changes = tree.map_or_else(Vec::new, |tree| tree.changes(&self.tree()));
         // The user's list names files by what they are on disk.
-        let changes = changes.iter().filter(|line| !line.contains("/.local/state/piton/logs/"));
+        let changes = changes.iter().filter(|line| !line.contains("/.local/state/piton/journals/"));
         let as_written = |line: &String| line.replacen(" project/", " ", 1).replacen(" home/", " ~/", 1);
         checks.check(&output, &changes.map(as_written).collect::<Vec<_>>(), self.before.as_ref())?;
         if let Some(name) = &step.r#as {

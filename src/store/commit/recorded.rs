@@ -11,12 +11,12 @@ use super::{
     txn::{Record, RecordedFile},
 };
 use crate::{
-    model::{ChangedFile, Entry, JournalFile, sha256_hex},
+    model::{ChangedFile, Entry, JournalFile, ReadProblem, sha256_hex},
     store::fs::{
         calls, data_file,
         error::StoreError,
         nofollow::OpenMode,
-        path::Root,
+        path::{Root, problem_of},
         platform,
         stage::{self, DATA_DIR},
         unread::there,
@@ -108,16 +108,11 @@ struct LastRecord {
 }
 
 /// Returns the last record of a journal, if it changed state files.
-fn last_change(journal: &[u8]) -> Option<Entry> {
+pub(in crate::store) fn last_change(journal: &[u8]) -> Option<Entry> {
     let sound = &journal[..=journal.iter().rposition(|byte| *byte == b'\n')?];
     let line = sound.strip_suffix(b"\n")?;
     let line = &line[line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)..];
     serde_json::from_slice::<LastRecord>(line).ok()?.entry.filter(|entry| !entry.files.is_empty())
-}
-
-/// Tells whether the last record of a journal changed state files.
-pub(in crate::store) fn has_changed(journal: &[u8]) -> bool {
-    last_change(journal).is_some()
 }
 
 /// Waits for the writer of a journal and keeps others out while the result lives. Returns its content too.
@@ -135,14 +130,13 @@ pub(in crate::store) fn locked(journal: &JournalFile, timeout: Duration) -> Resu
     Ok((file, bytes))
 }
 
-/// Tells whether the change of the last record of a journal is unfinished below a root.
-pub(in crate::store) fn is_pending(root: &Root, journal: &[u8]) -> bool {
-    last_change(journal).is_some_and(|entry| entry.files.iter().any(|file| staged(root, file).is_some()))
+/// Tells whether a change is unfinished below a root.
+pub(in crate::store) fn is_pending(root: &Root, change: &Entry) -> bool {
+    change.files.iter().any(|file| staged(root, file).is_some())
 }
 
-/// Returns what is left to do of the change of the last record of a journal; `None` if nothing is.
-pub(in crate::store) fn pending(root: &Root, journal: &[u8]) -> Option<Record> {
-    let entry = last_change(journal)?;
+/// Returns what is left to do of a change below a root; `None` if nothing is.
+pub(in crate::store) fn pending(root: &Root, change: &Entry) -> Option<Record> {
     let file = |file: &ChangedFile| {
         let staged = staged(root, file)?;
         let mode = there(&staged, staged.symlink_metadata()).map(|found| platform::mode(&found))?;
@@ -155,13 +149,18 @@ pub(in crate::store) fn pending(root: &Root, journal: &[u8]) -> Option<Record> {
         };
         Some(RecordedFile { path: file.path.clone(), before: file.before.clone(), after, mode })
     };
-    let files: Vec<RecordedFile> = entry.files.iter().filter_map(file).collect();
-    let Entry { change, step, .. } = entry;
+    let files: Vec<RecordedFile> = change.files.iter().filter_map(file).collect();
+    let Entry { change, step, .. } = change.clone();
     (!files.is_empty()).then_some(Record { change, step, folders: Vec::new(), files })
 }
 
 /// Returns the staged file of a change, if it is there.
 fn staged(root: &Root, file: &ChangedFile) -> Option<Utf8PathBuf> {
+    // Most worktrees do not have the folder; to resolve a path that is not there takes many calls.
+    let folder = file.path.under(root.path()).parent().map(Utf8Path::to_owned)?;
+    if folder.metadata().is_err_and(|error| problem_of(&error) == ReadProblem::Missing) {
+        return None;
+    }
     let real = root.target(&file.path).ok()?;
     let staged = staged_name(&real, file.after.as_ref().or(file.before.as_ref())?);
     there(&staged, staged.symlink_metadata()).is_some_and(|found| found.is_file()).then_some(staged)

@@ -167,7 +167,8 @@ fn read_locked(
     }
     let _shared = lock::lock_shared(&data_path, project.lock_timeout)?;
     let journal = journals::of(project, candidate);
-    let recorded = journal.as_ref().and_then(|journal| recorded::pending(root, journal.bytes()));
+    let change = journal.as_ref().and_then(|journal| recorded::last_change(journal.bytes()));
+    let recorded = change.and_then(|change| recorded::pending(root, &change));
     let pending = match recorded {
         Some(record) => txn::not_foreign(root, record),
         None if txn::is_pending(&data_path) => txn::pending(root, &data_path),

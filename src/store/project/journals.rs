@@ -1,18 +1,21 @@
 //! The journals of the runs of other systems, in the home of the project's runs, which all worktrees share: a linked worktree may go away, and
 //! what was said in it stays. Also who is behind an attempt that a journal names.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
     open::Project,
     sessions,
-    trusted::{LogStanding, RUNS, Trusted},
+    trusted::{JournalStanding, RUNS, Trusted},
 };
 use crate::{
     model::{
-        Attempt, Candidate, Content, DriverId, JournalFile, Presence, ReadProblem, RelPath, Run, Statement,
+        Attempt, Candidate, Content, DriverId, Entry, JournalFile, Presence, ReadProblem, RelPath, Run, Statement,
         StatementKind, Status, StepId, clean_line, is_journal_folder, journal_folder,
     },
     store::{
@@ -20,6 +23,7 @@ use crate::{
         fs::{
             error::StoreError,
             nofollow,
+            path::Root,
             process::{self, Process},
             read,
             unread::{self, exists},
@@ -63,7 +67,7 @@ fn in_home(home: Utf8PathBuf, path: RelPath) -> JournalFile {
 /// # Errors
 ///
 /// If that cannot be found out.
-pub(crate) fn standing(trusted: &Trusted, journal: &JournalFile) -> Result<LogStanding, StoreError> {
+pub(crate) fn standing(trusted: &Trusted, journal: &JournalFile) -> Result<JournalStanding, StoreError> {
     trusted.standing(journal.bytes())
 }
 
@@ -74,21 +78,28 @@ pub(crate) fn standing(trusted: &Trusted, journal: &JournalFile) -> Result<LogSt
 ///
 /// If a writer holds the journal for too long, or what is left cannot be written.
 pub(in crate::store) fn finish(project: &Project, journal: &JournalFile) -> Result<bool, StoreError> {
-    let trees = || std::iter::once(&project.root).chain(project.worktrees());
-    let is_pending =
-        |tree: &Utf8PathBuf| unread::root(tree).is_some_and(|root| recorded::is_pending(&root, journal.bytes()));
-    if !recorded::has_changed(journal.bytes())
-        || !trees().any(is_pending)
-        || !standing(&project.trusted, journal)?.is_ours()
-    {
+    match recorded::last_change(journal.bytes()) {
+        Some(change) => finish_below(&trees(project), project, journal, &change),
+        None => Ok(false),
+    }
+}
+
+/// Returns the work trees of a project, below which a state can be.
+fn trees(project: &Project) -> Vec<Root> {
+    std::iter::once(&project.root).chain(project.worktrees()).filter_map(|tree| unread::root(tree)).collect()
+}
+
+fn finish_below(trees: &[Root], project: &Project, journal: &JournalFile, change: &Entry) -> Result<bool, StoreError> {
+    if !trees.iter().any(|tree| recorded::is_pending(tree, change)) || !standing(&project.trusted, journal)?.is_ours() {
         return Ok(false);
     }
     let finish = || {
         let (_lock, bytes) = recorded::locked(journal, project.lock_timeout)?;
         let folder = journal.file().parent().map(Utf8Path::to_owned).unwrap_or_default();
-        for tree in trees() {
-            let Some(root) = unread::root(tree) else { continue };
-            recorded::pending(&root, &bytes).map_or(Ok(()), |record| txn::finish(&root, &folder, &record))?;
+        // Another process may have finished it, and begun the next.
+        let Some(change) = recorded::last_change(&bytes) else { return Ok(true) };
+        for tree in trees {
+            recorded::pending(tree, &change).map_or(Ok(()), |record| txn::finish(tree, &folder, &record))?;
         }
         Ok::<_, StoreError>(true)
     };
@@ -110,7 +121,12 @@ pub(crate) fn finish_all(project: &Project) -> usize {
             Some(in_home(home.clone(), path))
         })
     });
-    journals.filter(|journal| finish(project, journal).is_ok_and(|finished| finished)).count()
+    let trees = OnceCell::new();
+    let is_finished = |journal: &JournalFile| {
+        let change = recorded::last_change(journal.bytes())?;
+        finish_below(trees.get_or_init(|| self::trees(project)), project, journal, &change).ok()
+    };
+    journals.filter(|journal| is_finished(journal) == Some(true)).count()
 }
 
 /// Sets a journal aside that came with the project, and returns its new path; another one can then be begun.

@@ -2,7 +2,7 @@ use super::{of, set_aside, standing};
 use crate::{
     model::{Candidate, DialectId, JournalFile},
     store::{
-        Environment, LogStanding, StoreError, Trusted, file_set,
+        Environment, JournalStanding, StoreError, Trusted, file_set,
         project::open::Project,
         testing::{Scratch, candidate, clock, rel},
     },
@@ -26,26 +26,26 @@ fn a_journal_counts_that_this_user_began_and_none_that_took_its_place() {
     let scratch = Scratch::new();
     let trusted = project(&scratch).trusted;
     let found = |trusted: &Trusted| standing(trusted, &journal(&scratch)).unwrap();
-    assert_eq!(found(&trusted), LogStanding::Silent);
+    assert_eq!(found(&trusted), JournalStanding::Silent);
     let (mine, planted) = ("{\"mine\":1}\n", "{\"planted\":1}\n");
-    trusted.enter_log(&journal(&scratch).file(), mine.as_bytes()).unwrap();
-    assert!(matches!(Trusted::nothing().enter_log(&scratch.root, mine.as_bytes()), Err(StoreError::NoHome)));
+    trusted.enter_journal(&journal(&scratch).file(), mine.as_bytes()).unwrap();
+    assert!(matches!(Trusted::nothing().enter_journal(&scratch.root, mine.as_bytes()), Err(StoreError::NoHome)));
     for (text, expected) in [
-        (mine.to_owned(), LogStanding::Ours),
-        (format!("{mine}{planted}"), LogStanding::Ours),
-        (format!("{planted}{mine}"), LogStanding::Foreign),
-        (planted.to_owned(), LogStanding::Foreign),
-        ("{\"mine\":".to_owned(), LogStanding::Silent),
+        (mine.to_owned(), JournalStanding::Ours),
+        (format!("{mine}{planted}"), JournalStanding::Ours),
+        (format!("{planted}{mine}"), JournalStanding::Foreign),
+        (planted.to_owned(), JournalStanding::Foreign),
+        ("{\"mine\":".to_owned(), JournalStanding::Silent),
     ] {
         scratch.write(PLACE, &text);
         assert_eq!(found(&trusted), expected, "{text}");
-        assert_ne!(found(&Trusted::nothing()), LogStanding::Ours, "that of another user: {text}");
+        assert_ne!(found(&Trusted::nothing()), JournalStanding::Ours, "that of another user: {text}");
     }
     scratch.write(PLACE, planted);
-    trusted.enter_log(&journal(&scratch).file(), planted.as_bytes()).unwrap();
-    assert_eq!(found(&trusted), LogStanding::Ours, "a person said yes");
+    trusted.enter_journal(&journal(&scratch).file(), planted.as_bytes()).unwrap();
+    assert_eq!(found(&trusted), JournalStanding::Ours, "a person said yes");
     let aside = set_aside(&journal(&scratch).file()).unwrap();
-    assert_eq!((found(&trusted), aside.exists()), (LogStanding::Silent, true));
+    assert_eq!((found(&trusted), aside.exists()), (JournalStanding::Silent, true));
 }
 
 /// A link to itself stands for anything that the system refuses to look at.
@@ -55,7 +55,7 @@ fn whether_a_journal_counts_is_unknown_where_its_entry_cannot_be_looked_at() {
     let scratch = Scratch::new();
     let trusted = project(&scratch).trusted;
     scratch.write(PLACE, "{\"mine\":1}\n");
-    trusted.enter_log(&journal(&scratch).file(), b"{\"mine\":1}\n").unwrap();
+    trusted.enter_journal(&journal(&scratch).file(), b"{\"mine\":1}\n").unwrap();
     let entry = scratch.root.join("state/logs").read_dir_utf8().unwrap().next().unwrap().unwrap().into_path();
     std::fs::remove_file(&entry).unwrap();
     std::os::unix::fs::symlink(&entry, &entry).unwrap();

@@ -24,8 +24,8 @@ use crate::{
 };
 
 const FOLDER: &str = "index";
-/// The folder of the entries of logs.
-const LOGS: &str = "logs";
+/// The folder of the entries of journals.
+const JOURNALS: &str = "journals";
 /// Bytes of a journal that its first record is looked for in.
 const HEAD_LIMIT: usize = 1 << 20;
 /// What generated ids begin with.
@@ -181,9 +181,9 @@ pub(crate) enum Stranger {
     CopyOf(Utf8PathBuf),
 }
 
-/// Whether what a log says counts.
+/// Whether what a journal says counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LogStanding {
+pub(crate) enum JournalStanding {
     /// It is missing or empty, so that it says nothing.
     Silent,
     /// This user began it here, or said yes to it.
@@ -192,7 +192,7 @@ pub(crate) enum LogStanding {
     Foreign,
 }
 
-impl LogStanding {
+impl JournalStanding {
     pub(crate) fn is_ours(self) -> bool {
         self == Self::Ours
     }
@@ -205,11 +205,11 @@ impl Trusted {
     /// # Errors
     ///
     /// If the list of this user cannot be read.
-    pub(super) fn standing(&self, content: &[u8]) -> Result<LogStanding, StoreError> {
+    pub(super) fn standing(&self, content: &[u8]) -> Result<JournalStanding, StoreError> {
         Ok(match first_record(content) {
-            FirstRecord::None => LogStanding::Silent,
-            FirstRecord::Is(record) if self.has_entry(record)? => LogStanding::Ours,
-            FirstRecord::Is(_) | FirstRecord::Unknown => LogStanding::Foreign,
+            FirstRecord::None => JournalStanding::Silent,
+            FirstRecord::Is(record) if self.has_entry(record)? => JournalStanding::Ours,
+            FirstRecord::Is(_) | FirstRecord::Unknown => JournalStanding::Foreign,
         })
     }
 
@@ -227,20 +227,20 @@ impl Trusted {
     /// # Errors
     ///
     /// If the entry cannot be written, or there is no state folder.
-    pub(crate) fn enter_log(&self, log: &Utf8Path, content: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn enter_journal(&self, journal: &Utf8Path, content: &[u8]) -> Result<(), StoreError> {
         match first_record(content) {
-            FirstRecord::Is(record) => self.enter_record(log, record),
+            FirstRecord::Is(record) => self.enter_record(journal, record),
             FirstRecord::None | FirstRecord::Unknown => self.check_home(),
         }
     }
 
-    fn enter_record(&self, log: &Utf8Path, record: &[u8]) -> Result<(), StoreError> {
-        let entry = self.log_entry(record).ok_or(StoreError::NoHome)?;
+    fn enter_record(&self, journal: &Utf8Path, record: &[u8]) -> Result<(), StoreError> {
+        let entry = self.journal_entry(record).ok_or(StoreError::NoHome)?;
         if entry.is_file() {
             return Ok(());
         }
         stage::create_private_dirs(entry.parent().unwrap_or(&entry))?;
-        write_lines(&entry, &[log.as_str()])
+        write_lines(&entry, &[journal.as_str()])
     }
 
     /// Takes a journal with this content out of the list.
@@ -248,9 +248,9 @@ impl Trusted {
     /// # Errors
     ///
     /// If the entry cannot be removed.
-    pub(crate) fn forget_log(&self, content: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn forget_journal(&self, content: &[u8]) -> Result<(), StoreError> {
         let FirstRecord::Is(record) = first_record(content) else { return Ok(()) };
-        self.log_entry(record).map_or(Ok(()), |entry| forget(&entry))
+        self.journal_entry(record).map_or(Ok(()), |entry| forget(&entry))
     }
 
     /// Takes a run out of the list.
@@ -262,17 +262,17 @@ impl Trusted {
         self.path(id, header).map_or(Ok(()), |entry| forget(&entry))
     }
 
-    /// Tells whether the log that begins with a record was entered.
+    /// Tells whether the journal that begins with a record was entered.
     fn has_entry(&self, record: &[u8]) -> Result<bool, StoreError> {
-        let Some(entry) = self.log_entry(record) else { return Ok(false) };
+        let Some(entry) = self.journal_entry(record) else { return Ok(false) };
         match entry.metadata() {
             Err(error) if problem_of(&error) == ReadProblem::Missing => Ok(false),
             found => found.map(|found| found.is_file()).map_err(|source| StoreError::io(&entry, source)),
         }
     }
 
-    fn log_entry(&self, record: &[u8]) -> Option<Utf8PathBuf> {
-        Some(self.state_home.as_ref()?.join(LOGS).join(&sha256_hex(record)[..DIGEST]))
+    fn journal_entry(&self, record: &[u8]) -> Option<Utf8PathBuf> {
+        Some(self.state_home.as_ref()?.join(JOURNALS).join(&sha256_hex(record)[..DIGEST]))
     }
 }
 
