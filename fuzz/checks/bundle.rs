@@ -102,6 +102,7 @@ impl Bundle {
             data_dir: candidate.data_dir.clone(),
             files: BTreeMap::new(),
             journal: None,
+            lost: None,
             worktrees: Vec::new(),
             main_root: None,
             clock: clock(),

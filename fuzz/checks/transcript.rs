@@ -57,6 +57,7 @@ fn candidate() -> Candidate {
         rank: None,
         claim: Claim::default(),
         may_be_replaced: false,
+        is_named: true,
         findings: Vec::new(),
     }
 }
@@ -71,6 +72,7 @@ fn files(digest: &[u8]) -> FileSet {
         state: candidate.state,
         data_dir: candidate.data_dir,
         journal: None,
+        lost: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now, utc_offset_seconds: 0 },

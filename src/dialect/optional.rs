@@ -173,9 +173,9 @@ pub(crate) trait Copies: Sync {
         false
     }
 
-    /// Returns where the state was before its system moved it; its earlier history is still there.
-    fn previous_location(&self, _candidate: &Candidate, _config: &Config) -> Option<PreviousLocation> {
-        None
+    /// Returns whether a state can go away with its folder while the run goes on.
+    fn can_be_lost(&self) -> bool {
+        false
     }
 }
 
@@ -260,15 +260,6 @@ pub(crate) struct LogBlock {
     pub(crate) text: String,
     /// `None` for a run without a saved state.
     pub(crate) file: Option<RelPath>,
-}
-
-/// The previous location of a run's state.
-#[derive(Debug)]
-pub(crate) struct PreviousLocation {
-    pub(crate) state: RelPath,
-    pub(crate) data_dir: RelPath,
-    /// The copy that is kept there, for when the current location is lost.
-    pub(crate) copy: RelPath,
 }
 
 /// How a run is archived.

@@ -22,6 +22,7 @@
 //! - `live_run`: a run that one process drives, kept up to date step by step; it admits and orders.
 //! - `rollback`: what going back to an earlier point means, what it discards, and the git commands for it.
 //! - `reports`: which reports and decisions reach a step (rule 13); `decisions`: which of the latter are not used up.
+//! - `versions`: the earlier states of a run, from its journal.
 //! - `context`: assembles the context for the next agent within a size budget.
 //! - `command`: exact command lines, quoted for a shell.
 //!
@@ -69,6 +70,7 @@ mod strategy;
 #[cfg(test)]
 mod testing;
 mod transition;
+pub(crate) mod versions;
 
 pub(crate) use choose::BUILT;
 pub(crate) use command::{
@@ -85,6 +87,7 @@ pub(crate) use refusal::{Refusal, RefusalKind};
 pub(crate) use reports::{add_unrecorded, own_attempts, said, statement};
 pub(crate) use shown::shown_steps;
 pub(crate) use transition::{Admitted, ChangeLimits, Decided, Rebegin, admit, decide};
+pub(crate) use versions::VersionFiles;
 
 pub(crate) use crate::model::quoted;
 

@@ -66,15 +66,13 @@ impl Default for NineStepConfig {
 pub(crate) struct Limits {
     /// Number of failures of one step before a person has to decide.
     pub(crate) attempts: u32,
-    /// Number of earlier checkpoints to keep.
-    pub(crate) history: usize,
     /// Number of archives to keep, of systems that limit it.
     pub(crate) archives: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { attempts: 3, history: 20, archives: 5 }
+        Self { attempts: 3, archives: 5 }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Unified diffs that `git apply` and `patch -p1` apply byte for byte.
 
+use std::{hash::Hash, ops::Range};
+
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops, udiff::UnifiedHunkHeader};
 
 /// Lines shown before and after a change.
@@ -21,6 +23,12 @@ pub(crate) fn unified_diff(path: &str, before: Option<&str>, after: &str) -> Str
         write_hunk(&mut diff, &hunk, &old, &new);
     }
     diff
+}
+
+/// Returns what differs: each part of the first with the part of the second that replaces it, in order.
+pub(super) fn changed_ranges<T: Hash + Ord>(before: &[T], after: &[T]) -> Vec<(Range<usize>, Range<usize>)> {
+    let ops = in_place(capture_diff_slices(Algorithm::Myers, before, after)).into_iter();
+    ops.filter(|op| !matches!(op, DiffOp::Equal { .. })).map(|op| (op.old_range(), op.new_range())).collect()
 }
 
 /// Splits after every newline and keeps it. `git apply` does not treat a lone carriage return as the end of a line, but the

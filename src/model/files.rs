@@ -152,11 +152,20 @@ pub(crate) struct Listing {
     pub(crate) pending: Vec<RelPath>,
     /// All data folders of Piton.
     pub(crate) data_dirs: Vec<RelPath>,
+    /// States that journals of the project recorded last, and that are gone.
+    pub(crate) lost: Vec<LostState>,
     pub(crate) config: Arc<Config>,
     /// The branch that is checked out; `None` with a detached HEAD.
     pub(crate) branch: Option<String>,
     /// The file or folder that the caller named, if only what is around it was listed.
     pub(crate) named: Option<RelPath>,
+}
+
+/// A state that is gone, as its journal recorded it last.
+#[derive(Clone, Debug)]
+pub(crate) struct LostState {
+    pub(crate) path: RelPath,
+    pub(crate) content: Arc<[u8]>,
 }
 
 #[cfg(test)]
@@ -198,6 +207,8 @@ pub(crate) struct Candidate {
     pub(crate) claim: Claim,
     /// Whether a run elsewhere in the project may replace it, which only a scan of the whole project can tell.
     pub(crate) may_be_replaced: bool,
+    /// Whether its state tells its name; else the name is that of a file or folder.
+    pub(crate) is_named: bool,
     /// Findings of discovery that its own files do not show.
     pub(crate) findings: Vec<Finding>,
 }
@@ -211,8 +222,18 @@ impl Candidate {
         data_dir: RelPath,
         reads: Vec<ReadSpec>,
     ) -> Self {
-        let (claim, findings) = (Claim::Stated, Vec::new());
-        Self { dialect, name, state, data_dir, reads, rank: None, claim, may_be_replaced: false, findings }
+        Self {
+            dialect,
+            name,
+            state,
+            data_dir,
+            reads,
+            rank: None,
+            claim: Claim::Stated,
+            may_be_replaced: false,
+            is_named: true,
+            findings: Vec::new(),
+        }
     }
 }
 
@@ -328,9 +349,6 @@ impl FileEntry {
     }
 }
 
-/// Name of the copy of a state in a data folder, kept because the folder of the state may be deleted.
-pub(crate) const STATE_COPY: &str = "state.copy";
-
 /// A linked worktree, as git records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LinkedWorktree {
@@ -386,6 +404,8 @@ pub(crate) struct FileSet {
     pub(crate) files: BTreeMap<RelPath, FileEntry>,
     /// The journal of a run of another system.
     pub(crate) journal: Option<JournalFile>,
+    /// The state as its journal recorded it last, where the file is gone.
+    pub(crate) lost: Option<Arc<[u8]>>,
     /// The other worktrees of the repository, linked ones.
     pub(crate) worktrees: Vec<LinkedWorktree>,
     /// The root of the main worktree, if `root` is a linked one.
@@ -441,10 +461,9 @@ pub(crate) enum EditKind {
     Create { after: Vec<u8> },
     /// Refused unless the file still has the bytes that the edit was computed from.
     Replace { before: Arc<[u8]>, after: Vec<u8> },
-    /// Refused unless the file still has these bytes. The history keeps this version.
+    /// Refused unless the file still has these bytes.
     Remove { before: Arc<[u8]> },
-    /// Appends to a file that only grows. Refused unless it still has this length. It is the only edit of its commit and needs no
-    /// history, because the earlier content stays in the file.
+    /// Appends to a file that only grows. Refused unless it still has this length. It is the only edit of its commit.
     Append { before_len: u64, bytes: Vec<u8> },
 }
 

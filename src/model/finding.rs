@@ -181,7 +181,7 @@ finding_codes! {
     OutcomeUnknown "outcome-unknown" Blocking true "A step that must not run twice was cut off, or is done and would run again: a person finds out whether it took effect.", CheckedByChange;
     BranchMismatch "branch-mismatch" Blocking true "The worktree is on a different branch than the state says.", CheckedByChange, OfResume;
     WorktreeMissing "worktree-missing" Blocking true "The run has no worktree: it has to be made, or the one named in the state does not exist.", CheckedByChange, OfResume;
-    WorktreeGone "worktree-gone" Blocking true "The worktree that held the state of the run was deleted; a copy of the state and the history are left.";
+    WorktreeGone "worktree-gone" Blocking true "The worktree that held the state of the run was deleted; its journal is left.";
     WorktreeDirty "worktree-dirty" Info false "The worktree has uncommitted changes.";
     PlanMissing "plan-missing" Warning true "The plan document is not where the state says.", Missing;
     HistoryUnseen "history-unseen" Info false "Commits could not be compared, or not all of them; the evidence is the files.";

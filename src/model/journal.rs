@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{DialectId, EvidenceRecord, RelPath, RollBackRecord, Statement, StepId, Timestamp};
+use super::{
+    Delta, DialectId, Edit, EditKind, EvidenceRecord, RelPath, RollBackRecord, Statement, StepId, Timestamp, sha256_hex,
+};
 
 /// A record of the journal of a run: one for each call that changed or said something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +67,33 @@ pub(crate) struct ChangedFile {
     /// The digest of its new content; `None` for one that is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) after: Option<String>,
+    /// The content that it replaces, where another program wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) found: Option<Delta>,
+    /// What makes the new content out of the one that it replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) written: Option<Delta>,
+}
+
+impl ChangedFile {
+    /// Returns an edit of a file whose journal recorded it with the digest `last`.
+    pub(crate) fn of(edit: &Edit, last: Option<&String>) -> Self {
+        let (before, after): (Option<&[u8]>, Option<&[u8]>) = match &edit.kind {
+            EditKind::Create { after } => (None, Some(after)),
+            EditKind::Replace { before, after } => (Some(before), Some(after)),
+            EditKind::Remove { before } => (Some(before), None),
+            EditKind::Append { .. } => (None, None),
+        };
+        let digest = before.map(sha256_hex);
+        let written = |after| before.map_or_else(|| Delta::whole(after), |before| Delta::between(before, after));
+        Self {
+            path: edit.path.clone(),
+            found: before.filter(|_| digest.as_ref() != last).map(Delta::whole),
+            written: after.map(written),
+            before: digest,
+            after: after.map(sha256_hex),
+        }
+    }
 }
 
 /// Returns the name of the folder with the journal of a run of another system; `None` for a run that has a journal for its state, and for a
@@ -89,6 +118,27 @@ pub(crate) fn is_journal_folder(name: &str) -> bool {
     begins.any(|begin| name.starts_with(&begin))
 }
 
+/// Returns the run whose journal has a folder of this name; `None` if the name does not tell.
+pub(crate) fn run_of_journal(folder: &str) -> Option<(DialectId, String)> {
+    let named = |dialect: DialectId| {
+        let rest = folder.strip_prefix(&journal_folder(dialect, "")?)?;
+        let run = decoded(rest)?;
+        (journal_folder(dialect, &run).as_deref() == Some(folder)).then_some((dialect, run))
+    };
+    DialectId::ALL.into_iter().find_map(named)
+}
+
+fn decoded(name: &str) -> Option<String> {
+    let mut parts = name.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
 /// Bytes of a name before it is shortened to a digest.
 const NAME_LIMIT: usize = 120;
 
@@ -102,5 +152,5 @@ fn file_name(text: &str) -> String {
     if encoded.len() <= NAME_LIMIT {
         return encoded;
     }
-    format!("{}-{}", &encoded[..NAME_LIMIT - 40], &super::sha256_hex(text.as_bytes())[..32])
+    format!("{}-{}", &encoded[..NAME_LIMIT - 40], &sha256_hex(text.as_bytes())[..32])
 }

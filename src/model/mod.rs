@@ -8,7 +8,7 @@
 //!   agent), `rollback`, `repair`, `patch`.
 //! - Unattended agents: `claude_work` (what calls of `claude -p` did and cost).
 //! - Rights: `rights` (the verbs that a client may run without asking a person).
-//! - Files: `files` (paths, listings, contents, edits), `diff`, `digest`, `config` (`piton.toml`).
+//! - Files: `files` (paths, listings, contents, edits), `diff`, `delta`, `digest`, `config` (`piton.toml`).
 //! - Output: `document` (the envelope), `finding` (every problem that has a code).
 //! - Text: `text` (cleaning and quoting), `secrets` (masking), `nearest` (suggestions for misspelled names), `words` (enums of words).
 //!
@@ -31,6 +31,7 @@ mod claude_work;
 mod commit_names;
 mod config;
 mod context;
+mod delta;
 mod detail;
 mod diff;
 mod digest;
@@ -67,6 +68,7 @@ pub(crate) use claude_work::{ClaudeWork, DeniedTool};
 pub(crate) use commit_names::CommitName;
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, ReadingItem};
+pub(crate) use delta::Delta;
 pub(crate) use detail::Detail;
 pub(crate) use diff::unified_diff;
 pub(crate) use digest::{sha256_hex, sha256_hex_of};
@@ -77,7 +79,7 @@ pub(crate) use evidence::{
 };
 pub(crate) use files::{
     Candidate, Claim, Content, CutOff, Edit, EditKind, FileEntry, FileSet, JournalFile, LinkedWorktree, Listing,
-    ListingEntry, Rank, ReadProblem, ReadSpec, RelPath, RelPathError, STATE_COPY, Unread, name_of,
+    ListingEntry, LostState, Rank, ReadProblem, ReadSpec, RelPath, RelPathError, Unread, name_of,
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
 pub(crate) use gate::{GateEffect, GateOption};
@@ -86,7 +88,7 @@ pub(crate) use guest::{
     GuestRequest, GuestWord, LogReach, LoggedCommit, Need, Pace, TouchedFile, Weight,
 };
 pub(crate) use id::{DialectId, RunId, StepId, is_commit_hash, natural};
-pub(crate) use journal::{ChangedFile, Entry, is_journal_folder, journal_folder};
+pub(crate) use journal::{ChangedFile, Entry, is_journal_folder, journal_folder, run_of_journal};
 pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Answer, AnswerWord, Patch, PatchAnswer, PatchedFile, Suggestion, Suggestions};

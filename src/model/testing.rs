@@ -84,6 +84,7 @@ pub(crate) fn files_of(state: &str, text: &[u8]) -> FileSet {
         files: BTreeMap::from([(path(state), FileEntry::new(Content::Bytes(Arc::from(text)), None))]),
         state: path(state),
         journal: None,
+        lost: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now, utc_offset_seconds: 0 },

@@ -25,7 +25,7 @@ use crate::{
         Change, ChangeKind, DialectId, Entry, EvidenceRecord, FindingCode, Owner, Progress, RelPath, Run, RunId,
         StartSpec, Statement, StatementKind, Status, Step, StepId, StepReport, clean, clean_line, mask_secrets, quoted,
     },
-    store::{self, RunLock},
+    store::{self, CheckpointMeta, RunLock},
 };
 
 /// Characters of a title.
@@ -277,7 +277,7 @@ fn write(ctx: &ProjectContext, header: &Header, edits: &[crate::model::Edit]) ->
     home.create(&header.session)?;
     let own = header.workflow.file.parent().expect("the definition is in the folder of the run");
     let lock = RunLock::acquire(home.root(), &own, ctx.project.lock_timeout)?;
-    store::commit(&lock, edits, &ctx.checkpoint("adopt"))?;
+    store::commit(&lock, edits, &CheckpointMeta::new("adopt"))?;
     Ok(())
 }
 

@@ -1,13 +1,12 @@
 //! `archive`: moves the state of a run into an archive. Only the oldest archives are deleted, of systems that limit their
 //! number.
 
+use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    OpError,
-    archived::{self, ArchivedRun},
-    client_sessions, lifecycle,
+    OpError, archived, client_sessions, lifecycle,
     locked_run::LockedRun,
     opened_run::{OpenedRun, located_message, run_word},
     patch,
@@ -21,14 +20,15 @@ use crate::{
     dialect::{Moved, Register},
     engine::{self, Refusal, RefusalKind},
     model::{Edit, EditKind, FindingCode, Patch, RelPath, Run, RunId, RunStatus, Status, Verdict},
-    store::{self, RunLock, StoreError},
+    store::{self, CheckpointMeta, RunLock, StoreError},
 };
 
 /// An archived run (`archive/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ArchiveReport {
     pub(crate) run: RunId,
-    pub(crate) to: RelPath,
+    /// The folder that it is in now, from the top of the project where it is below that.
+    pub(crate) to: String,
     /// The command that fits next: a start under the same name, if piton can start such a run.
     pub(crate) next: String,
     /// The command that brings the run back; left out for systems that keep archived runs as runs.
@@ -102,7 +102,8 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveR
     let next = again.unwrap_or_else(|| "piton list".to_owned());
     let start = opened.dialect.archives().starts_anew().filter(|_| !is_completed).map(str::to_owned);
     let archived = archived::find(ctx);
-    let restore = archived.iter().find(|archived| archived.folder == to).map(ArchivedRun::restore_command);
+    let restore = archived.iter().find(|archived| archived.folder == to).map(|archived| archived.restore_command(ctx));
+    let to = archived::shown(ctx, &to);
     Ok(Report::ok(ArchiveReport { run: RunId::new(&location.candidate.name), to, next, restore, start, patch }))
 }
 
@@ -138,18 +139,18 @@ fn reset(opened: &OpenedRun) -> Option<Patch> {
     (opened.dialect.archives().starts_anew().is_some() && !patch.diff.is_empty()).then_some(patch)
 }
 
-/// Moves the state into the archive of its system, if it has one, else into the data folder.
-pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Result<RelPath, OpError> {
+/// Moves the state into the archive of its system, if it has one, else into that of Piton. Returns the folder that it is in; absolute.
+pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Result<Utf8PathBuf, OpError> {
     let locked = LockedRun::open(ctx, location)?;
     locked.check_not_driven()?;
     let opened = &locked.opened;
     check_not_newer(opened)?;
     let Some(archival) = opened.dialect.archives().archive(&opened.files, opened.loaded.run.as_ref(), ctx.clock.now)?
     else {
-        return locked.archive_in_data_dir(&location.candidate.name);
+        return locked.archive_in_journal();
     };
     match archival.moved {
-        Moved::Folder(from) if from == archival.to => Ok(archival.to),
+        Moved::Folder(from) if from == archival.to => Ok(archival.to.under(&location.root)),
         Moved::Folder(from) => {
             let to = store::archive::free_folder(locked.lock(), &archival.to)?;
             let entered =
@@ -157,15 +158,15 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
             // The process may end after any of these; the next `archive` does the rest. A refusal takes back what was written.
             locked.commit_as("archive", archival.edits.clone())?;
             let entry = entered.as_ref();
-            let written = entry.map_or(Ok(()), |entry| entry.commit(ctx, &entry.edit));
+            let written = entry.map_or(Ok(()), |entry| entry.commit(&entry.edit));
             let moved = written.and_then(|()| Ok(store::move_folder(locked.lock(), &from, &to)?));
             match moved {
-                Ok(()) => Ok(to),
+                Ok(()) => Ok(to.under(&location.root)),
                 // The copy in the archive is complete.
                 Err(error @ OpError::Store(StoreError::NotRolledBack { .. })) => Err(error),
                 Err(error) => {
                     // The entries of other runs stay: only what is as it was written is taken back.
-                    let _ = entry.map_or(Ok(()), |entry| entry.commit(ctx, &inverse(&entry.edit)));
+                    let _ = entry.map_or(Ok(()), |entry| entry.commit(&inverse(&entry.edit)));
                     let _ = locked.commit_as("archive", inverse(&archival.edits));
                     Err(error)
                 }
@@ -175,7 +176,7 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
             let to = store::archive::free_folder(locked.lock(), &archival.to)?;
             locked.move_files(&files, &to)?;
             store::archive::prune(locked.lock(), &to, ctx.project.config.limits.archives)?;
-            Ok(to)
+            Ok(to.under(&location.root))
         }
     }
 }
@@ -197,9 +198,9 @@ impl RegisterEntry {
         Ok(Self { lock, edit: edit.into_iter().collect() })
     }
 
-    fn commit(&self, ctx: &ProjectContext, edits: &[Edit]) -> Result<(), OpError> {
+    fn commit(&self, edits: &[Edit]) -> Result<(), OpError> {
         if !edits.is_empty() {
-            store::commit(&self.lock, edits, &ctx.checkpoint("archive"))?;
+            store::commit(&self.lock, edits, &CheckpointMeta::new("archive"))?;
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     dialect::Leftover,
     model::{Content, Edit, EditKind, RelPath, RunStatus},
-    store::{self, RunLock},
+    store::{self, CheckpointMeta, RunLock},
 };
 
 /// The finished runs and leftover files that are archived (`cleanup/1`).
@@ -42,7 +42,7 @@ pub(crate) struct CleanupItem {
     pub(crate) why: String,
     pub(crate) age_seconds: i64,
     /// Where it was moved; `null` if it is only proposed, if moving failed, or if it is an archive, which is removed.
-    pub(crate) to: Option<RelPath>,
+    pub(crate) to: Option<String>,
     /// An archive beyond the limit (`limits.archives`), which is removed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) removes: bool,
@@ -134,19 +134,18 @@ fn surplus_archives(ctx: &ProjectContext) -> Vec<CleanupCandidate> {
             names.filter_map(move |name| Some((root.clone(), folder.join(&name).ok()?)))
         })
         .collect();
+    let place =
+        |archived: &ArchivedRun| Some((archived.root.clone(), RelPath::below(&archived.folder, &archived.root)?));
     let of = |archived: &ArchivedRun| {
         let age = ctx.clock.now.seconds_since(archived.at);
         let why = format!("an archive of {}; the newest {keep} are kept", archived.name);
-        let subject = CleanupSubject::Archive { root: archived.root.clone(), folder: archived.folder.clone() };
-        let mut candidate = new_candidate(ctx, &archived.root, &archived.folder, why, age, subject);
+        let (root, folder) = place(archived)?;
+        let subject = CleanupSubject::Archive { root: root.clone(), folder: folder.clone() };
+        let mut candidate = new_candidate(ctx, &root, &folder, why, age, subject);
         candidate.item.removes = true;
-        candidate
+        surplus.contains(&(root, folder)).then_some(candidate)
     };
-    archives
-        .iter()
-        .filter(|archived| surplus.contains(&(archived.root.clone(), archived.folder.clone())))
-        .map(of)
-        .collect()
+    archives.iter().filter_map(of).collect()
 }
 
 /// Returns the finished runs that are not archived yet.
@@ -214,11 +213,11 @@ fn new_candidate(
 }
 
 /// Archives or removes a candidate; returns where it is now.
-fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<Option<RelPath>, OpError> {
+fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<Option<String>, OpError> {
     match subject {
         CleanupSubject::Run(location) => {
             archive::check_dropped(&ctx.read(location)?)?;
-            archive::archive_run(ctx, location).map(Some)
+            archive::archive_run(ctx, location).map(|to| Some(archived::shown(ctx, &to)))
         }
         CleanupSubject::Archive { root, folder } => {
             let data_dir = folder
@@ -229,7 +228,7 @@ fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<O
             store::archive::remove(&lock, folder)?;
             Ok(None)
         }
-        CleanupSubject::File { root, leftover } => move_file(ctx, root, &leftover.file).map(Some),
+        CleanupSubject::File { root, leftover } => move_file(ctx, root, &leftover.file).map(|to| Some(to.to_string())),
     }
 }
 
@@ -252,6 +251,6 @@ fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<Re
         Edit { path: to.clone(), kind: EditKind::Create { after: before.to_vec() } },
         Edit { path: file.clone(), kind: EditKind::Remove { before } },
     ];
-    store::commit(&lock, &edits, &ctx.checkpoint("archive"))?;
+    store::commit(&lock, &edits, &CheckpointMeta::new("archive"))?;
     Ok(to)
 }

@@ -1,14 +1,20 @@
 //! Commits the changes of a run with what was said about them: in its journal, which is its state or lies beside that.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::BTreeMap};
 
-use super::{OpError, journal, opened_run::OpenedRun};
+use super::{
+    OpError,
+    journal::{self, ReadJournal},
+    opened_run::OpenedRun,
+    versions,
+};
 use crate::{
     dialect::{
         StateHome,
         piton::{Session, record::JournalEnd},
     },
-    model::{Candidate, ChangedFile, Content, Edit, EditKind, Entry, JournalFile, sha256_hex},
+    engine,
+    model::{Candidate, ChangedFile, Content, Edit, EditKind, Entry, JournalFile, RelPath, Timestamp},
     store::{self, CheckpointMeta, JournalAppend, JournalStanding, Project, RunLock, StoreError, Trusted},
 };
 
@@ -21,15 +27,54 @@ pub(super) struct Written {
     beside: RefCell<Option<GrownJournal>>,
 }
 
-/// A journal with the records that were appended to it.
-#[derive(Debug)]
+/// A journal as it is after some records.
+#[derive(Clone, Debug)]
 struct GrownJournal {
-    bytes: Vec<u8>,
+    file: JournalFile,
     end: JournalEnd,
+    /// The digest that each state file was recorded with last.
+    digests: BTreeMap<RelPath, String>,
+}
+
+impl GrownJournal {
+    fn of(file: &JournalFile, read: &ReadJournal) -> Self {
+        let digests = engine::versions::last_digests(&read.entries).into_iter();
+        let digests = digests.map(|(path, digest)| (path.clone(), digest.to_owned())).collect();
+        Self { file: file.clone(), end: read.end.clone(), digests }
+    }
+
+    /// Commits edits and a record as one. Returns the name of the version that they replaced.
+    fn commit(
+        &mut self,
+        trusted: &Trusted,
+        lock: &RunLock,
+        mut entry: Entry,
+        (edits, meta): (&[Edit], &CheckpointMeta),
+    ) -> Result<Option<String>, OpError> {
+        entry.files = edits.iter().map(|edit| ChangedFile::of(edit, self.digests.get(&edit.path))).collect();
+        let is_replaced = entry.files.iter().any(|file| file.before.is_some());
+        let digests: Vec<_> = entry.files.iter().map(|file| (file.path.clone(), file.after.clone())).collect();
+        let (line, end) = self.end.note(entry);
+        if self.file.bytes().is_empty() {
+            // Entered before it is written: a call that is killed in between leaves an entry of nothing.
+            trusted.enter_journal(&self.file.file(), &line)?;
+        }
+        let bytes = [self.file.bytes(), &line].concat();
+        store::commit_recorded(lock, edits, meta, &JournalAppend { journal: &self.file, line })?;
+        self.file.content = Content::Bytes(bytes.into());
+        self.end = end;
+        for (path, after) in digests {
+            match after {
+                Some(digest) => self.digests.insert(path, digest),
+                None => self.digests.remove(&path),
+            };
+        }
+        Ok(is_replaced.then(|| versions::name_of(self.end.seq.try_into().unwrap_or(usize::MAX))))
+    }
 }
 
 impl Written {
-    /// Commits edits with an entry, and returns the history id of what they replaced, with the edits as they were made.
+    /// Commits edits with an entry. Returns the name of the version that they replaced, with the edits as they were made.
     pub(super) fn commit(
         &self,
         opened: &OpenedRun,
@@ -40,18 +85,14 @@ impl Written {
         match (opened.dialect.state_home(), &opened.files.journal) {
             (StateHome::Home, _) => self.commit_own(opened, lock, entry, (edits, meta)),
             (StateHome::Project, Some(journal)) => {
-                let (mut journal, mut end) = (journal.clone(), opened.journal_end.clone());
-                if let Some(grown) = &*self.beside.borrow() {
-                    journal.content = Content::Bytes(grown.bytes.as_slice().into());
-                    end.clone_from(&grown.end);
-                }
-                let (replaced, grown) = commit_with(&opened.trusted, lock, (&journal, &end), entry, (&edits, meta))?;
-                *self.beside.borrow_mut() = Some(grown);
+                let mut grown = self.beside.borrow_mut();
+                let grown = grown.get_or_insert_with(|| GrownJournal::of(journal, &opened.journal));
+                let replaced = grown.commit(&opened.trusted, lock, entry, (&edits, meta))?;
                 Ok((replaced, edits))
             }
             (StateHome::Project | StateHome::Client, _) => {
-                let replaced = store::commit(lock, &edits, meta)?.replaced;
-                Ok((replaced, edits))
+                store::commit(lock, &edits, meta)?;
+                Ok((None, edits))
             }
         }
     }
@@ -78,7 +119,7 @@ impl Written {
         if edits.is_empty() {
             return Ok((None, edits));
         }
-        let replaced = store::commit(lock, &edits, meta)?.replaced;
+        store::commit(lock, &edits, meta)?;
         let appended = edits.iter().find_map(|edit| match &edit.kind {
             EditKind::Append { bytes, .. } if edit.path == files.state => Some(bytes),
             EditKind::Append { .. } | EditKind::Create { .. } | EditKind::Replace { .. } | EditKind::Remove { .. } => {
@@ -89,7 +130,7 @@ impl Written {
             let before = files.bytes(&files.state).unwrap_or_default();
             *self.own.borrow_mut() = Some([before, appended].concat());
         }
-        Ok((replaced, edits))
+        Ok((None, edits))
     }
 }
 
@@ -99,47 +140,35 @@ pub(super) fn commit_start(
     candidate: &Candidate,
     lock: &RunLock,
     (edits, meta): (&[Edit], &CheckpointMeta),
-    session: Option<String>,
+    (at, session): (Timestamp, Option<String>),
 ) -> Result<(), OpError> {
-    let entry = Entry { session, ..Entry::new("start", None, meta.at) };
+    let entry = Entry { session, ..Entry::new("start", None, at) };
     let trusted = &project.trusted;
     let standing = |journal: JournalFile| Ok::<_, StoreError>((store::journals::standing(trusted, &journal)?, journal));
-    match store::journals::of(project, candidate).map(standing).transpose()? {
+    let mut begun = store::journals::of(project, candidate).map(standing).transpose()?;
+    if let Some((JournalStanding::Ours, before)) = &begun
+        && journal::read(trusted, before).entries.last().is_some_and(|entry| entry.change == journal::ARCHIVED)
+    {
+        // A run that is begun again under the name of an archived one has a journal of its own.
+        store::journals::archive(before, at)?;
+        begun = store::journals::of(project, candidate).map(standing).transpose()?;
+    }
+    match begun {
         // Nothing is added to a journal that came with the project: the plan asks about it.
-        None | Some((JournalStanding::Foreign, _)) => Ok(store::commit(lock, edits, meta).map(drop)?),
-        Some((_, journal)) => {
-            let end = journal::read(trusted, &journal).end;
-            commit_with(trusted, lock, (&journal, &end), entry, (edits, meta)).map(drop)
-        }
+        None | Some((JournalStanding::Foreign, _)) => Ok(store::commit(lock, edits, meta)?),
+        Some((_, journal)) => commit_to(trusted, lock, &journal, entry, edits),
     }
 }
 
-/// Commits edits and a record as one. Returns the history id of what was replaced, and the journal after it.
-fn commit_with(
+/// Commits edits with a record in a journal that this process did not open with its run.
+pub(super) fn commit_to(
     trusted: &Trusted,
     lock: &RunLock,
-    (journal, end): (&JournalFile, &JournalEnd),
-    mut entry: Entry,
-    (edits, meta): (&[Edit], &CheckpointMeta),
-) -> Result<(Option<String>, GrownJournal), OpError> {
-    entry.files = edits.iter().map(changed).collect();
-    let (line, end) = end.note(entry);
-    let grown = GrownJournal { bytes: [journal.bytes(), &line].concat(), end };
-    if journal.bytes().is_empty() {
-        // Entered before it is written: a call that is killed in between leaves an entry of nothing.
-        trusted.enter_journal(&journal.file(), &line)?;
-    }
-    let replaced = store::commit_recorded(lock, edits, meta, &JournalAppend { journal, line })?.replaced;
-    Ok((replaced, grown))
-}
-
-/// Returns the digests of what an edit replaces.
-fn changed(edit: &Edit) -> ChangedFile {
-    let (before, after): (Option<&[u8]>, Option<&[u8]>) = match &edit.kind {
-        EditKind::Create { after } => (None, Some(after)),
-        EditKind::Replace { before, after } => (Some(before), Some(after)),
-        EditKind::Remove { before } => (Some(before), None),
-        EditKind::Append { .. } => (None, None),
-    };
-    ChangedFile { path: edit.path.clone(), before: before.map(sha256_hex), after: after.map(sha256_hex) }
+    journal: &JournalFile,
+    entry: Entry,
+    edits: &[Edit],
+) -> Result<(), OpError> {
+    let meta = CheckpointMeta::new(&entry.change);
+    let mut journal = GrownJournal::of(journal, &journal::read(trusted, journal));
+    journal.commit(trusted, lock, entry, (edits, &meta)).map(drop)
 }

@@ -176,10 +176,6 @@ impl OpError {
                 StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
             ) => vec![permission_fix(path), "piton doctor".to_owned()],
             Self::Store(StoreError::HistoryMissing { .. }) => one("piton history".to_owned()),
-            Self::Store(StoreError::HistoryCorrupt { .. }) => {
-                one("without `--to`, the newest checkpoint that is sound is restored; `piton history` lists them"
-                    .to_owned())
-            }
             Self::Store(
                 StoreError::LockTimeout { .. }
                 | StoreError::NoLock { .. }
@@ -288,7 +284,6 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::NotRolledBack { .. }
         | StoreError::UnsafePath { .. }
         | StoreError::Io { .. }
-        | StoreError::HistoryCorrupt { .. }
         | StoreError::NotText { .. } => Exit::Unreadable,
     }
 }

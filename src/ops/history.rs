@@ -1,25 +1,20 @@
 //! `history`: the checkpoints that can be restored, who replaced them, and what that changed.
 
-use std::borrow::Borrow;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    OpError, archived, journal,
+    OpError, archived,
     opened_run::OpenedRun,
     project_context::ProjectContext,
     report::{Body, Report},
-    run_history::RunHistory,
-    run_location::RunLocation,
     select::{self, Selected},
-    versions::{self, Version},
+    versions::{self, Source, Version},
 };
 use crate::{
-    dialect::{PastCheckpoint, StateHome, by_id},
+    dialect::PastCheckpoint,
     engine,
     model::{Decision, Entry, RelPath, Run, RunId, Step, StepId, StepReport, Timestamp},
-    store::history::HistoryEntry,
 };
 
 /// Earlier checkpoints (`history/1`).
@@ -35,8 +30,9 @@ pub(crate) struct HistoryReport {
 pub(crate) struct HistoryItem {
     pub(crate) id: String,
     pub(crate) at: Option<Timestamp>,
-    /// The change that replaced it.
-    pub(crate) replaced_by: String,
+    /// The change that replaced it; left out of the state as it was recorded last, which another program replaced or removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) replaced_by: Option<String>,
     pub(crate) step: Option<String>,
     /// What the record of that change says besides: attempt, result, duration, reason. Left out of a run that does not keep a journal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,11 +53,7 @@ pub(crate) struct HistoryItem {
     /// What a person decided with that change; only with `--changes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decision: Option<Decision>,
-    /// Whether another program changed the kept files: it cannot be restored. Left out if not.
-    #[serde(rename = "damaged", skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_damaged: bool,
     pub(crate) files: Vec<RelPath>,
-    pub(crate) bytes: u64,
 }
 
 impl Body for HistoryReport {
@@ -70,92 +62,77 @@ impl Body for HistoryReport {
 
 /// Lists the earlier checkpoints of a run, newest first. `with_changes`: with what each change did to the steps.
 pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report<HistoryReport>, OpError> {
-    let location = match select::selected(ctx)? {
-        Selected::There(location) => location,
-        Selected::Archived(run) => archived::location(ctx, &run),
+    let opened = match select::selected(ctx)? {
+        Selected::There(location) => ctx.read(&location)?,
+        Selected::Archived(run) => archived::open(ctx, &run)?,
     };
-    let mut checkpoints = match journal_items(&location, || ctx.read(&location))? {
-        Some(checkpoints) => checkpoints,
-        None => kept_items(ctx, &location)?,
-    };
+    let mut checkpoints = checkpoints(&opened);
     if with_changes {
-        add_changes(ctx, &location, &mut checkpoints)?;
+        add_changes(&opened, &mut checkpoints);
     }
-    Ok(Report::ok(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints }))
+    Ok(Report::ok(HistoryReport { run: RunId::new(&opened.candidate.name), checkpoints }))
 }
 
 /// Lists the earlier checkpoints of a run that was read, newest first, without what each change did.
-pub(super) fn checkpoints(
-    ctx: &ProjectContext,
-    location: &RunLocation,
-    opened: &OpenedRun,
-) -> Result<Vec<HistoryItem>, OpError> {
-    match journal_items(location, || Ok(opened))? {
-        Some(items) => Ok(items),
-        None => kept_items(ctx, location),
-    }
+pub(super) fn checkpoints(opened: &OpenedRun) -> Vec<HistoryItem> {
+    versions::recorded(opened).map(|version| item(opened, version)).collect()
 }
 
-/// Lists the checkpoints in Piton's history of the run.
-fn kept_items(ctx: &ProjectContext, location: &RunLocation) -> Result<Vec<HistoryItem>, OpError> {
-    let entries = RunHistory::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
-    let logged = journal::entries_of(&ctx.project, &location.candidate);
-    Ok(entries.into_iter().map(|entry| item(entry, &logged)).collect())
-}
-
-fn item(entry: HistoryEntry, logged: &[Entry]) -> HistoryItem {
-    // The name of an entry has whole seconds.
-    let is_it = |line: &&Entry| {
-        line.change == entry.change && line.step == entry.step && line.at.compact() == entry.at.compact()
+fn item(opened: &OpenedRun, version: Version<'_>) -> HistoryItem {
+    let entry = match &version.source {
+        Source::Replaced(_, entry) => Some(*entry),
+        Source::Checkpoint(past) => opened.journal.entries.iter().find(|entry| is_of(entry, past)),
+        Source::Last | Source::Backup(_) | Source::Commit(_) => None,
     };
     HistoryItem {
-        session: logged.iter().rev().find(is_it).and_then(|line| line.session.clone()),
-        id: entry.id,
-        at: Some(entry.at),
-        replaced_by: entry.change,
-        step: entry.step.map(|step| step.as_str().to_owned()),
-        what: None,
+        at: version.at,
+        replaced_by: version.change().map(str::to_owned),
+        step: version.step().map(|step| step.as_str().to_owned()),
+        what: if let Source::Checkpoint(past) = &version.source { Some(past.what.clone()) } else { None },
+        session: entry.and_then(|entry| entry.session.clone()),
         agent: None,
         changes: None,
         report: None,
         decision: None,
-        is_damaged: !entry.is_intact,
-        bytes: entry.files.iter().map(|file| file.bytes).sum(),
-        files: entry.files.into_iter().map(|file| file.path).collect(),
+        files: match &version.source {
+            Source::Replaced(_, entry) => {
+                let replaced = entry.files.iter().filter(|file| file.before.is_some());
+                replaced.map(|file| file.path.clone()).collect()
+            }
+            Source::Checkpoint(past) => vec![past.file.clone()],
+            Source::Last => opened.last_recorded().into_iter().flatten().map(|(path, _)| path).collect(),
+            Source::Backup(_) | Source::Commit(_) => vec![opened.files.state.clone()],
+        },
+        id: version.name,
     }
 }
 
-/// Of how many checkpoints of a journal the changes are told, the newest: each one reads the journal anew.
+fn is_of(entry: &Entry, past: &PastCheckpoint) -> bool {
+    Some(entry.at) == past.at && entry.change == past.change && entry.step == past.step
+}
+
+/// Of how many checkpoints the changes are told, the newest: each one is made again from the journal.
 const CHANGES_SHOWN: usize = 200;
 
-/// Compares each state with the one that came after it.
-fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
-    let opened = select::select(ctx)?;
-    let is_journal = opened.dialect.state_home() == StateHome::Home;
-    let past = RunHistory::of(&location.root, &location.candidate, &ctx.project.config);
+/// Compares each state with the one that came after it, and adds what was said with each change.
+fn add_changes(opened: &OpenedRun, checkpoints: &mut [HistoryItem]) {
     let mut after = opened.loaded.run.clone();
     let said = after.as_ref().map(|run| engine::said(run, &opened.statements(run)));
     let (reports, decisions) = said.unwrap_or_default();
+    let mut versions = versions::recorded(opened);
     for (at, checkpoint) in checkpoints.iter_mut().enumerate() {
         let is_then = |at: Timestamp, step: Option<&StepId>| {
-            // The name of a checkpoint has whole seconds.
-            checkpoint.at.is_some_and(|then| then.compact() == at.compact())
-                && step.is_none_or(|step| checkpoint.step.as_deref() == Some(step.as_str()))
+            checkpoint.at == Some(at) && step.is_none_or(|step| checkpoint.step.as_deref() == Some(step.as_str()))
         };
-        let decided = |decision: &&Decision| checkpoint.replaced_by == decision.decision.as_str();
+        let is_change = |word: &str| checkpoint.replaced_by.as_deref() == Some(word);
+        let decided = |decision: &&Decision| is_change(decision.decision.as_str());
         let decided = |decision: &&Decision| decided(decision) && is_then(decision.at, decision.step.as_ref());
-        checkpoint.decision = decisions.iter().find(decided).cloned();
-        if checkpoint.replaced_by == "finish" {
-            checkpoint.report = reports.iter().find(|report| is_then(report.at, Some(&report.step))).cloned();
-        }
-        let before = if is_journal && at >= CHANGES_SHOWN {
-            None
-        } else if is_journal {
-            versions::in_journal(&opened, &checkpoint.id).ok().and_then(|(_, opened)| opened.loaded.run)
-        } else {
-            let version = past.read(&checkpoint.id).ok().map(|files| Version { name: checkpoint.id.clone(), files });
-            version.and_then(|version| versions::with_files(&opened, &version).loaded.run)
-        };
+        let decision = decisions.iter().find(decided).cloned();
+        let report = reports.iter().find(|report| is_change("finish") && is_then(report.at, Some(&report.step)));
+        (checkpoint.decision, checkpoint.report) = (decision, report.cloned());
+        let version = versions.next().filter(|_| at < CHANGES_SHOWN);
+        let restored = version.and_then(|version| versions::restoring(opened, &version).ok());
+        let before = restored.and_then(|(_, opened)| opened.loaded.run);
         if let (Some(before), Some(after)) = (&before, &after) {
             checkpoint.changes = Some(differences(before, after));
         }
@@ -163,7 +140,6 @@ fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [
         checkpoint.agent = step.and_then(|step| step.agent.clone());
         after = before;
     }
-    Ok(())
 }
 
 /// Describes the changed steps: their status, else the names of other changed fields.
@@ -206,36 +182,4 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
     .into_iter()
     .filter_map(|(name, differs)| differs.then_some(name))
     .collect()
-}
-
-/// Lists the checkpoints of a run whose state is a journal.
-fn journal_items<O: Borrow<OpenedRun>>(
-    location: &RunLocation,
-    open: impl FnOnce() -> Result<O, OpError>,
-) -> Result<Option<Vec<HistoryItem>>, OpError> {
-    if by_id(location.candidate.dialect).state_home() != StateHome::Home {
-        return Ok(None);
-    }
-    let opened = open()?;
-    let opened: &OpenedRun = opened.borrow();
-    let past = opened.dialect.journal().journal_checkpoints(&opened.files);
-    let items = past.map(|past| {
-        let item = |one: PastCheckpoint| HistoryItem {
-            id: one.id,
-            at: one.at,
-            replaced_by: one.change,
-            step: one.step.map(|step| step.as_str().to_owned()),
-            what: Some(one.what),
-            session: None,
-            agent: None,
-            changes: None,
-            report: None,
-            decision: None,
-            is_damaged: false,
-            bytes: opened.files.bytes(&one.file).map_or(0, |bytes| bytes.len() as u64),
-            files: vec![one.file],
-        };
-        past.into_iter().rev().map(item).collect()
-    });
-    Ok(items)
 }

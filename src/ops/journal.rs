@@ -1,28 +1,35 @@
 //! The journal of a run of another system, as it is read: what was said, tried and decided about the run.
 
+use std::sync::Arc;
+
 use crate::{
     dialect::piton::record::{self, JournalEnd, Remainder},
     engine,
-    model::{Candidate, Entry, Finding, FindingCode, JournalFile},
-    store::{self, JournalStanding, Project, Trusted},
+    model::{Entry, Finding, FindingCode, JournalFile},
+    store::{self, JournalStanding, Trusted},
 };
 
+/// The change that archives a run.
+pub(super) const ARCHIVED: &str = "archive";
 /// What the first record of such a journal is chained to.
 const SEED: &[u8] = b"";
 
 /// A journal as it was read.
+#[derive(Clone, Debug)]
 pub(super) struct ReadJournal {
-    /// Nothing of one that does not count.
-    pub(super) entries: Vec<Entry>,
+    /// Oldest first; nothing of a journal that does not count.
+    pub(super) entries: Arc<[Entry]>,
     /// The end of the sound records.
     pub(super) end: JournalEnd,
     /// About one that does not count, or not whole.
     pub(super) finding: Option<Finding>,
 }
 
-/// Returns the end of a journal that is not begun.
-pub(super) fn beginning() -> JournalEnd {
-    JournalEnd::of(SEED)
+impl ReadJournal {
+    /// Returns a journal that is not begun, with what is recorded elsewhere.
+    pub(super) fn not_begun(entries: Vec<Entry>) -> Self {
+        Self { entries: entries.into(), end: JournalEnd::of(SEED), finding: None }
+    }
 }
 
 /// Reads a journal.
@@ -30,7 +37,7 @@ pub(super) fn read(trusted: &Trusted, journal: &JournalFile) -> ReadJournal {
     let file = journal.file();
     let refused = |code, message: String| {
         let fix = format!("piton trust {}", engine::quoted(file.as_str()));
-        ReadJournal { entries: Vec::new(), end: beginning(), finding: Some(Finding::new(code, message).fix(fix)) }
+        ReadJournal { finding: Some(Finding::new(code, message).fix(fix)), ..ReadJournal::not_begun(Vec::new()) }
     };
     match store::journals::standing(trusted, journal) {
         Ok(JournalStanding::Ours | JournalStanding::Silent) => {}
@@ -57,11 +64,12 @@ pub(super) fn read(trusted: &Trusted, journal: &JournalFile) -> ReadJournal {
             Some(Finding::new(FindingCode::FormatNewer, message))
         }
     };
-    ReadJournal { entries, end, finding }
+    ReadJournal { entries: entries.into(), end, finding }
 }
 
-/// Returns what was recorded of a run that is not read.
-pub(super) fn entries_of(project: &Project, candidate: &Candidate) -> Vec<Entry> {
-    let journal = store::journals::of(project, candidate);
-    journal.map(|journal| read(&project.trusted, &journal).entries).unwrap_or_default()
+/// Tells whether the last line of a journal can be that of the change that archived its run; cheaper than to read it.
+pub(super) fn may_be_archived(journal: &JournalFile) -> bool {
+    let last = journal.bytes().trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
+    let word = format!("\"change\":\"{ARCHIVED}\"");
+    last.is_some_and(|last| last.windows(word.len()).any(|window| window == word.as_bytes()))
 }

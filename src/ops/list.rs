@@ -115,8 +115,6 @@ fn add_ended(ctx: &ProjectContext, runs: &mut Vec<ListedRun>) -> Result<(), OpEr
 
 fn add_archived(ctx: &ProjectContext, runs: &mut Vec<ListedRun>) {
     for archived in archived::find(ctx) {
-        let is_here = archived.root == ctx.project.root;
-        let path = archived.folder.under(&archived.root).into_string();
         runs.push(ListedRun {
             number: runs.len() + 1,
             id: RunId::new(&archived.name),
@@ -130,8 +128,8 @@ fn add_archived(ctx: &ProjectContext, runs: &mut Vec<ListedRun>) {
             age_seconds: Some(ctx.clock.now.seconds_since(archived.at)),
             age_band: None,
             progress: Progress::default(),
-            state: if is_here { archived.folder.as_str().to_owned() } else { path.clone() },
-            path,
+            state: archived::shown(ctx, &archived.folder),
+            path: archived.folder.into_string(),
             native_row: None,
             is_cut_off: false,
             is_driven: false,

@@ -1,10 +1,12 @@
 //! A run that is locked and loaded: the only way to write its state.
 
-use serde_json::Value;
+use camino::Utf8PathBuf;
+use serde_json::{Value, json};
 
 use super::{
     OpError, client_sessions, commit,
     draft::{ChangeDraft, PreparedChange},
+    journal::ARCHIVED,
     lifecycle::gone,
     opened_run::OpenedRun,
     project_context::ProjectContext,
@@ -15,8 +17,8 @@ use crate::{
     dialect::by_id,
     engine::{self, ChangeLimits, Refusal, RefusalKind},
     model::{
-        Change, ChangeKind, Clock, Content, Edit, EditKind, Entry, Evidence, Finding, Next, Outcome, Owner, RelPath,
-        RollBack, RollBackRecord, Run, Statement, Status, StepId, Timestamp, clean_line,
+        Candidate, Change, ChangeKind, Clock, Content, Edit, EditKind, Entry, Evidence, Finding, Next, Outcome, Owner,
+        RelPath, RollBack, RollBackRecord, Run, Statement, Status, StepId, Timestamp, clean_line,
     },
     store::{self, CheckpointMeta, Environment, RunLock},
 };
@@ -290,13 +292,13 @@ impl<'a> LockedRun<'a> {
         self.commit(self.entry(change, None), edits).map(drop)
     }
 
-    /// Writes edits and an entry of the journal as one checkpoint. Returns the history id of what they replaced, and the edits as they were
-    /// made. The only way to write a state file.
+    /// Writes edits and an entry of the journal as one checkpoint. Returns the name of the version that they replaced, and the edits as
+    /// they were made. The only way to write a state file.
     pub(crate) fn commit(&self, entry: Entry, edits: Vec<Edit>) -> Result<(Option<String>, Vec<Edit>), OpError> {
         let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
         let replaced = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
         let Self { opened, .. } = self;
-        // The history in the data folder has a copy. One beside the state is made where its system relies on it, else only kept current.
+        // One beside the state is made where its system relies on it, else only kept current.
         let backup_of = |path: &RelPath| {
             let backup = opened.dialect.copies().backup_of(path)?;
             (opened.dialect.copies().makes_backups() || opened.files.files.contains_key(&backup)).then_some(backup)
@@ -304,28 +306,40 @@ impl<'a> LockedRun<'a> {
         let meta = CheckpointMeta {
             step: entry.step.clone(),
             backup: replaced.filter_map(|edit| Some((edit.path.clone(), backup_of(&edit.path)?))).collect(),
-            ..CheckpointMeta::new(&entry.change, self.clock().now, self.ctx.project.config.limits.history)
+            ..CheckpointMeta::new(&entry.change)
         };
-        let (replaced, edits) = self.written.commit(opened, &self.lock, entry, (edits, &meta))?;
-        self.keep_copy(&edits);
-        Ok((replaced, edits))
+        self.written.commit(opened, &self.lock, entry, (edits, &meta))
     }
 
-    /// Moves every state file into an archive in the data folder and returns its path.
-    pub(crate) fn archive_in_data_dir(&self, name: &str) -> Result<RelPath, OpError> {
+    /// Commits a state of a run in the place of one that may not have told which run it is of.
+    pub(super) fn commit_restored(&self, run: Option<&Run>, entry: Entry, edits: Vec<Edit>) -> Result<(), OpError> {
+        let candidate = &self.opened.candidate;
+        let named = run.filter(|run| !candidate.is_named && run.id.as_str() != candidate.name);
+        let named = named.map(|run| Candidate { name: run.id.as_str().to_owned(), ..candidate.clone() });
+        match named.and_then(|named| store::journals::of(&self.ctx.project, &named)) {
+            Some(journal) => commit::commit_to(&self.opened.trusted, &self.lock, &journal, entry, &edits),
+            None => self.commit(entry, edits).map(drop),
+        }
+    }
+
+    /// Removes every state file; the journal has their contents. Returns its folder; absolute.
+    pub(crate) fn archive_in_journal(&self) -> Result<Utf8PathBuf, OpError> {
         let files = &self.opened.files;
-        let former = self.opened.dialect.copies().previous_location(&self.opened.candidate, &files.config);
-        // A worktree is removed after the merge, and its data folder with it.
-        let lasting = former.as_ref().filter(|former| files.bytes(&former.copy).is_some());
-        let data_dir = lasting.map_or(&files.data_dir, |former| &former.data_dir);
-        let folder = data_dir.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
         let run = self.opened.loaded.run.as_ref();
         let state = run.map_or_else(|| vec![files.state.clone()], |run| run.state_files.clone());
-        // A remaining copy would look like a state whose original was lost.
         let backups = state.iter().filter_map(|path| self.opened.dialect.copies().backup_of(path));
-        let copies = backups.chain(former.map(|former| former.copy));
-        self.move_files(&state.iter().cloned().chain(copies).collect::<Vec<RelPath>>(), &folder)?;
-        Ok(folder)
+        let mut edits = Vec::new();
+        for path in state.iter().cloned().chain(backups) {
+            self.opened.check_readable(&path)?;
+            if let Some(Content::Bytes(before)) = files.files.get(&path).map(|entry| &entry.content) {
+                edits.push(Edit { path, kind: EditKind::Remove { before: before.clone() } });
+            }
+        }
+        let is_elsewhere = files.root != self.ctx.project.root;
+        let note = if is_elsewhere { json!({"worktree": files.root.file_name()}) } else { Value::Null };
+        self.commit(Entry { note, ..self.entry(ARCHIVED, None) }, edits)?;
+        let folder = files.journal.as_ref().and_then(|journal| Some(journal.file().parent()?.to_owned()));
+        Ok(folder.unwrap_or_default())
     }
 
     /// Moves existing files into a folder: all of them or none.

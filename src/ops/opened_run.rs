@@ -1,15 +1,23 @@
 //! A run that was read: its files, what its dialect makes of them, and what Piton's own log adds.
 
+use std::sync::Arc;
+
 use camino::Utf8Path;
 
-use super::{OpError, error::permission_fix, journal, package::place_files, unread::blocks};
+use super::{
+    OpError,
+    error::permission_fix,
+    journal::{self, ReadJournal},
+    package::place_files,
+    unread::blocks,
+};
 use crate::{
-    dialect::{Dialect, Guest, Loaded, StateHome, by_id, piton::record::JournalEnd},
-    engine,
+    dialect::{Dialect, Guest, Loaded, StateHome, by_id},
+    engine::{self, VersionFiles},
     model::{
-        Candidate, Content, Edit, EditKind, Entry, EvidenceRecord, FileSet, Finding, FindingClass, FindingCode,
-        ReadProblem, RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement, Step, Unread,
-        definition_digest, sha256_hex_of,
+        Candidate, Content, Edit, EditKind, EvidenceRecord, FileSet, Finding, FindingClass, FindingCode, ReadProblem,
+        RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement, Step, Unread, definition_digest,
+        sha256_hex_of,
     },
     store::{self, JournalStanding, StoreError, Trusted},
 };
@@ -21,42 +29,52 @@ pub(crate) struct OpenedRun {
     pub(crate) candidate: Candidate,
     pub(crate) files: FileSet,
     pub(crate) loaded: Loaded,
-    /// What was recorded of the run besides its state, oldest first; nothing of a journal that does not count.
-    pub(super) entries: Vec<Entry>,
-    /// The end of the sound records of the journal beside the state.
-    pub(super) journal_end: JournalEnd,
+    /// What was recorded of the run besides its state.
+    pub(super) journal: ReadJournal,
     /// What this user made on this machine, or said yes to.
     pub(super) trusted: Trusted,
 }
 
 impl OpenedRun {
     pub(crate) fn new(candidate: Candidate, files: FileSet, trusted: &Trusted) -> Self {
+        let journal = files.journal.as_ref().map(|journal| journal::read(trusted, journal));
+        Self::with_journal(candidate, files, journal, trusted)
+    }
+
+    fn with_journal(candidate: Candidate, mut files: FileSet, journal: Option<ReadJournal>, trusted: &Trusted) -> Self {
         let dialect = by_id(candidate.dialect);
+        let is_gone = files.problem(&files.state) == Some(ReadProblem::Missing);
+        if let Some(journal) = journal.as_ref().filter(|_| is_gone) {
+            let last = engine::versions::last(&journal.entries);
+            files.lost = last.and_then(|mut last| last.remove(&files.state)).map(Arc::from);
+        }
         let mut loaded = load(dialect, &candidate, &files);
         place_files(&mut loaded, &files.root);
-        let (mut entries, mut journal_end) = (std::mem::take(&mut loaded.entries), journal::beginning());
-        if let Some(journal) = &files.journal {
-            let read = journal::read(trusted, journal);
-            (entries, journal_end) = (read.entries, read.end);
-            loaded.findings.extend(read.finding);
-            if let Some(problem) = journal.problem() {
-                loaded.findings.push(blocks(&files.root, &Unread { path: journal.file(), problem: problem.clone() }));
-            }
+        let journal = match journal {
+            Some(journal) => journal,
+            None => ReadJournal::not_begun(std::mem::take(&mut loaded.entries)),
+        };
+        loaded.findings.extend(journal.finding.clone());
+        if let Some(unread) = &files.journal
+            && let Some(problem) = unread.problem()
+        {
+            loaded.findings.push(blocks(&files.root, &Unread { path: unread.file(), problem: problem.clone() }));
         }
         let trusted = trusted.clone();
-        let mut opened = Self { dialect, candidate, files, loaded, entries, journal_end, trusted };
+        let mut opened = Self { dialect, candidate, files, loaded, journal, trusted };
         opened.add_unrecorded();
         opened
     }
 
-    /// Returns the same run with other files.
+    /// Returns the same run with other files of its state.
     pub(super) fn reread(&self, files: FileSet) -> Self {
-        Self::new(self.candidate.clone(), files, &self.trusted)
+        let journal = files.journal.is_some().then(|| self.journal.clone());
+        Self::with_journal(self.candidate.clone(), files, journal, &self.trusted)
     }
 
     /// Adds to the run what only its journal knows: counts, steps in progress, a pause, an abort, or the reason for one.
     fn add_unrecorded(&mut self) {
-        let Some(run) = self.loaded.run.as_ref().filter(|_| !self.entries.is_empty()) else { return };
+        let Some(run) = self.loaded.run.as_ref().filter(|_| !self.journal.entries.is_empty()) else { return };
         let statements = self.statements(run);
         let rollbacks = self.rollbacks();
         if let Some(run) = &mut self.loaded.run {
@@ -153,18 +171,26 @@ impl OpenedRun {
 impl OpenedRun {
     /// Returns what was said about the run, oldest first.
     pub(super) fn statements(&self, run: &Run) -> Vec<Statement> {
-        let said = self.entries.iter().flat_map(|entry| &entry.said);
+        let said = self.journal.entries.iter().flat_map(|entry| &entry.said);
         said.filter(|statement| statement.run == run.id.as_str()).cloned().collect()
     }
 
     /// Returns the digests of what finished steps left, oldest first.
     pub(super) fn records(&self) -> Vec<EvidenceRecord> {
-        self.entries.iter().flat_map(|entry| &entry.left).cloned().collect()
+        self.journal.entries.iter().flat_map(|entry| &entry.left).cloned().collect()
+    }
+
+    /// Returns the state as the journal beside it recorded it last, if it is another now, or gone; `None` of one that was archived.
+    pub(super) fn last_recorded(&self) -> Option<VersionFiles> {
+        self.files.journal.as_ref()?;
+        let last = engine::versions::last(&self.journal.entries).filter(|last| last.contains_key(&self.files.state))?;
+        let is_there = |(path, content): (&RelPath, &Vec<u8>)| self.files.bytes(path) == Some(content.as_slice());
+        (!last.iter().all(is_there)).then_some(last)
     }
 
     /// Returns where the run went back, oldest first.
     pub(super) fn rollbacks(&self) -> Vec<RollBackRecord> {
-        self.entries.iter().filter_map(|entry| entry.back.clone()).collect()
+        self.journal.entries.iter().filter_map(|entry| entry.back.clone()).collect()
     }
 
     /// Refuses to record anything where what is said of the run could not be kept, or would not count afterwards.
@@ -181,7 +207,7 @@ impl OpenedRun {
 
     /// Returns the length of the sound records of the journal beside the state, if a write to it was cut off.
     pub(super) fn truncated_journal(&self) -> Option<u64> {
-        let sound = self.journal_end.length;
+        let sound = self.journal.end.length;
         let rest = &self.files.journal.as_ref()?.bytes()[usize::try_from(sound).ok()?..];
         (!rest.is_empty() && !rest.contains(&b'\n')).then_some(sound)
     }

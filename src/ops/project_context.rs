@@ -13,7 +13,7 @@ use super::{
     opened_run::OpenedRun,
     relative_workflow,
     run_location::{self, RunLocation, session_header},
-    unfinished,
+    unfinished, unmatched,
     unread::{blocks, hides_runs},
     versions, workflow_file,
 };
@@ -21,10 +21,10 @@ use crate::{
     dialect::{DIALECTS, Dialect, Leftover, StateHome, claude::Digest, piton::prodigy},
     engine,
     model::{
-        Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence, Listing,
+        Candidate, Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence, Listing,
         ListingEntry, Mode, ReadProblem, RelPath, Run, StatementKind, Status, StepId, Unread,
     },
-    store::{self, CheckpointMeta, Environment, Project, Scope, SessionHome},
+    store::{self, Environment, Project, Scope, SessionHome},
 };
 
 /// Options that every verb has.
@@ -161,11 +161,6 @@ impl ProjectContext {
         if self.is_time_given { self.clock } else { store::later(self.clock) }
     }
 
-    /// Returns the metadata of a checkpoint of a run as a whole, at the current time.
-    pub(crate) fn checkpoint(&self, change: &str) -> CheckpointMeta {
-        CheckpointMeta::new(change, self.clock.now, self.project.config.limits.history)
-    }
-
     /// Returns Prodigy's folder, if included.
     pub(crate) fn prodigy_home(&self) -> Option<&Utf8Path> {
         self.prodigy.as_ref().map(|listing| listing.root.as_path())
@@ -248,6 +243,7 @@ impl ProjectContext {
             findings.extend(unfinished::walk(listing));
             pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
+        add_unmatched(&self.project, listings, locations);
         findings.extend(self.project.foreign.iter().map(|marker| foreign_marker(marker)));
         findings.extend(unread.iter().map(|unread| hides_runs(&self.project.root, unread)));
         for home in self.homes.iter().filter(|home| scope.includes(home)) {
@@ -509,6 +505,28 @@ fn probe(state_home: StateHome, listing: &Listing, locations: &mut Vec<RunLocati
         let found = probed.candidates.into_iter();
         locations.extend(found.map(|candidate| RunLocation { root: listing.root.clone(), candidate }));
     }
+}
+
+/// Names the runs whose states do not tell it by their journals, and adds those of which only the journal is left.
+fn add_unmatched(project: &Project, listings: Vec<Listing>, locations: &mut Vec<RunLocation>) {
+    let mut lost = Vec::new();
+    for unmatched in unmatched::all(project, locations).into_iter().filter(|unmatched| !unmatched.is_archived()) {
+        let is_of = |run: &&mut RunLocation| {
+            let candidate = &run.candidate;
+            !candidate.is_named && candidate.dialect == unmatched.dialect && unmatched.has(&candidate.state)
+        };
+        match locations.iter_mut().find(is_of) {
+            Some(run) => run.candidate = Candidate { name: unmatched.run, is_named: true, ..run.candidate.clone() },
+            None => lost.extend(unmatched.lost(project)),
+        }
+    }
+    let main = listings.into_iter().find(|listing| listing.root == project.root);
+    let Some(mut main) = main.filter(|_| !lost.is_empty()) else { return };
+    let paths: Vec<RelPath> = lost.iter().map(|lost| lost.path.clone()).collect();
+    main.lost = lost;
+    let probed = DIALECTS.iter().filter(|dialect| dialect.copies().can_be_lost()).map(|dialect| dialect.probe(&main));
+    let found = probed.flat_map(|probed| probed.candidates).filter(|found| paths.contains(&found.state));
+    locations.extend(found.map(|candidate| RunLocation { root: main.root.clone(), candidate }));
 }
 
 fn parse_mode(text: &str) -> Result<Mode, OpError> {

@@ -4,8 +4,8 @@
 use super::{locked_run::LockedRun, workflow_file};
 use crate::{
     model::{
-        Action, Attempt, Candidate, Change, ChangeKind, Edit, EvidenceRecord, Finding, FindingCode, Next, RelPath, Run,
-        SessionEvent, Statement, StatementKind, Status, Step,
+        Action, Attempt, Change, ChangeKind, EvidenceRecord, Finding, FindingCode, Next, RelPath, Run, SessionEvent,
+        Statement, StatementKind, Status, Step,
     },
     store::{self, Caller, SessionLog, StoreError},
 };
@@ -107,19 +107,6 @@ impl LockedRun<'_> {
         let records = self.opened.records();
         let last = records.iter().rfind(|record| record.run == run.id.as_str() && record.step == step.id);
         last.map(|record| record.outputs.iter().map(|output| output.path.clone()).collect()).unwrap_or_default()
-    }
-
-    /// Keeps a copy of a state whose folder may be deleted where the state was before. Without one only the history would be left.
-    pub(super) fn keep_copy(&self, edits: &[Edit]) {
-        let config = &self.opened.files.config;
-        for edit in edits {
-            let now = Candidate { state: edit.path.clone(), ..self.opened.candidate.clone() };
-            let former = self.opened.dialect.copies().previous_location(&now, config);
-            if let (Some(former), Some(after)) = (former, edit.after()) {
-                // The checkpoint is written. A copy that is older brings less back.
-                let _ = store::write_copy(self.lock(), &former.copy, after);
-            }
-        }
     }
 
     /// Appends a block to the log of rollbacks for people.

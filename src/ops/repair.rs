@@ -14,8 +14,7 @@ use super::{
     report::{Body, CheckpointReport, Report},
     restore,
     run_location::RunLocation,
-    select,
-    versions::{self, Version},
+    select, versions,
 };
 use crate::{
     dialect::EditError,
@@ -180,12 +179,11 @@ fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
 
 /// Lists the versions that could be restored, newest first.
 fn versions(opened: &OpenedRun) -> Vec<KnownVersion> {
-    let is_sound = |version: &Version| versions::is_sound(&versions::with_files(opened, version));
-    let known = versions::known_versions(opened).into_iter().map(|known| KnownVersion {
-        readable: known.version.as_ref().is_some_and(is_sound),
-        name: known.name,
-        at: known.at,
-        what: known.what,
+    let known = versions::all(opened).map(|version| KnownVersion {
+        readable: versions::is_restorable(opened, &version),
+        what: version.what(),
+        at: version.at,
+        name: version.name,
     });
     known.collect()
 }
@@ -198,19 +196,21 @@ fn from_checkpoint(
     report: &mut RepairReport,
 ) -> Result<(), OpError> {
     let version = versions::newest_readable(&locked.opened).map_err(|error| no_version(ctx, &locked.opened, error))?;
-    let restored = versions::with_files(&locked.opened, &version);
+    let (edits, restored) = versions::restoring(&locked.opened, &version)?;
+    let files: Vec<_> = edits.iter().filter_map(|edit| Some((edit.path.clone(), edit.after()?.to_vec()))).collect();
     report.proposal = Proposal {
-        source: format!("checkpoint {}", version.name),
+        source: format!("version {}", version.name),
         repeats: restore::repeats(ctx, &locked.opened, &restored),
-        ..propose(&version.files)
+        ..propose(&files)
     };
+    let name = version.name;
     report.next = Some(format!("piton repair {} --yes", run_word(&location.candidate)));
     if !agreed(request, report)? {
         return Ok(());
     }
     // `restore` takes the lock itself.
     drop(locked);
-    report.kept = restore(ctx, Some(&version.name), true)?.body.kept;
+    report.kept = restore(ctx, Some(&name), true)?.body.kept;
     written(location, report);
     Ok(())
 }
@@ -247,11 +247,10 @@ fn from_evidence(
     let traces = traces(ctx, opened);
     let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, &traces, ctx.clock.now);
     let Reconstruction { files, values, unknown } = rebuilt.map_err(|error| not_rebuilt(opened, &error, report))?;
-    let version = Version { name: "evidence".to_owned(), files };
-    let rebuilt = versions::with_files(opened, &version);
+    let rebuilt = versions::with_files(opened, files.iter().map(|(path, bytes)| (path, bytes)));
     let run = sound(&rebuilt)?;
     let repeats = restore::repeats(ctx, opened, &rebuilt);
-    report.proposal = Proposal { source: "evidence".to_owned(), values, unknown, repeats, ..propose(&version.files) };
+    report.proposal = Proposal { source: "evidence".to_owned(), values, unknown, repeats, ..propose(&files) };
     report.next = Some(format!("piton repair {} --from-evidence --yes", run_word(&location.candidate)));
     if !agreed(request, report)? {
         return Ok(());
@@ -276,11 +275,11 @@ fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Trac
     let mut kept = Vec::new();
     for edit in &edits {
         if let EditKind::Replace { before, .. } = &edit.kind {
-            let copy = store::history::keep_corrupt(locked.lock(), &edit.path, change.at, before)?;
+            let copy = store::aside::keep(locked.lock(), &edit.path, change.at, before)?;
             kept.push(locked.opened.shown_path(&copy));
         }
     }
-    locked.commit_as(change.kind.as_str(), edits)?;
+    locked.commit_restored(Some(run), locked.entry(change.kind.as_str(), None), edits)?;
     Ok(kept)
 }
 

@@ -14,7 +14,7 @@ use super::{
     project_context::ProjectContext,
     report::{Body, Report},
     select::{self, Selected},
-    versions::{self, Version, newest_readable, says_unreadable, version_by_name, with_files},
+    versions::{self, Source, says_unreadable},
 };
 use crate::{
     engine::{self, EffectiveStatus, Refusal, RefusalKind},
@@ -47,11 +47,11 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     let location = match select::selected(ctx)? {
         Selected::There(location) => location,
         // The path of an archive is gone once it was brought back.
-        Selected::Archived(run) if to.is_some() && ctx.run_path.is_some() => return Err(archived::refusal(&run)),
+        Selected::Archived(run) if to.is_some() && ctx.run_path.is_some() => return Err(archived::refusal(ctx, &run)),
         Selected::Archived(run) => {
             archived::bring_back(ctx, &run)?;
             // A checkpoint is restored where the run was.
-            return if to.is_some() { restore(ctx, to, yes) } else { Ok(Report::ok(brought_back(&run))) };
+            return if to.is_some() { restore(ctx, to, yes) } else { Ok(Report::ok(brought_back(ctx, &run))) };
         }
     };
     let locked = LockedRun::open(ctx, &location)?;
@@ -65,35 +65,24 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     if let Some(run) = locked.opened.loaded.run.as_ref().filter(|run| !run.degraded) {
         engine::rollback::check_writable(run).map_err(OpError::Refused)?;
     }
-    if let Some(past) = locked.opened.dialect.journal().journal_checkpoints(&locked.opened.files) {
-        let newest = || past.last().map(|one| one.id.as_str());
-        let id = to.or_else(newest).unwrap_or_default();
-        if !past.iter().any(|one| one.id == id) {
-            let path = location.candidate.state.under(&location.root);
-            return Err(store::StoreError::HistoryMissing { path, id: id.chars().take(80).collect() }.into());
-        }
-        return restore_from_journal(ctx, &locked, id, yes);
-    }
     let version = match to {
-        Some(id) => version_by_name(&locked.opened, id)?,
-        None => newest_readable(&locked.opened)?,
+        Some(name) => versions::named(&locked.opened, name)?,
+        None => versions::newest_readable(&locked.opened)?,
     };
-    let restored = with_files(&locked.opened, &version);
+    let (edits, restored) = versions::restoring(&locked.opened, &version)?;
     let repeats = repeats(ctx, &locked.opened, &restored);
-    version.files.iter().try_for_each(|(path, _)| locked.opened.check_readable(path))?;
-    let edits: Vec<Edit> =
-        version.files.iter().map(|(path, bytes)| locked.opened.edit_to_content(path, bytes.clone())).collect();
-    let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes_something).collect();
     if edits.is_empty() {
         return Err(OpError::Refused(nothing_to_restore(&locked.opened, &version.name)));
     }
     check_confirmed(&location.candidate.name, &version.name, &repeats, yes)?;
-    let kept = keep_unreadable(&locked, &version)?;
+    let kept = keep_unreadable(&locked, &edits)?;
     // What was recorded about these steps is from the state that was given up.
     let back = RollBack { to: version.name.clone(), reopened: repeats.clone(), ..RollBack::default() };
-    let run = locked.opened.loaded.run.as_ref().filter(|_| !repeats.is_empty());
+    let is_beside = !matches!(version.source, Source::Checkpoint(_));
+    let run = locked.opened.loaded.run.as_ref().filter(|_| is_beside && !repeats.is_empty());
     let back = run.map(|run| back_record(run, locked.clock().now, &back));
-    locked.commit(Entry { back, ..locked.entry("restore", None) }, edits.clone())?;
+    let entry = Entry { back, ..locked.entry("restore", None) };
+    locked.commit_restored(restored.loaded.run.as_ref(), entry, edits.clone())?;
     // Discovery may know a broken state by its file only.
     let name = restored.loaded.run.as_ref().map(|run| run.id.as_str().to_owned());
     Ok(Report::ok(RestoreReport {
@@ -105,11 +94,11 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     }))
 }
 
-fn brought_back(archived: &ArchivedRun) -> RestoreReport {
+fn brought_back(ctx: &ProjectContext, archived: &ArchivedRun) -> RestoreReport {
     RestoreReport {
         run: archived.name.clone(),
-        from: archived.folder.to_string(),
-        files: archived.files.iter().map(|(_, original)| original.clone()).collect(),
+        from: archived::shown(ctx, &archived.folder),
+        files: archived.originals(),
         repeats: Vec::new(),
         kept: Vec::new(),
     }
@@ -136,37 +125,16 @@ fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> R
     })
 }
 
-/// Restores a checkpoint of a run whose state is a journal.
-fn restore_from_journal(
-    ctx: &ProjectContext,
-    locked: &LockedRun<'_>,
-    id: &str,
-    yes: bool,
-) -> Result<Report<RestoreReport>, OpError> {
-    let opened = &locked.opened;
-    let (edits, restored) = versions::in_journal(opened, id)?;
-    let repeats = repeats(ctx, opened, &restored);
-    check_confirmed(&opened.candidate.name, id, &repeats, yes)?;
-    locked.commit_as("restore", edits.clone())?;
-    Ok(Report::ok(RestoreReport {
-        run: opened.candidate.name.clone(),
-        from: id.to_owned(),
-        files: edits.into_iter().map(|edit| edit.path).collect(),
-        repeats,
-        kept: Vec::new(),
-    }))
-}
-
 /// Keeps copies of unreadable files before they are replaced.
-fn keep_unreadable(locked: &LockedRun<'_>, version: &Version) -> Result<Vec<String>, OpError> {
+fn keep_unreadable(locked: &LockedRun<'_>, edits: &[Edit]) -> Result<Vec<String>, OpError> {
     let mut kept = Vec::new();
     let findings = &locked.opened.loaded.findings;
     let is_unreadable = |path: &RelPath| {
         findings.iter().any(|finding| says_unreadable(finding.code) && finding.file.as_ref() == Some(path))
     };
-    for (path, _) in &version.files {
+    for path in edits.iter().map(|edit| &edit.path) {
         if let Some(bytes) = locked.opened.files.bytes(path).filter(|_| is_unreadable(path)) {
-            let copy = store::history::keep_corrupt(locked.lock(), path, locked.clock().now, bytes)?;
+            let copy = store::aside::keep(locked.lock(), path, locked.clock().now, bytes)?;
             kept.push(locked.opened.shown_path(&copy));
         }
     }

@@ -43,7 +43,7 @@ pub(crate) fn select(ctx: &ProjectContext) -> Result<OpenedRun, OpError> {
 pub(crate) fn location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     match selected(ctx)? {
         Selected::There(location) => Ok(location),
-        Selected::Archived(run) => Err(archived::refusal(&run)),
+        Selected::Archived(run) => Err(archived::refusal(ctx, &run)),
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn is_run(ctx: &ProjectContext, location: &RunLocation, word: &str) -
 pub(crate) fn location_to_read(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     match selected_to_read(ctx)? {
         Selected::There(location) => Ok(location),
-        Selected::Archived(run) => Err(archived::refusal(&run)),
+        Selected::Archived(run) => Err(archived::refusal(ctx, &run)),
     }
 }
 

@@ -12,7 +12,6 @@ use super::{
     plan::{self, PlanRequest},
     project_context::ProjectContext,
     report::{Body, Lifecycle, Report, Stage},
-    run_location::RunLocation,
     select::{self, Selected},
     status,
 };
@@ -205,22 +204,15 @@ pub(crate) fn open_page(page: &PageFile) -> Result<(), OpError> {
 
 /// Shows the requested run.
 pub(crate) fn show(ctx: &ProjectContext) -> Result<Report<ShowReport>, OpError> {
-    let (location, opened) = match select::selected(ctx)? {
-        Selected::There(location) => {
-            let opened = ctx.read(&location)?;
-            (location, opened)
-        }
-        Selected::Archived(run) => (archived::location(ctx, &run), archived::open(ctx, &run)?),
+    let opened = match select::selected(ctx)? {
+        Selected::There(location) => ctx.read(&location)?,
+        Selected::Archived(run) => archived::open(ctx, &run)?,
     };
-    report(ctx, &location, &opened)
+    report(ctx, &opened)
 }
 
 /// Shows a run that was read.
-pub(super) fn report(
-    ctx: &ProjectContext,
-    location: &RunLocation,
-    opened: &OpenedRun,
-) -> Result<Report<ShowReport>, OpError> {
+pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun) -> Result<Report<ShowReport>, OpError> {
     let run = opened.run()?;
     let options = plan::options(ctx, run, &PlanRequest::default())?;
     let evidence = ctx.evidence(opened, true);
@@ -255,7 +247,7 @@ pub(super) fn report(
         steps,
         reports,
         decisions,
-        history: history::checkpoints(ctx, location, opened)?,
+        history: history::checkpoints(opened),
         brief,
         next: planned.plan.next,
         commands: planned.plan.commands,

@@ -1,61 +1,165 @@
-//! The earlier versions of a run: its checkpoints, the backup of its system, Piton's copy; and what to offer where the state cannot be read.
+//! The versions of a run: one list for every verb, newest first by what was recorded; and what to offer where the state cannot be read.
 
 use std::sync::Arc;
 
 use super::{
     OpError,
     opened_run::{OpenedRun, run_word},
-    run_history::RunHistory,
     startable,
 };
 use crate::{
-    dialect::StateHome,
-    engine::{self, Planned},
+    dialect::{PastCheckpoint, StateHome},
+    engine::{self, Planned, VersionFiles},
     model::{
-        Content, Edit, FileEntry, Finding, FindingClass, FindingCode, FinishedTrace, ReadProblem, RelPath, Severity,
-        Status, Timestamp, Traces,
+        Content, Edit, Entry, FileEntry, Finding, FindingClass, FindingCode, FinishedTrace, ReadProblem, RelPath,
+        Severity, Status, StepId, Timestamp, Traces,
     },
-    store::{self, Project},
+    store::{self, Project, StoreError},
 };
 
-/// A version that could be restored.
-pub(super) struct Version {
-    pub(super) name: String,
-    pub(super) files: Vec<(RelPath, Vec<u8>)>,
-}
+/// Name of the state as it was recorded last.
+const LAST: &str = "last";
+/// Name of the backup that the system itself keeps beside the state.
+const BACKUP: &str = "backup";
+/// What the name of a version in git begins with.
+const IN_GIT: &str = "git-";
 
-/// A known version, readable or not.
-pub(super) struct RestorableVersion {
+/// A state that a run had, and can have again.
+#[derive(Debug)]
+pub(super) struct Version<'a> {
+    /// What `restore --to` takes.
     pub(super) name: String,
     pub(super) at: Option<Timestamp>,
-    /// What it is, for people.
-    pub(super) what: String,
-    /// `None` if it cannot be read from the history.
-    pub(super) version: Option<Version>,
+    pub(super) source: Source<'a>,
 }
 
-/// Lists every earlier version, newest first, and then the copy beside the state.
-pub(super) fn known_versions(opened: &OpenedRun) -> Vec<RestorableVersion> {
-    let past = history_of(opened);
-    let entries = past.entries().unwrap_or_default().into_iter();
-    let mut known: Vec<RestorableVersion> = entries
-        .map(|entry| RestorableVersion {
-            version: past.read(&entry.id).ok().map(|files| Version { name: entry.id.clone(), files }),
-            at: Some(entry.at),
-            what: format!("before {}", entry.change),
-            name: entry.id,
-        })
-        .collect();
-    if let (Some(version), Some(path)) = (backup(opened), opened.dialect.copies().backup_of(&opened.files.state)) {
-        let at = opened.files.files.get(&path).and_then(|entry| entry.modified);
-        known.push(RestorableVersion {
-            name: version.name.clone(),
-            at,
-            what: path.to_string(),
-            version: Some(version),
-        });
+/// Where a version comes from.
+#[derive(Debug)]
+pub(super) enum Source<'a> {
+    /// It is what the last change wrote; another program replaced or removed it.
+    Last,
+    /// The change with this number replaced it.
+    Replaced(usize, &'a Entry),
+    /// A checkpoint in a journal that is the state.
+    Checkpoint(PastCheckpoint),
+    /// The backup of its system.
+    Backup(RelPath),
+    /// The state that a commit has.
+    Commit(Vec<u8>),
+}
+
+impl Version<'_> {
+    /// Returns what it is, for people.
+    pub(super) fn what(&self) -> String {
+        match &self.source {
+            Source::Last => "as recorded last".to_owned(),
+            Source::Replaced(..) | Source::Checkpoint(_) => format!("before {}", self.change().unwrap_or_default()),
+            Source::Backup(path) => path.to_string(),
+            Source::Commit(_) => format!("in commit {}", self.name.trim_start_matches(IN_GIT)),
+        }
     }
-    known
+
+    /// Returns the change that replaced it, if it is known.
+    pub(super) fn change(&self) -> Option<&str> {
+        match &self.source {
+            Source::Replaced(_, entry) => Some(&entry.change),
+            Source::Checkpoint(past) => Some(&past.change),
+            Source::Last | Source::Backup(_) | Source::Commit(_) => None,
+        }
+    }
+
+    /// Returns the step of the change that replaced it.
+    pub(super) fn step(&self) -> Option<&StepId> {
+        match &self.source {
+            Source::Replaced(_, entry) => entry.step.as_ref(),
+            Source::Checkpoint(past) => past.step.as_ref(),
+            Source::Last | Source::Backup(_) | Source::Commit(_) => None,
+        }
+    }
+}
+
+/// Returns the name of the version that the change with this number replaced.
+pub(super) fn name_of(number: usize) -> String {
+    format!("{number:06}")
+}
+
+/// Lists every version besides the state that is there: newest first by what was recorded, then what other programs keep. Git is asked last.
+pub(super) fn all(opened: &OpenedRun) -> impl Iterator<Item = Version<'_>> {
+    let is_beside = opened.files.journal.is_some();
+    let backup = opened.dialect.copies().backup_of(&opened.files.state).filter(|_| is_beside);
+    let backup = backup.filter(|path| opened.files.bytes(path).is_some()).map(|path| Version {
+        name: BACKUP.to_owned(),
+        at: opened.files.files.get(&path).and_then(|entry| entry.modified),
+        source: Source::Backup(path),
+    });
+    let in_git = std::iter::once_with(move || {
+        let of_git = || store::git::versions_of(&opened.files.root, &opened.files.state);
+        let versions = if is_beside { of_git() } else { Vec::new() };
+        let version = |(sha, bytes): (String, Vec<u8>)| {
+            let name = format!("{IN_GIT}{}", sha.get(..7)?);
+            Some(Version { name, at: None, source: Source::Commit(bytes) })
+        };
+        versions.into_iter().filter_map(version).collect::<Vec<_>>()
+    });
+    recorded(opened).chain(backup).chain(in_git.flatten())
+}
+
+/// Lists the versions that Piton recorded, besides the state that is there: newest first.
+pub(super) fn recorded(opened: &OpenedRun) -> impl Iterator<Item = Version<'_>> {
+    let past = opened.dialect.journal().journal_checkpoints(&opened.files);
+    let is_beside = past.is_none();
+    let past = past.unwrap_or_default().into_iter().rev();
+    let past = past.map(|past| Version { name: past.id.clone(), at: past.at, source: Source::Checkpoint(past) });
+    let entries = if is_beside { &*opened.journal.entries } else { &[] };
+    let last = opened.last_recorded().map(|_| Version {
+        name: LAST.to_owned(),
+        at: entries.iter().rfind(|entry| !entry.files.is_empty()).map(|entry| entry.at),
+        source: Source::Last,
+    });
+    let replaced = engine::versions::replacing(entries).map(|(number, entry)| Version {
+        name: name_of(number),
+        at: Some(entry.at),
+        source: Source::Replaced(number, entry),
+    });
+    last.into_iter().chain(past).chain(replaced)
+}
+
+/// Returns the version with a name. The number of a change may be without its zeros.
+pub(super) fn named<'a>(opened: &'a OpenedRun, name: &str) -> Result<Version<'a>, OpError> {
+    let number = name.parse().ok().map(name_of);
+    all(opened).find(|version| version.name == name || Some(&version.name) == number.as_ref()).ok_or_else(|| {
+        let path = opened.files.state.under(&opened.files.root);
+        StoreError::HistoryMissing { path, id: name.chars().take(80).collect() }.into()
+    })
+}
+
+/// Returns the edits that restore a version, and the run as it is then.
+pub(super) fn restoring(opened: &OpenedRun, version: &Version<'_>) -> Result<(Vec<Edit>, OpenedRun), OpError> {
+    let state = |bytes: &[u8]| Some(VersionFiles::from([(opened.files.state.clone(), bytes.to_vec())]));
+    let files = match &version.source {
+        Source::Checkpoint(past) => {
+            let edits = opened.dialect.journal().restore_checkpoint(&opened.files, &past.id)?;
+            let mut files = opened.files.clone();
+            store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
+            return Ok((edits, opened.reread(files)));
+        }
+        Source::Last => opened.last_recorded(),
+        Source::Replaced(number, _) => engine::versions::before(&opened.journal.entries, *number),
+        Source::Backup(path) => opened.files.bytes(path).and_then(state),
+        Source::Commit(bytes) => state(bytes),
+    };
+    let files = files.ok_or_else(|| {
+        let path = opened.files.state.under(&opened.files.root);
+        OpError::from(StoreError::HistoryMissing { path, id: version.name.clone() })
+    })?;
+    files.keys().try_for_each(|path| opened.check_readable(path))?;
+    let edits = files.iter().map(|(path, bytes)| opened.edit_to_content(path, bytes.clone()));
+    Ok((edits.filter(Edit::changes_something).collect(), with_files(opened, &files)))
+}
+
+/// Tells whether a version can be restored as a run that can be read.
+pub(super) fn is_restorable(opened: &OpenedRun, version: &Version<'_>) -> bool {
+    restoring(opened, version).is_ok_and(|(_, restored)| is_sound(&restored))
 }
 
 /// Tells whether a finding says that a file of the state cannot be read.
@@ -69,43 +173,15 @@ pub(super) fn is_unreadable(finding: &Finding) -> bool {
     is_unread && finding.severity == Severity::Blocking
 }
 
-pub(super) fn version_by_name(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {
-    if id == COPY
-        && let Some(version) = last_copy(opened)
-    {
-        return Ok(version);
-    }
-    if id == BACKUP
-        && let Some(version) = backup(opened)
-    {
-        return Ok(version);
-    }
-    let files = history_of(opened).read(id)?;
-    Ok(Version { name: id.to_owned(), files })
-}
-
-/// Name of the backup that the system itself keeps beside the state.
-const BACKUP: &str = "backup";
-
-pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
-    if let Some(version) = copy(opened).filter(|version| is_sound(&with_files(opened, version))) {
-        return Ok(version);
-    }
-    let past = history_of(opened);
-    for entry in past.entries()? {
-        let Ok(files) = past.read(&entry.id) else { continue };
-        let version = Version { name: entry.id, files };
-        if is_sound(&with_files(opened, &version)) {
-            return Ok(version);
-        }
-    }
-    backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| {
+/// Returns the newest version that can be read.
+pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version<'_>, OpError> {
+    all(opened).find(|version| is_restorable(opened, version)).ok_or_else(|| {
         let path = run_word(&opened.candidate);
         let instead = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
         // The fix of these findings is to restore the file, which just failed.
         let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
         OpError::Unreadable {
-            message: format!("{} has no earlier checkpoint that can be read", opened.candidate.state),
+            message: format!("{} has no earlier version that can be read", opened.candidate.state),
             findings: findings.collect(),
         }
     })
@@ -118,7 +194,9 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
     };
     let about = |finding: &Finding| says_unreadable(finding.code) && !is_denied(finding);
     let is_session = opened.dialect.state_home() == StateHome::Home;
-    if is_session || !opened.loaded.findings.iter().any(about) || newest_readable(&opened).is_ok() {
+    let is_guest = opened.guest().is_some();
+    let is_restorable = || !is_guest && newest_readable(&opened).is_ok();
+    if is_session || !opened.loaded.findings.iter().any(about) || is_restorable() {
         return opened;
     }
     let finished =
@@ -127,7 +205,7 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
     let run = run_word(&opened.candidate);
     let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
     let by_hand = if is_missing { "put the file back" } else { "correct the file by hand" };
-    let fix = if opened.guest().is_some() {
+    let fix = if is_guest {
         in_git(&opened).map_or_else(|| by_hand.to_owned(), |version| format!("{by_hand}, or take {version}"))
     } else if opened.dialect.rebuild().reconstruct(&opened.files, &traces, opened.files.clock.now).is_ok() {
         format!("{by_hand}, or rebuild it: `piton repair {run} --from-evidence`")
@@ -147,18 +225,11 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
 
 /// Returns the newest version in git of the state of another program that can be read, in words.
 fn in_git(opened: &OpenedRun) -> Option<String> {
-    if opened.loaded.run.is_some() {
-        return None;
-    }
-    let state = &opened.files.state;
-    let versions = store::git::versions_of(&opened.files.root, state);
-    let (sha, _) = versions.into_iter().find(|(_, bytes)| {
-        is_sound(&with_files(opened, &Version { name: String::new(), files: vec![(state.clone(), bytes.clone())] }))
-    })?;
-    let sha = sha.get(..7)?;
+    let version = newest_readable(opened).ok().filter(|_| opened.loaded.run.is_none())?;
+    let sha = version.name.strip_prefix(IN_GIT)?;
     Some(format!(
         "the newest version in git that parses, of commit {sha}: `git show {sha}:./{}`",
-        engine::quoted(state.as_str())
+        engine::quoted(opened.files.state.as_str())
     ))
 }
 
@@ -171,11 +242,10 @@ pub(super) fn offer_newer(opened: &OpenedRun, findings: &mut [Finding]) {
         let steps = opened.loaded.run.iter().flat_map(|run| &run.steps);
         steps.filter(|step| step.status == Status::Completed).count()
     };
-    let past = history_of(opened);
-    let entries = past.entries().unwrap_or_default().into_iter().take(NEWER);
-    let kept = entries.filter_map(|entry| Some(Version { files: past.read(&entry.id).ok()?, name: entry.id }));
-    let versions = last_copy(opened).into_iter().chain(kept);
-    let counted = versions.map(|version| (done(&with_files(opened, &version)), version.name));
+    let counted = recorded(opened).take(NEWER).filter_map(|version| {
+        let (_, restored) = restoring(opened, &version).ok()?;
+        Some((done(&restored), version.name))
+    });
     let best = counted.reduce(|best, other| if other.0 > best.0 { other } else { best });
     if let Some((_, name)) = best.filter(|(count, _)| *count > done(opened)) {
         let run = engine::quoted(&opened.candidate.name);
@@ -183,7 +253,7 @@ pub(super) fn offer_newer(opened: &OpenedRun, findings: &mut [Finding]) {
     }
 }
 
-/// Number of checkpoints among which a newer state is looked for.
+/// Number of versions among which a newer state is looked for.
 const NEWER: usize = 20;
 
 /// Takes the commands out of the plan of a state that cannot be read, besides those that make it readable: the others are refused.
@@ -197,73 +267,41 @@ pub(super) fn offer_only_repair(planned: &mut Planned) {
     planned.plan.commands.resume = None;
 }
 
-/// Loads the newest readable checkpoint of a run whose state is unreadable, with a finding that says so: the plan stays
-/// blocked, and shows what `restore` would bring back.
+/// Loads the newest readable version of a run whose state is unreadable, with a finding that says so: the plan stays blocked, and shows what
+/// `restore` would bring back.
 pub(super) fn shown_from_history(opened: OpenedRun) -> OpenedRun {
-    let past = history_of(&opened);
-    for entry in past.entries().unwrap_or_default() {
-        let Ok(files) = past.read(&entry.id) else { continue };
-        let mut shown = with_files(&opened, &Version { name: entry.id.clone(), files });
-        let Some(run) = shown.loaded.run.as_mut().filter(|run| !run.degraded) else { continue };
+    let shown = recorded(&opened).find_map(|version| {
+        let (_, shown) = restoring(&opened, &version).ok().filter(|(_, shown)| is_sound(shown))?;
+        let at = version.at.map_or_else(String::new, |at| format!(" at {at}"));
+        Some((shown, format!("shown as of version {}, {}{at}", version.name, version.what())))
+    });
+    let Some((mut shown, message)) = shown else { return opened };
+    if let Some(run) = &mut shown.loaded.run {
         run.degraded = true;
-        let path = run_word(&opened.candidate);
-        let message = format!("shown as of checkpoint {}, before {} at {}", entry.id, entry.change, entry.at);
-        let found = Finding::new(FindingCode::RestoredFromHistory, message).fix(format!("piton restore {path}"));
-        let mut findings = opened.loaded.findings.clone();
-        findings.push(found);
-        findings.append(&mut shown.loaded.findings);
-        shown.loaded.findings = findings;
-        shown.files = opened.files;
-        return shown;
     }
-    opened
-}
-
-pub(super) fn history_of(opened: &OpenedRun) -> RunHistory<'_> {
-    RunHistory::of(&opened.files.root, &opened.candidate, &opened.files.config)
+    let path = run_word(&opened.candidate);
+    let found = Finding::new(FindingCode::RestoredFromHistory, message).fix(format!("piton restore {path}"));
+    let mut findings = opened.loaded.findings;
+    findings.push(found);
+    findings.append(&mut shown.loaded.findings);
+    shown.loaded.findings = findings;
+    shown.files = opened.files;
+    shown
 }
 
 pub(super) fn is_sound(opened: &OpenedRun) -> bool {
     opened.loaded.run.as_ref().is_some_and(|run| !run.degraded)
 }
 
-fn backup(opened: &OpenedRun) -> Option<Version> {
-    let state = &opened.files.state;
-    let bytes = opened.files.bytes(&opened.dialect.copies().backup_of(state)?)?;
-    Some(Version { name: BACKUP.to_owned(), files: vec![(state.clone(), bytes.to_vec())] })
-}
-
-/// Name of the copy that Piton keeps of a state whose folder may be deleted.
-const COPY: &str = "copy";
-
-/// Returns the copy of a state that is gone.
-fn copy(opened: &OpenedRun) -> Option<Version> {
-    let is_gone = opened.files.problem(&opened.files.state) == Some(ReadProblem::Missing);
-    if is_gone { last_copy(opened) } else { None }
-}
-
-/// Returns the copy of a state, which every change of Piton renews.
-fn last_copy(opened: &OpenedRun) -> Option<Version> {
-    let state = &opened.files.state;
-    let former = opened.dialect.copies().previous_location(&opened.candidate, &opened.files.config)?;
-    let bytes = opened.files.bytes(&former.copy)?;
-    Some(Version { name: COPY.to_owned(), files: vec![(state.clone(), bytes.to_vec())] })
-}
-
 /// Loads the run as it would be with these files.
-pub(super) fn with_files(opened: &OpenedRun, version: &Version) -> OpenedRun {
+pub(super) fn with_files<'f>(
+    opened: &OpenedRun,
+    contents: impl IntoIterator<Item = (&'f RelPath, &'f Vec<u8>)>,
+) -> OpenedRun {
     let mut files = opened.files.clone();
-    for (path, bytes) in &version.files {
+    for (path, bytes) in contents {
         let entry = FileEntry::new(Content::Bytes(Arc::from(bytes.as_slice())), None);
         files.files.insert(path.clone(), entry);
     }
     opened.reread(files)
-}
-
-/// Loads the run as it would be with a checkpoint of its journal restored, with the edits that do that.
-pub(super) fn in_journal(opened: &OpenedRun, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
-    let edits = opened.dialect.journal().restore_checkpoint(&opened.files, id)?;
-    let mut files = opened.files.clone();
-    store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
-    Ok((edits, opened.reread(files)))
 }

@@ -60,7 +60,7 @@ pub(crate) fn watch(ctx: &ProjectContext) -> Result<WatchedRun, OpError> {
     let paths = paths(&opened);
     // Taken before the files are compared: a write in between is noticed the next time.
     let stamps = store::stamps(&paths);
-    let report = show::report(ctx, &location, &opened)?;
+    let report = show::report(ctx, &opened)?;
     let log = log(&opened, &report.body);
     Ok(WatchedRun { report, log, paths, stamps, cost: begun.elapsed(), read: begun })
 }
@@ -112,7 +112,8 @@ fn log(opened: &OpenedRun, report: &ShowReport) -> Vec<String> {
             return lines;
         }
     }
-    let entries = &opened.entries[opened.entries.len().saturating_sub(LOG_LINES)..];
+    let entries = &opened.journal.entries;
+    let entries = &entries[entries.len().saturating_sub(LOG_LINES)..];
     let line = |entry: &Entry| {
         let step = entry.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
         safe_line(&format!("{} {}{step}", entry.at.in_seconds(), entry.change), LOG_CHARS)

@@ -517,7 +517,7 @@ pub(super) fn history(report: &ShowReport) -> Markup {
                 @for item in report.history.iter().take(CHANGES) {
                     li {
                         @if let Some(at) = item.at { time { (at.in_seconds()) } " " }
-                        b { (item.replaced_by) }
+                        b { (item.replaced_by.as_deref().unwrap_or("as recorded last")) }
                         @if let Some(step) = &item.step { " " bdi { (clean_line(step, 80)) } }
                         @if let Some(session) = &item.session { ", by session " code { (clean_line(session, 12)) } }
                         span class="dim" { ", checkpoint before it: " code { (item.id) } }

@@ -28,8 +28,6 @@ use crate::{
 
 /// The number of records between two snapshots: two for each of a hundred steps.
 const SNAPSHOT_EVERY: u64 = 200;
-/// How many earlier snapshots are kept. The journal is the history; a snapshot is only its fallback.
-const SNAPSHOTS_KEPT: usize = 2;
 /// Larger values are stored in a separate file.
 const INLINE_LIMIT: usize = 1 << 20;
 
@@ -225,7 +223,7 @@ impl Ledger {
         let kind = EditKind::Append { before_len: self.journal_end.length, bytes };
         let edit = Edit { path: self.paths.file(JOURNAL), kind };
         let lock = self.paths.lock()?;
-        store::commit(&lock, &[edit], &self.meta(name, step.clone()))?;
+        store::commit(&lock, &[edit], &CheckpointMeta { step: step.clone(), ..CheckpointMeta::new(name) })?;
         store::lease::refresh(&lock, self.ticker.now(), &self.caller)?;
         drop(lock);
         let mut changed = facts.reopens.clone();
@@ -452,13 +450,9 @@ impl Ledger {
             Content::Bytes(before) => EditKind::Replace { before, after },
             Content::NameOnly | Content::Problem(_) => EditKind::Create { after },
         };
-        store::commit(&lock, &[Edit { path, kind }], &self.meta("snapshot", None))?;
+        store::commit(&lock, &[Edit { path, kind }], &CheckpointMeta::new("snapshot"))?;
         self.snapshot_seq = self.journal_end.seq;
         Ok(())
-    }
-
-    fn meta(&self, change: &str, step: Option<StepId>) -> CheckpointMeta {
-        CheckpointMeta { step, ..CheckpointMeta::new(change, self.ticker.now().now, SNAPSHOTS_KEPT) }
     }
 
     /// Releases the lease of the run.

@@ -122,7 +122,7 @@ impl Damaged<'_> {
         }
         if files.bytes(&session.journal_file).is_none() {
             let kind = EditKind::Create { after: Vec::new() };
-            let meta = CheckpointMeta::new("resume", self.environment.ticker.now().now, 0);
+            let meta = CheckpointMeta::new("resume");
             store::commit(&self.paths.lock()?, &[Edit { path: session.journal_file.clone(), kind }], &meta)?;
         }
         self.console.tell(&Event::Note { text: note });

@@ -236,7 +236,7 @@ fn begin(
     project.trusted.enter_new(&id, &new, home.root())?;
     home.create(&id)?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;
-    let meta = CheckpointMeta::new("start", now, 0);
+    let meta = CheckpointMeta::new("start");
     store::commit(&lock, &new, &meta)?;
     Ok((home, header))
 }

@@ -25,9 +25,9 @@ mod testing;
 
 pub(crate) use commit::{
     append::set_tail_aside,
-    archive, backup, briefs,
+    archive, aside, backup, briefs,
     checkpoint::{CheckpointMeta, commit, commit_recorded, write_copy},
-    history, journal,
+    journal,
     lock::{RunLock, try_lock},
     recorded::JournalAppend,
     relocate::move_folder,

@@ -102,7 +102,7 @@ pub(super) fn time(text: &str) -> Timestamp {
 }
 
 pub(super) fn meta() -> CheckpointMeta {
-    CheckpointMeta { step: Some(StepId::new("2:4")), ..CheckpointMeta::new("begin", clock().now, 20) }
+    CheckpointMeta { step: Some(StepId::new("2:4")), ..CheckpointMeta::new("begin") }
 }
 
 pub(super) fn create(path: &str, after: &str) -> Edit {

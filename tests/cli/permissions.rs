@@ -181,10 +181,10 @@ fn an_own_folder_that_may_not_be_written_or_entered_is_named() {
     }
     let sandbox = projects::nine_step();
     sandbox.piton(["pause"]).run().expect_code(0);
-    let history = format!("{own}/history");
-    sandbox.mode(&history, 0o555);
-    refused(&sandbox, "resume --yes", 4, &history);
-    sandbox.mode(&history, 0o755);
+    let runs = ".piton/runs/nine-step.user-auth";
+    sandbox.mode(runs, 0o000);
+    refused(&sandbox, "resume --yes", 4, runs);
+    sandbox.mode(runs, 0o755);
 }
 
 /// Runs that cannot be read are not gone.

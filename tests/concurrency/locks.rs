@@ -83,21 +83,6 @@ fn a_file_system_without_locks_is_named() {
     refusing(&sandbox, strace, &["-e", "inject=flock:error=EINTR:when=1..3"], &["finish", "IMPL-002"]).expect_code(0);
 }
 
-/// Without hard links, the history has a copy.
-#[test]
-fn earlier_versions_are_copied_where_they_cannot_be_linked() {
-    let Some(strace) = Strace::find() else { return };
-    for error in ["EPERM", "EMLINK", "EOPNOTSUPP"] {
-        let sandbox = projects::ccw();
-        let before = sandbox.read(TASK);
-        let option = format!("inject=linkat:error={error}");
-        refusing(&sandbox, strace, &["-e", &option], &["begin", "IMPL-002"]).expect_code(0);
-        assert_ne!(before, sandbox.read(TASK));
-        sandbox.piton(["restore", "--to", "000001", "--yes"]).run().expect_code(0);
-        assert_eq!(before, sandbox.read(TASK), "{error}");
-    }
-}
-
 /// On a lost network share, or one without rename, nothing changes, and the error names the file.
 #[test]
 fn a_share_that_fails_leaves_the_state_as_it_was() {
@@ -130,7 +115,7 @@ fn names_that_a_network_share_leaves_are_nothing() {
     let sandbox = projects::ccw();
     sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
     let plan = sandbox.piton(["plan"]).run().expect_code(0).stdout;
-    for folder in ["", ".task/", ".summaries/", ".piton/", ".piton/history/", ".piton/txn/"] {
+    for folder in ["", ".task/", ".summaries/", ".piton/", ".piton/txn/"] {
         sandbox.file(&format!("{SESSION}/{folder}.nfs00000000018a2b1c00000042"), &sandbox.read(TASK));
     }
     assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).stdout, plan);

@@ -91,7 +91,7 @@ fn a_file_that_changed_before_the_recovery_is_left_and_named() {
                 .and_then(|()| ensure(differs == [format!("~ {path}")], || format!("not finished: {differs:?}")))
                 .and_then(|()| ensure(sandbox.read(&path) == foreign, || "the file is not as it was left".to_owned()))
                 .and_then(|()| {
-                    let kept = sandbox.tree().only(|path| path.as_str().contains("/corrupt/change-")).paths();
+                    let kept = sandbox.tree().only(|path| path.as_str().contains("/set-aside/change-")).paths();
                     ensure(kept.len() == usize::from(is_pending), || format!("kept: {kept:?}"))
                 })
                 .and_then(|()| {

@@ -63,8 +63,7 @@ fn a_state_or_a_folder_that_is_a_link_out_is_neither_read_nor_written() {
 }
 
 /// All of Piton's own files; a project may contain any of them as a link.
-const OWN: [&str; 9] =
-    ["", "lock", "lease.json", ".gitignore", "history", "history/corrupt", "history/paths", "txn", "sessions"];
+const OWN: [&str; 7] = ["", "lock", "lease.json", ".gitignore", "set-aside", "txn", "sessions"];
 
 /// SECURITY: row 3
 #[test]
@@ -202,7 +201,7 @@ fn swap_meanwhile(kind: &Kind, folder: &str) {
     }
     if folder == kind.folder {
         // Piton's own folder exists, so that it could be written.
-        std::fs::create_dir_all(twin.join(".piton/history")).expect("a folder in the sandbox");
+        std::fs::create_dir_all(twin.join(".piton/txn")).expect("a folder in the sandbox");
         std::fs::write(twin.join(".piton/lock"), "").expect("a file in the sandbox");
     }
     let outside = Outside::seen(&outside.folder);

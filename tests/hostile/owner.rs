@@ -138,12 +138,8 @@ fn files_of_another_user_in_a_shared_folder_are_not_trusted() {
         std::fs::set_permissions(&outside.folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .expect("a folder of our own");
         let own = sandbox.root().join(kind.own);
-        let history = own_folder(&own).join("history");
-        // A journal is its own history.
-        if !kind.has_records() {
-            std::fs::remove_dir_all(&history).expect("a folder in the sandbox");
-        }
-        std::os::unix::fs::symlink(&outside.folder, &history).expect("a link in the sandbox");
+        let aside = own_folder(&own).join("set-aside");
+        std::os::unix::fs::symlink(&outside.folder, &aside).expect("a link in the sandbox");
         let mut open = vec![own];
         while let Some(path) = open.pop() {
             give_away(&path);
@@ -235,11 +231,9 @@ fn pitons_files_are_private_to_their_owner() {
         let mut open = vec![sandbox.root().join(kind.own)];
         while let Some(path) = open.pop() {
             let metadata = path.symlink_metadata().expect("it is there");
-            // A version in the history is a hard link to the state file.
-            let is_version = path.parent().is_some_and(|parent| parent.ends_with("history")) && metadata.is_file();
             let is_older =
                 path.strip_prefix(sandbox.root()).is_ok_and(|path| came.iter().any(|came| *came == path.as_str()));
-            assert!(metadata.mode() & 0o077 == 0 || is_version || is_older, "{path} is {:o}", metadata.mode());
+            assert!(metadata.mode() & 0o077 == 0 || is_older, "{path} is {:o}", metadata.mode());
             if metadata.is_dir() {
                 open.extend(
                     path.read_dir_utf8().expect("a readable folder").map(|entry| entry.expect("readable").into_path()),

@@ -11,6 +11,7 @@ mod strace;
 mod terminal;
 mod tests;
 mod tree;
+pub(crate) mod versions;
 
 use camino::{Utf8Path, Utf8PathBuf};
 

@@ -40,7 +40,7 @@ pub(super) fn attempt(walker: &Walker, command: &str, printed: &Printed, copy: &
 fn is_lock(path: &str) -> bool {
     let is_own = path.contains("/.piton") || path.contains("/.git/piton/");
     let is_record = ["run.json", "journal.jsonl", "checkpoint.json"].iter().any(|name| path.ends_with(name));
-    is_own && !is_record && !path.contains("/history/")
+    is_own && !is_record
 }
 
 /// Does what a reader has done before: begins the step of a brief before it is finished, and has the files that are named.

@@ -33,12 +33,11 @@ impl Shown for ops::HistoryReport {
         for checkpoint in &self.checkpoints {
             let at = checkpoint.at.map_or_else(String::new, |at| at.to_string());
             let step = checkpoint.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
-            page.text.bold(&checkpoint.id).plain(format!("  before {}{step}, {at}", checkpoint.replaced_by));
-            let size = || format!("{}, {} bytes", plural(checkpoint.files.len(), "file"), checkpoint.bytes);
+            let when = checkpoint.replaced_by.as_ref().map(|change| format!("before {change}{step}"));
+            let when = when.unwrap_or_else(|| "as recorded last; another program changed it since".to_owned());
+            page.text.bold(&checkpoint.id).plain(format!("  {when}, {at}"));
+            let size = || plural(checkpoint.files.len(), "file");
             page.text.dim(format!("  {}", checkpoint.what.clone().unwrap_or_else(size))).end();
-            if checkpoint.is_damaged {
-                page.text.put(Tone::Warn, "        changed by another program since: it cannot be restored").end();
-            }
             let session = checkpoint.session.as_deref().map(|session| clean_line(session, 8));
             let agent = checkpoint.agent.as_deref().map(|agent| clean_line(agent, 60));
             let who = [agent, session.map(|session| format!("session {session}"))];

@@ -227,7 +227,8 @@ impl<'a> Prober<'a> {
         if kind == Kind::QaLoop {
             reads.extend(rebuild::evidence_for_loop(self.listing, base, path));
         }
-        self.probed.candidates.push(candidate(path, path.name().to_owned(), kind, reads));
+        let found = candidate(path, path.name().to_owned(), kind, reads);
+        self.probed.candidates.push(Candidate { is_named: false, ..found });
     }
 
     fn add_state(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {

@@ -23,6 +23,7 @@ pub(super) fn files(files: &[(&str, &str)]) -> FileSet {
         data_dir: path(".piton"),
         files: files.iter().map(entry).collect(),
         journal: None,
+        lost: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now: Timestamp::parse("2026-03-01T12:00:00Z", 0).unwrap(), utc_offset_seconds: 0 },

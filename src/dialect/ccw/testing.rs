@@ -38,6 +38,7 @@ pub(super) fn files_in(dir: &str, files: &[(&str, &[u8])]) -> FileSet {
         data_dir: path(&format!("{dir}/.piton")),
         files: entries,
         journal: None,
+        lost: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now: time(NOW), utc_offset_seconds: 0 },

@@ -100,9 +100,11 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Node>) -> Candida
         ReadSpec::Tree { dir: layout.tasks(), suffix: ".json" },
     ];
     reads.extend(elsewhere(listing, &layout, phase).into_iter().map(ReadSpec::File));
-    let name = id.filter(|id| !id.is_empty()).unwrap_or_else(|| "dotagent".to_owned());
+    let id = id.filter(|id| !id.is_empty());
+    let is_named = id.is_some();
+    let name = id.unwrap_or_else(|| "dotagent".to_owned());
     let data_dir = layout.own();
-    Candidate::new(DialectId::Dotagent, name, layout.phase, data_dir, reads)
+    Candidate { is_named, ..Candidate::new(DialectId::Dotagent, name, layout.phase, data_dir, reads) }
 }
 
 /// Returns the outputs that the state names outside the usual folders.

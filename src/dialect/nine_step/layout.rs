@@ -1,6 +1,6 @@
 //! Where a project keeps its states, their copies and backups, and the plans (docs/formats/nine-step.md#project-layout).
 
-use crate::model::{FileSet, NineStepConfig, RelPath, STATE_COPY, name_of};
+use crate::model::{NineStepConfig, RelPath, name_of};
 
 /// File name suffix of a state beside its plan, before a worktree exists (docs/formats/nine-step.md#state-before-the-worktree).
 pub(super) const EARLY_SUFFIX: &str = ".workflow-state.json";
@@ -18,16 +18,6 @@ pub(super) fn is_marked(path: &str) -> bool {
 /// Tells whether a name is `<feature>.workflow-state.json` with a feature.
 pub(super) fn is_early_name(name: &str) -> bool {
     name.strip_suffix(EARLY_SUFFIX).is_some_and(|feature| !feature.is_empty())
-}
-
-/// Tells whether a file is the copy of a state in a worktree (docs/formats/nine-step.md#backup-of-the-state).
-pub(super) fn is_copy(path: &str) -> bool {
-    name_of(path) == STATE_COPY
-}
-
-/// Returns the path of the copy of a state, if it is in the set.
-pub(super) fn copy_of(files: &FileSet) -> Option<RelPath> {
-    files.files.keys().find(|path| is_copy(path.as_str())).cloned()
 }
 
 /// Returns the path of the backup beside a state file.

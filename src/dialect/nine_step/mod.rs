@@ -29,12 +29,10 @@ mod workspace;
 mod write;
 
 use crate::{
-    dialect::{
-        Copies, Dialect, EditError, Loaded, PreviousLocation, Probed, Rebuild, Rollback, RollbackBackup, Start, Wording,
-    },
+    dialect::{Copies, Dialect, EditError, Loaded, Probed, Rebuild, Rollback, RollbackBackup, Start, Wording},
     model::{
-        Brief, Candidate, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, Question,
-        Reconstruction, RelPath, RollBack, Run, Timestamp, Traces,
+        Brief, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, Question, Reconstruction,
+        RelPath, RollBack, Run, Timestamp, Traces,
     },
 };
 
@@ -47,7 +45,7 @@ impl Dialect for NineStep {
     }
 
     fn marks(&self, path: &str) -> bool {
-        layout::is_marked(path) || layout::is_copy(path)
+        layout::is_marked(path)
     }
 
     fn keeps_state_in(&self, folder: &RelPath, config: &Config) -> bool {
@@ -131,8 +129,8 @@ impl Rebuild for NineStep {
 }
 
 impl Copies for NineStep {
-    fn previous_location(&self, candidate: &Candidate, config: &Config) -> Option<PreviousLocation> {
-        probe::previous_location(candidate, &config.nine_step)
+    fn can_be_lost(&self) -> bool {
+        true
     }
 
     fn makes_backups(&self) -> bool {

@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 
 use super::{
-    layout::{self, BACKUP, EARLY_SUFFIX, is_copy, is_early_name, is_marked, plan_by_convention},
+    layout::{self, BACKUP, EARLY_SUFFIX, is_early_name, is_marked, plan_by_convention},
     raw::is_ours,
 };
 use crate::{
-    dialect::{PreviousLocation, Probed},
+    dialect::Probed,
     document::{Node, parse_json},
     model::{
-        Candidate, DialectId, Finding, FindingCode, Listing, ListingEntry, NineStepConfig, ReadSpec, RelPath,
-        STATE_COPY, clean_line,
+        Candidate, DialectId, Finding, FindingCode, Listing, ListingEntry, LostState, NineStepConfig, ReadSpec,
+        RelPath, clean_line,
     },
 };
 
@@ -23,28 +23,12 @@ pub(super) fn keeps_state_in(folder: &RelPath, config: &NineStepConfig) -> bool 
         || RelPath::parse(&config.plan_dir).is_ok_and(|plans| *folder == plans)
 }
 
-/// Returns where the state of a worktree was before the worktree existed (docs/formats/nine-step.md#state-before-the-worktree).
-pub(super) fn previous_location(candidate: &Candidate, config: &NineStepConfig) -> Option<PreviousLocation> {
-    let worktrees = RelPath::parse(&config.worktree_dir).ok()?;
-    let is_in_worktree = candidate.state.parent()?.parent()? == worktrees;
-    let is_part = RelPath::parse(&candidate.name).is_ok_and(|name| name.as_str() == candidate.name);
-    if !is_in_worktree || !is_part || candidate.name.contains('/') {
-        return None;
-    }
-    let plans = RelPath::parse(&config.plan_dir).ok()?;
-    let state = plans.join(&format!("{}{EARLY_SUFFIX}", candidate.name)).ok()?;
-    let data_dir = plans.join(&format!(".piton/{}", candidate.name)).ok()?;
-    Some(PreviousLocation { state, copy: data_dir.join(STATE_COPY).ok()?, data_dir })
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StateKind {
     Root,
     Worktree,
     /// Beside the plan, before a worktree exists.
     Early,
-    /// A copy of a state in a worktree, in the data folder beside the plan.
-    Copy,
 }
 
 struct FoundState {
@@ -69,7 +53,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     let mut findings = Vec::new();
     let mut found: Vec<FoundState> = Vec::new();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        if let Some(kind) = prober.locate(&entry.path).filter(|kind| *kind != StateKind::Copy) {
+        if let Some(kind) = prober.locate(&entry.path) {
             match prober.classify(entry, kind) {
                 Ok(candidate) => found.push(FoundState { candidate, kind }),
                 Err(finding) => findings.push(*finding),
@@ -87,14 +71,6 @@ impl Prober<'_> {
     fn locate(&self, path: &RelPath) -> Option<StateKind> {
         let name = path.name();
         let is_configured = name == self.config.state_file;
-        if is_copy(path.as_str()) {
-            let data = self.plans.as_ref().and_then(|plans| plans.join(".piton").ok());
-            return path
-                .parent()
-                .and_then(|folder| folder.parent())
-                .filter(|folder| Some(folder) == data.as_ref())
-                .map(|_| StateKind::Copy);
-        }
         if !(is_configured || is_marked(path.as_str())) || name.ends_with(BACKUP) {
             return None;
         }
@@ -135,7 +111,7 @@ impl Prober<'_> {
             .any(|word| bytes.windows(word.len()).any(|window| window == word.as_bytes()));
         match kind {
             StateKind::Worktree => is_configured || speaks,
-            StateKind::Early | StateKind::Copy => true,
+            StateKind::Early => true,
             StateKind::Root => {
                 speaks || (is_configured && bytes.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0))
             }
@@ -148,11 +124,11 @@ impl Prober<'_> {
         let stem = state.name().trim_end_matches(EARLY_SUFFIX).to_owned();
         let inside = match (&folder, kind) {
             (Some(folder), StateKind::Early) => format!("{folder}/.piton/{stem}"),
-            (Some(folder), StateKind::Root | StateKind::Worktree | StateKind::Copy) => format!("{folder}/.piton"),
+            (Some(folder), StateKind::Root | StateKind::Worktree) => format!("{folder}/.piton"),
             (None, _) => ".piton".to_owned(),
         };
         let fallback = match kind {
-            StateKind::Early | StateKind::Copy => stem,
+            StateKind::Early => stem,
             StateKind::Worktree => folder.as_ref().map_or_else(String::new, |folder| folder.name().to_owned()),
             StateKind::Root => "nine-step".to_owned(),
         };
@@ -162,48 +138,41 @@ impl Prober<'_> {
         let name = name.filter(|name| !name.is_empty()).unwrap_or(fallback);
         // If the state does not parse, the plan may tell the number of phases.
         let plan = RelPath::parse(&plan_by_convention(&name, self.config)).ok().filter(|_| is_torn);
-        let copy = self.plans.as_ref().filter(|_| kind == StateKind::Worktree && !name.contains('/'));
-        let copy = copy.and_then(|plans| plans.join(&format!(".piton/{name}/{STATE_COPY}")).ok());
-        let reads = std::iter::once(state.clone()).chain(backup).chain(plan).chain(copy).map(ReadSpec::File).collect();
+        let reads = std::iter::once(state.clone()).chain(backup).chain(plan).map(ReadSpec::File).collect();
         Candidate {
             may_be_replaced: kind == StateKind::Early,
+            is_named: !is_torn,
             ..Candidate::new(DialectId::NineStep, name, state, data_dir, reads)
         }
     }
 }
 
-/// Adds the runs of which only the copy is left: the worktree that held their state is gone.
+/// Adds the runs whose state is gone with the worktree that held it.
 fn with_lost(
     mut candidates: Vec<Candidate>,
     listing: &Listing,
     prober: &Prober<'_>,
     folders: &BTreeSet<&RelPath>,
 ) -> Vec<Candidate> {
-    let copies = listing.entries.iter().filter(|entry| prober.locate(&entry.path) == Some(StateKind::Copy));
-    for entry in copies {
-        let value = entry.content.as_ref().and_then(|bytes| parse_json(bytes).ok()).filter(is_ours);
-        let lost = value.and_then(|value| lost(prober, entry, &value, folders));
-        candidates.extend(lost.filter(|lost| !candidates.iter().any(|found| found.name == lost.name)));
+    let lost = listing.lost.iter().filter(|lost| prober.locate(&lost.path) == Some(StateKind::Worktree));
+    for lost in lost.filter_map(|lost| self::lost(prober, lost, folders)) {
+        if !candidates.iter().any(|found| found.name == lost.name) {
+            candidates.push(lost);
+        }
     }
     candidates
 }
 
-/// Returns the run of a copy. Its state belongs into the worktree that the copy names; until that exists, nothing is written there.
-fn lost(prober: &Prober<'_>, copy: &ListingEntry, value: &Node, folders: &BTreeSet<&RelPath>) -> Option<Candidate> {
+/// Returns the run of a state that is gone. Until its folder is there again, nothing is written in it.
+fn lost(prober: &Prober<'_>, lost: &LostState, folders: &BTreeSet<&RelPath>) -> Option<Candidate> {
+    let value = parse_json(&lost.content).ok().filter(is_ours)?;
     let name = clean_line(value.get("feature_name")?.as_str()?, 200);
-    let worktrees = prober.worktrees.as_ref()?;
-    let recorded = value.get("worktree_path").and_then(Node::as_str).and_then(|path| RelPath::parse(path).ok());
-    let recorded = recorded.filter(|path| path.parent().as_ref() == Some(worktrees));
-    let worktree = recorded.or_else(|| worktrees.join(&name).ok())?;
-    let state = worktree.join(&prober.config.state_file).ok()?;
-    let entry = ListingEntry { path: state, is_dir: false, content: None };
+    let entry = ListingEntry { path: lost.path.clone(), is_dir: false, content: None };
     let found = prober.candidate(&entry, StateKind::Worktree, Some(name.clone()));
-    let data_dir = match folders.contains(&worktree) {
-        true => found.data_dir.clone(),
-        false => copy.path.parent()?,
-    };
-    let reads = found.reads.iter().cloned().chain([ReadSpec::File(copy.path.clone())]).collect();
-    Some(Candidate { data_dir, reads, ..found })
+    if lost.path.parent().is_some_and(|worktree| folders.contains(&worktree)) {
+        return Some(found);
+    }
+    Some(Candidate { data_dir: prober.plans.as_ref()?.join(&format!(".piton/{name}")).ok()?, ..found })
 }
 
 /// Drops early states that have a successor in a worktree: leftovers of an interrupted move.

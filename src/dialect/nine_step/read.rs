@@ -13,9 +13,9 @@ use crate::{
     dialect::Loaded,
     document::{OpenError, Reader, Syntax},
     model::{
-        Action, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, Interruption, InterruptionKind,
-        MergeRequest, NineStepConfig, ReadProblem, Records, RelPath, Run, RunStatus, Status, Step, StepKind, Timestamp,
-        WorkspaceRecord, clean_line, quoted,
+        Action, Content, DialectId, EvidenceRequest, FileEntry, FileSet, Finding, FindingCode, FollowUp, Interruption,
+        InterruptionKind, MergeRequest, NineStepConfig, ReadProblem, Records, RelPath, Run, RunStatus, Status, Step,
+        StepKind, Timestamp, WorkspaceRecord, clean_line, quoted,
     },
 };
 
@@ -52,8 +52,12 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Err(problem) => *problem,
     };
     let is_missing = files.problem(&files.state) == Some(ReadProblem::Missing);
-    if let Some(copy) = layout::copy_of(files).filter(|_| is_missing).and_then(|copy| open(files, &copy).ok()) {
-        return lost(files, copy, findings);
+    if let Some(content) = files.lost.as_ref().filter(|_| is_missing) {
+        let mut recorded = files.clone();
+        recorded.files.insert(files.state.clone(), FileEntry::new(Content::Bytes(content.clone()), None));
+        if let Ok(opened) = open(&recorded, &files.state) {
+            return lost(files, opened, findings);
+        }
     }
     let backup = layout::backup_of(&files.state).and_then(|backup| open(files, &backup).ok());
     let Some(opened) = backup else {
@@ -75,9 +79,9 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     interpret(files, opened, true, findings)
 }
 
-/// Reads a run whose state is gone with its worktree from its copy. A run that was over stays over.
-fn lost(files: &FileSet, copy: Reader<'_>, findings: Vec<Finding>) -> Loaded {
-    let mut loaded = interpret(files, copy, true, findings);
+/// Reads a run whose state is gone with its worktree from what was recorded last. A run that was over stays over.
+fn lost(files: &FileSet, recorded: Reader<'_>, findings: Vec<Finding>) -> Loaded {
+    let mut loaded = interpret(files, recorded, true, findings);
     let Some(run) = &mut loaded.run else { return loaded };
     let is_over = |step: &Step| step.status.satisfies();
     if matches!(run.status, RunStatus::Completed | RunStatus::Aborted) || run.steps.iter().all(is_over) {
@@ -98,7 +102,9 @@ fn lost(files: &FileSet, copy: Reader<'_>, findings: Vec<Finding>) -> Loaded {
     let (message, fix) = match is_there {
         true => (format!("the worktree {folder} is there again, without the state of the run"), restore),
         false => (
-            format!("the worktree {folder} is gone, and the state of the run with it; a copy of it is shown"),
+            format!(
+                "the worktree {folder} is gone, and the state of the run with it; what was recorded of it is shown"
+            ),
             format!("git worktree prune && git worktree add {}{branch} && {restore}", quoted(&folder)),
         ),
     };

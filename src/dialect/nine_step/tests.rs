@@ -47,6 +47,7 @@ fn files_at(at: &str, state: &[u8]) -> FileSet {
         files: BTreeMap::from([(state_path.clone(), FileEntry::new(content, None))]),
         state: state_path,
         journal: None,
+        lost: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now: time("2026-03-02T09:30:00Z"), utc_offset_seconds: 0 },

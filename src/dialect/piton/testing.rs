@@ -83,6 +83,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         data_dir: path("runs/session-1"),
         files: std::collections::BTreeMap::new(),
         journal: None,
+        lost: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now: at(59), utc_offset_seconds: 0 },

@@ -8,7 +8,7 @@ use crate::{
         claude,
         piton::record::{HEADER, Header},
     },
-    model::{Content, quoted},
+    model::{Content, RelPath, quoted},
     ops::{OpError, archived},
     store,
 };
@@ -30,7 +30,8 @@ pub(crate) fn adopted(ctx: &ProjectContext) -> BTreeMap<String, AdoptedRun> {
     };
     for home in &ctx.homes {
         for archived in archived::of_workflow_files(home.root()) {
-            let header = archived.folder.join(HEADER).ok().map(|path| store::read_file(home.root(), &path));
+            let header = RelPath::below(&archived.folder.join(HEADER), home.root());
+            let header = header.map(|path| store::read_file(home.root(), &path));
             let Some(Content::Bytes(bytes)) = header else { continue };
             // An archive can come with a copy of a project.
             if ctx.project.trusted.knows(&archived.name, &bytes) {

@@ -404,6 +404,7 @@ fn opened(ctx: &ProjectContext, location: &RunLocation, mut digest: Option<Diges
         data_dir: location.candidate.data_dir.clone(),
         files: files.into_iter().collect(),
         journal: None,
+        lost: None,
         worktrees: Vec::new(),
         clock: ctx.clock,
         config: Arc::clone(&ctx.project.config),

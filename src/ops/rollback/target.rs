@@ -9,7 +9,12 @@ use crate::{
         rollback::{self, TargetMeaning},
     },
     model::{Edit, StepId, Timestamp, clean_line},
-    ops::{OpError, opened_run::OpenedRun, restore, versions},
+    ops::{
+        OpError,
+        opened_run::OpenedRun,
+        restore,
+        versions::{self, Version},
+    },
     store,
 };
 
@@ -51,29 +56,24 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
     }
     // Which steps a checkpoint repeats is not asked here: each answer looks at all evidence again.
     let differs = |id: &str| restoring_edits(context, id).is_ok_and(|(edits, _)| !edits.is_empty());
-    let checkpoints = checkpoints(context.opened).into_iter().filter(|(id, ..)| differs(id));
-    for (id, change, step, at) in checkpoints.take(OFFERED) {
-        let step = step.map_or_else(String::new, |step| format!(" {}", clean_line(step.as_str(), 60)));
-        targets.push(target(id, format!("checkpoint before {}{step}", clean_line(&change, 40)), at));
+    let checkpoints = checkpoints(context.opened).filter(|version| differs(&version.name));
+    for version in checkpoints.take(OFFERED) {
+        let step = version.step().map_or_else(String::new, |step| format!(" {}", clean_line(step.as_str(), 60)));
+        let change = clean_line(version.change().unwrap_or_default(), 40);
+        targets.push(target(version.name, format!("checkpoint before {change}{step}"), version.at));
     }
     targets
 }
 
-type Checkpoint = (String, String, Option<StepId>, Option<Timestamp>);
-
-/// Lists the checkpoints of a run, newest first.
-fn checkpoints(opened: &OpenedRun) -> Vec<Checkpoint> {
-    if let Some(past) = opened.dialect.journal().journal_checkpoints(&opened.files) {
-        return past.into_iter().rev().map(|one| (one.id, one.change, one.step, one.at)).collect();
-    }
-    let entries = versions::history_of(opened).entries().unwrap_or_default().into_iter();
-    entries.map(|entry| (entry.id, entry.change, entry.step, Some(entry.at))).collect()
+/// Lists the versions that a change of Piton replaced, newest first.
+fn checkpoints(opened: &OpenedRun) -> impl Iterator<Item = Version<'_>> {
+    versions::recorded(opened).filter(|version| version.change().is_some())
 }
 
 /// Resolves a target. An ambiguous one is refused with the possible meanings.
 pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<ResolvedTarget, OpError> {
     let run = context.run;
-    let known: Vec<String> = checkpoints(context.opened).into_iter().map(|(id, ..)| id).collect();
+    let known: Vec<String> = checkpoints(context.opened).map(|version| version.name).collect();
     let found = rollback::meanings(run, to, &known);
     let is_last = found == [TargetMeaning::Last];
     let mut meanings: Vec<TargetMeaning> =
@@ -160,11 +160,7 @@ fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Res
 /// Returns the edits that restore a checkpoint, and the restored run.
 fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
     let opened = context.opened;
-    if opened.dialect.journal().journal_checkpoints(&opened.files).is_some() {
-        return versions::in_journal(opened, id);
-    }
-    let version = versions::version_by_name(opened, id)?;
-    let after = versions::with_files(opened, &version);
+    let (edits, after) = versions::restoring(opened, &versions::named(opened, id)?)?;
     if !versions::is_sound(&after) {
         return Err(OpError::Refused(Refusal {
             kind: RefusalKind::No,
@@ -172,6 +168,5 @@ fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>
             hints: vec![rollback::listing_command(context.run)],
         }));
     }
-    let edits = version.files.iter().map(|(path, bytes)| opened.edit_to_content(path, bytes.clone()));
-    Ok((edits.filter(Edit::changes_something).collect(), after))
+    Ok((edits, after))
 }

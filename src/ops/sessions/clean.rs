@@ -210,7 +210,7 @@ pub(super) fn put_in_archive(
     drop(lock);
     Ok(match archive::archive_run(ctx, location) {
         Ok(to) => {
-            over.records = to.under(&location.root).into_string();
+            over.records = to.into_string();
             Ok(over)
         }
         Err(error) => Err(kept(&over.id, error.to_string(), "piton doctor".to_owned())),

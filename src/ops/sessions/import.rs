@@ -10,7 +10,7 @@ use crate::{
     },
     model::{Change, ChangeKind, Edit, Progress, ReadSpec, RelPath, Run, RunId, RunStatus, StartSpec, quoted},
     ops::{OpError, opened_run::OpenedRun, project_context::ProjectContext, relative_workflow, report::Report},
-    store::{self, Project, RunLock, sessions},
+    store::{self, CheckpointMeta, Project, RunLock, sessions},
 };
 
 /// Imports a session of Prodigy. `in_place`: it continues in the repository itself, not in its worktree.
@@ -154,6 +154,6 @@ fn write(ctx: &ProjectContext, header: &Header, edits: &[Edit]) -> Result<(), Op
     ctx.project.trusted.enter_new(&header.session, edits, home.root())?;
     let own = RelPath::parse(&format!("runs/{}", header.session))?;
     let lock = RunLock::acquire(home.root(), &own, ctx.project.lock_timeout)?;
-    store::commit(&lock, edits, &ctx.checkpoint("import"))?;
+    store::commit(&lock, edits, &CheckpointMeta::new("import"))?;
     Ok(())
 }

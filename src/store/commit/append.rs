@@ -1,4 +1,4 @@
-//! Appends to a journal: one write and one flush. Earlier records are never changed, so no history of them is kept.
+//! Appends to a journal: one write and one flush. Earlier records are never changed.
 
 use std::{
     fs::File,
@@ -7,7 +7,7 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{history, lock::RunLock};
+use super::{aside, lock::RunLock};
 use crate::{
     model::{RelPath, Timestamp},
     store::fs::{calls, data_file, error::StoreError, nofollow::OpenMode, path::Root, platform},
@@ -30,7 +30,7 @@ pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u
     })
 }
 
-/// Truncates a journal below a root after its last intact record. The incomplete rest is kept with the corrupt states; returns its path.
+/// Truncates a journal below a root after its last intact record. The incomplete rest is set aside; returns its path.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub(crate) fn set_tail_aside(
     let mut file = data_file::open(&real, OpenMode::Edit, platform::DATA_FILE_MODE).map_err(failed)?;
     let mut tail = Vec::new();
     file.seek(SeekFrom::Start(sound_len)).and_then(|_| file.read_to_end(&mut tail)).map_err(failed)?;
-    let kept = history::keep_corrupt(lock, path, at, &tail)?;
+    let kept = aside::keep(lock, path, at, &tail)?;
     file.set_len(sound_len).and_then(|()| platform::flushed(file.sync_all())).map_err(failed)?;
     Ok(kept)
 }

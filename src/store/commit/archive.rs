@@ -25,17 +25,6 @@ pub(crate) struct Archive {
     pub(crate) files: Vec<String>,
 }
 
-/// Returns a data folder and the folders in it that belong to runs.
-pub(crate) fn data_folders(root: &Utf8Path, data_dir: &RelPath) -> Vec<RelPath> {
-    let real = unread::data_path(root, data_dir);
-    let names = real.and_then(|real| unread::names(&real)).unwrap_or_default();
-    let below = names.into_iter().filter(|entry| entry.is_dir && !matches!(&*entry.name, LEFTOVERS | "archive"));
-    let mut folders: Vec<RelPath> = below.filter_map(|entry| data_dir.join(&entry.name).ok()).collect();
-    folders.sort_unstable();
-    folders.insert(0, data_dir.clone());
-    folders
-}
-
 /// Returns the archives in a folder.
 pub(crate) fn archives(root: &Utf8Path, folder: &RelPath) -> Vec<Archive> {
     let Some(real) = unread::data_path(root, folder) else { return Vec::new() };
@@ -126,8 +115,13 @@ pub(crate) fn remove_empty(lock: &RunLock, archive: &RelPath) -> Result<(), Stor
     Ok(())
 }
 
+/// Returns the series of an archive; `None` for every other name.
+pub(crate) fn series_of(name: &str) -> Option<&str> {
+    parts_of(name).map(|(series, ..)| series)
+}
+
 /// Returns series, stamp and counter of an archive; `None` for every other name.
-fn parts_of(name: &str) -> Option<(&str, &str, u32)> {
+pub(in crate::store) fn parts_of(name: &str) -> Option<(&str, &str, u32)> {
     let (series, rest) = name.rsplit_once('_').filter(|(series, _)| !series.is_empty())?;
     let (stamp, counter) = match rest.split_once('-') {
         Some((stamp, counter)) => (stamp, counter.parse().ok().filter(|counter| *counter > 1)?),

@@ -1,4 +1,4 @@
-use super::{archives, data_folders, free_folder, parts_of, prune, surplus};
+use super::{archives, free_folder, parts_of, prune, surplus};
 use crate::store::testing::{Scratch, rel, time};
 
 #[test]
@@ -15,16 +15,6 @@ fn only_names_with_a_stamp_are_archives() {
     ] {
         assert_eq!(parts_of(name), expected, "{name}");
     }
-}
-
-#[test]
-fn the_data_folders_of_runs_are_those_that_are_not_of_piton_itself() {
-    let scratch = Scratch::new();
-    for path in ["data/b/x", "data/a/x", "data/leftovers/x", "data/archive/x", "data/file"] {
-        scratch.write(path, "");
-    }
-    assert_eq!(data_folders(&scratch.root, &rel("data")), ["data", "data/a", "data/b"].map(rel));
-    assert_eq!(data_folders(&scratch.root, &rel("nowhere")), [rel("nowhere")]);
 }
 
 /// Returns a folder with archives, each named by its series, day and counter.

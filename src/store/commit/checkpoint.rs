@@ -9,13 +9,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
     append,
-    history::{HistoryLabel, HistoryWriter, ReplacedFile},
     lock::RunLock,
     recorded::{JournalAppend, OpenJournal, staged_name},
     txn::{self, Record, RecordedFile},
 };
 use crate::{
-    model::{Edit, EditKind, RelPath, StepId, Timestamp, sha256_hex},
+    model::{Edit, EditKind, RelPath, StepId, sha256_hex},
     store::fs::{
         calls, data_file,
         error::StoreError,
@@ -24,15 +23,12 @@ use crate::{
     },
 };
 
-/// What the history says about a checkpoint.
+/// What a checkpoint is of.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckpointMeta {
-    pub(crate) at: Timestamp,
     /// The kind of the change (`ChangeKind::as_str`).
     pub(crate) change: String,
     pub(crate) step: Option<StepId>,
-    /// How many earlier checkpoints are kept.
-    pub(crate) history_limit: usize,
     /// State files whose old version is also kept as a sibling, with the path of that sibling. List only files whose old bytes
     /// are valid, so that a broken state never replaces a good backup.
     pub(crate) backup: Vec<(RelPath, RelPath)>,
@@ -40,17 +36,9 @@ pub(crate) struct CheckpointMeta {
 
 impl CheckpointMeta {
     /// Describes a checkpoint of the run as a whole, without sibling copies.
-    pub(crate) fn new(change: &str, at: Timestamp, history_limit: usize) -> Self {
-        Self { at, change: change.to_owned(), step: None, history_limit, backup: Vec::new() }
+    pub(crate) fn new(change: &str) -> Self {
+        Self { change: change.to_owned(), step: None, backup: Vec::new() }
     }
-}
-
-/// A committed set of edits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Checkpoint {
-    /// Id of the history entry that holds what was replaced; `None` if nothing was.
-    pub(crate) replaced: Option<String>,
-    pub(crate) files: Vec<RelPath>,
 }
 
 /// Commits the edits of one change as one checkpoint.
@@ -59,10 +47,9 @@ pub(crate) struct Checkpoint {
 ///
 /// If a file is not what its edit was computed from ([`StoreError::Conflict`]), a path may not be written, or a system call
 /// fails. The old state is then intact and no temporary file is left, except after [`StoreError::NotRolledBack`].
-pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> Result<Checkpoint, StoreError> {
+pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> Result<(), StoreError> {
     if let [Edit { path, kind: EditKind::Append { before_len, bytes } }] = edits {
-        append::append(lock, path, *before_len, bytes)?;
-        return Ok(Checkpoint { replaced: None, files: vec![path.clone()] });
+        return append::append(lock, path, *before_len, bytes);
     }
     write(lock, edits, meta, None)
 }
@@ -77,11 +64,10 @@ pub(crate) fn commit_recorded(
     edits: &[Edit],
     meta: &CheckpointMeta,
     journal: &JournalAppend<'_>,
-) -> Result<Checkpoint, StoreError> {
+) -> Result<(), StoreError> {
     let mut open = OpenJournal::open(journal, lock.timeout())?;
     if edits.is_empty() {
-        open.append()?;
-        return Ok(Checkpoint { replaced: None, files: Vec::new() });
+        return open.append();
     }
     write(lock, edits, meta, Some(open))
 }
@@ -91,7 +77,7 @@ fn write(
     edits: &[Edit],
     meta: &CheckpointMeta,
     journal: Option<OpenJournal<'_>>,
-) -> Result<Checkpoint, StoreError> {
+) -> Result<(), StoreError> {
     let targets = check(lock, edits)?;
     let backups = backups(lock, meta, &targets)?;
     let (record, made, is_armed) = (None, Vec::new(), true);
@@ -116,8 +102,7 @@ struct CheckpointTarget<'a> {
     marker: Option<Staged>,
 }
 
-/// A copy of a file that is about to be replaced. A copy and not a hard link: other programs write over it in place, and the history keeps
-/// the file itself.
+/// A copy of a file that is about to be replaced.
 struct Backup {
     /// Index of the target.
     of: usize,
@@ -205,7 +190,7 @@ fn backups(lock: &RunLock, meta: &CheckpointMeta, targets: &[CheckpointTarget<'_
 }
 
 impl CheckpointWriter<'_> {
-    fn run(&mut self) -> Result<Checkpoint, StoreError> {
+    fn run(&mut self) -> Result<(), StoreError> {
         let backups = self.backups.iter().map(|backup| backup.real.as_path());
         stage::remove_leftovers(self.targets.iter().map(|target| target.real.as_path()).chain(backups));
         let new_dirs = self.stage()?;
@@ -214,30 +199,18 @@ impl CheckpointWriter<'_> {
             // The record names what is staged.
             self.sync_names(&new_dirs)?;
         }
-        let mut history = HistoryWriter::open(self.lock)?;
-        let replaced = match self.keep_replaced(&mut history) {
-            Ok(replaced) => replaced,
-            Err(error) => {
-                history.discard();
-                return Err(error);
-            }
-        };
-        if let Some(journal) = &mut self.journal
-            && let Err(error) = journal.append()
-        {
-            history.discard();
-            return Err(error);
+        if let Some(journal) = &mut self.journal {
+            journal.append()?;
         }
         // A checkpoint that may not be durable is undone: after a failed flush, a second one proves nothing.
         if let Err(error) = self.apply(&new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
-            return Err(self.roll_back(error, &history));
+            return Err(self.roll_back(error));
         }
         if self.record.is_some() {
             // If it stays, everything is done already, and the next command drops it.
             let _ = txn::drop_record(self.lock.data_path());
         }
-        history.prune(self.meta.history_limit, replaced.is_some());
-        Ok(Checkpoint { replaced, files: self.targets.iter().map(|target| target.path.clone()).collect() })
+        Ok(())
     }
 
     /// Returns the missing folders of new files, each after the one that it is in.
@@ -301,29 +274,6 @@ impl CheckpointWriter<'_> {
         targets.flatten().chain(self.backups.iter().filter_map(|backup| backup.staged.as_ref())).chain(&self.record)
     }
 
-    /// Returns the id of the new entry; `None` if nothing is kept.
-    fn keep_replaced(&self, history: &mut HistoryWriter) -> Result<Option<String>, StoreError> {
-        let replaced: Vec<ReplacedFile<'_>> = self
-            .targets
-            .iter()
-            .filter_map(|target| {
-                Some(ReplacedFile {
-                    path: target.path,
-                    real: &target.real,
-                    bytes: target.before?,
-                    sha256: target.before_sha256.as_deref()?,
-                    may_link: target.like.is_some_and(|like| like.links == 1),
-                })
-            })
-            .collect();
-        if replaced.is_empty() || self.meta.history_limit == 0 {
-            return Ok(None);
-        }
-        let label = HistoryLabel { at: self.meta.at, change: &self.meta.change, step: self.meta.step.as_ref() };
-        history.keep(&label, &replaced)?;
-        Ok(Some(history.id()))
-    }
-
     /// Applies the change: the record first, then the files.
     fn apply(&mut self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
         if let Some(record) = &self.record {
@@ -370,13 +320,10 @@ impl CheckpointWriter<'_> {
 
     /// Restores the targets that were already replaced, after a system call failed. If that fails too, the record stays and the
     /// next command finishes the change.
-    fn roll_back(&self, error: StoreError, history: &HistoryWriter) -> StoreError {
+    fn roll_back(&self, error: StoreError) -> StoreError {
         let taken_back = || self.journal.as_ref().map_or(Ok(()), OpenJournal::take_back);
         match self.restore_targets().and_then(|()| taken_back()) {
-            Ok(()) => {
-                history.discard();
-                error
-            }
+            Ok(()) => error,
             Err(_) => StoreError::NotRolledBack { cause: Box::new(error) },
         }
     }

@@ -5,13 +5,13 @@ use std::{
     time::Duration,
 };
 
-use super::{Checkpoint, commit, write_copy};
+use super::{commit, write_copy};
 use crate::{
     model::{Edit, EditKind, ReadSpec},
     store::{
         RunLock, StoreError, file_set,
         fs::calls::{Fault, with_fault},
-        history, set_tail_aside,
+        set_tail_aside,
         testing::{Scratch, append, candidate, clock, create, data_dir, meta, rel, remove, replace},
     },
 };
@@ -21,22 +21,13 @@ fn mode(scratch: &Scratch, path: &str) -> u32 {
 }
 
 #[test]
-fn one_file_is_replaced_and_the_old_version_is_kept() {
+fn one_file_is_replaced_without_a_record() {
     let scratch = Scratch::new();
     scratch.write("run/state.json", "old");
     let lock = scratch.lock();
-    let inode = |path: &str| fs::metadata(scratch.root.join(path)).unwrap().ino();
-    let old = inode("run/state.json");
-    let done = commit(&lock, &[replace("run/state.json", "old", "new")], &meta()).unwrap();
+    commit(&lock, &[replace("run/state.json", "old", "new")], &meta()).unwrap();
     assert_eq!(scratch.text("run/state.json").as_deref(), Some("new"));
-    // The file itself is kept, not a copy, and one file needs no record.
-    let name = scratch.files("run/.piton/history").remove(0);
-    assert_eq!(inode(&format!("run/.piton/history/{name}")), old);
     assert!(!scratch.root.join("run/.piton/txn").exists());
-    assert_eq!(done.replaced.as_deref(), Some("000001"));
-    assert_eq!(done.files, [rel("run/state.json")]);
-    let kept = history::read(&scratch.root, &data_dir(), "000001").unwrap();
-    assert_eq!(kept, [(rel("run/state.json"), b"old".to_vec())]);
     assert_eq!(scratch.text("run/.piton/.gitignore").as_deref(), Some("*\n"));
 }
 
@@ -155,20 +146,6 @@ fn the_old_version_becomes_the_backup_beside_it() {
     commit(&lock, &edits, &with_backup).unwrap();
     assert_eq!(scratch.text("run/state.json.backup").as_deref(), Some("3"));
     assert_eq!(scratch.text("run/a.backup"), None);
-    // Other programs write over it in place, and the history is not to change with it.
-    fs::write(scratch.root.join("run/state.json.backup"), "theirs").unwrap();
-    assert_eq!(history::read(&scratch.root, &data_dir(), "000001").unwrap()[0].1, b"1");
-    assert_eq!(history::read(&scratch.root, &data_dir(), "000002").unwrap()[0].1, b"2");
-}
-
-#[test]
-fn a_file_with_other_names_is_copied_into_the_history() {
-    let scratch = Scratch::new();
-    scratch.write("run/state.json", "old");
-    fs::hard_link(scratch.root.join("run/state.json"), scratch.root.join("run/other")).unwrap();
-    commit(&scratch.lock(), &[replace("run/state.json", "old", "new")], &meta()).unwrap();
-    fs::write(scratch.root.join("run/other"), "scribbled").unwrap();
-    assert_eq!(history::read(&scratch.root, &data_dir(), "000001").unwrap()[0].1, b"old");
 }
 
 const PATHS: [&str; 3] = ["run/a", "run/sub/b", "run/c"];
@@ -189,13 +166,12 @@ fn before() -> Scratch {
 }
 
 /// Makes a fault happen at a call of a checkpoint; `None` when it has fewer.
-fn faulty(scratch: &Scratch, edits: &[Edit], at: usize, fault: Fault) -> Option<Result<Checkpoint, StoreError>> {
+fn faulty(scratch: &Scratch, edits: &[Edit], at: usize, fault: Fault) -> Option<Result<(), StoreError>> {
     let lock = scratch.lock();
     with_fault(at, fault, || commit(&lock, edits, &meta()))
 }
 
-/// Checks that a reader sees all old or all new files, that the next checkpoint works and tidies up, and that the history has every
-/// version once; tells whether they are the new ones.
+/// Checks that a reader sees all old or all new files, and that the next checkpoint works and tidies up; tells whether they are the new ones.
 #[track_caller]
 fn check_whole(scratch: &Scratch, new: [Option<&str>; 3], what: &str) -> bool {
     let reads = PATHS.map(|path| ReadSpec::File(rel(path))).to_vec();
@@ -209,12 +185,6 @@ fn check_whole(scratch: &Scratch, new: [Option<&str>; 3], what: &str) -> bool {
     next.extend((!is_new).then(|| replace("run/c", "old c", "next")));
     commit(&scratch.lock(), &next, &meta()).unwrap();
     assert_eq!(leftovers(scratch), [] as [String; 0], "{what}");
-    let versions = history::list(&scratch.root, &data_dir()).unwrap();
-    let version =
-        |entry: &history::HistoryEntry| history::read(&scratch.root, &data_dir(), &entry.id).unwrap().remove(0).1;
-    let versions: Vec<Vec<u8>> = versions.iter().map(version).collect();
-    let expected: &[&[u8]] = if is_new { &[b"new a", b"old a"] } else { &[b"old a"] };
-    assert_eq!(versions, expected, "{what}");
     is_new
 }
 
@@ -231,9 +201,6 @@ fn a_kill_at_any_call_leaves_all_old_or_all_new_files() {
             let scratch = before();
             if faulty(&scratch, &edits, at, Fault::Kill).is_none() {
                 break;
-            }
-            if scratch.text("run/a").as_deref() == Some("old a") {
-                assert_eq!(history::list(&scratch.root, &data_dir()).unwrap(), [], "nothing has happened yet: {at}");
             }
             let is_new = check_whole(&scratch, new, &format!("killed at call {at} of {}", edits.len()));
             assert!(is_new || seen[1] == 0, "what has happened stays so: {at}");
@@ -283,9 +250,6 @@ fn a_refusal_at_any_call_leaves_the_old_state_and_nothing_else() {
                 Ok(_) => {}
                 Err(StoreError::NoSpace { .. }) => {
                     assert_eq!(leftovers(&scratch), [] as [String; 0], "call {at}");
-                    // S-1: nor does the history have an entry of it.
-                    let kept = fs::read_dir(scratch.root.join("run/.piton/history"));
-                    assert_eq!(kept.into_iter().flatten().count(), 0, "call {at}");
                     refused += 1;
                 }
                 Err(error) => panic!("call {at}: {error}"),
@@ -346,7 +310,6 @@ fn no_checkpoint_of_many_writers_is_lost() {
         }
     });
     assert_eq!(scratch.text("run/count").as_deref(), Some("400"));
-    assert_eq!(history::list(&scratch.root, &data_dir()).unwrap().len(), 20);
 }
 
 #[test]

@@ -12,6 +12,8 @@ use crate::store::fs::{
 };
 
 pub(super) const PARTIAL_BACKUP: &str = "backup";
+/// The folder of what is set aside.
+pub(super) const SET_ASIDE: &str = "set-aside";
 
 /// Creates the data folder if it is missing, and hides it from git.
 pub(in crate::store) fn create_data_dir(data_path: &Utf8Path) -> Result<(), StoreError> {

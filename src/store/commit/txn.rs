@@ -26,8 +26,6 @@ pub(in crate::store) const FOLDER: &str = "txn";
 const PENDING: &str = "pending";
 /// The note about a change that could not be finished in all of its files.
 const CUT_OFF: &str = "cut-off";
-/// The folder of unreadable states, where a change is kept that could not be finished.
-const KEPT: [&str; 2] = ["history", "corrupt"];
 const MAGIC: &str = "piton-transaction/2";
 /// Bytes of a record or of a file that it changes.
 const SIZE_LIMIT: u64 = 256 << 20;
@@ -310,7 +308,7 @@ pub(in crate::store) fn finish(root: &Root, data_path: &Utf8Path, record: &Recor
 
 /// Keeps what could not be written, with a note for readers, and drops the record.
 fn set_aside(data_path: &Utf8Path, record: &Record, progress: &[FileProgress]) -> Result<(), StoreError> {
-    let folder = data_dir::subfolder(&data_dir::subfolder(data_path, KEPT[0])?, KEPT[1])?;
+    let folder = data_dir::subfolder(data_path, data_dir::SET_ASIDE)?;
     let mut left = Vec::new();
     for (file, state) in record.files.iter().zip(progress) {
         let FileProgress::Foreign(found) = state else { continue };
@@ -319,7 +317,7 @@ fn set_aside(data_path: &Utf8Path, record: &Record, progress: &[FileProgress]) -
             let short: String = file.path.name().chars().take(60).collect();
             let name = format!("change-{}-{short}", &sha256_hex(after)[..16]);
             replace_file_as(&folder.join(&name), after, platform::DATA_FILE_MODE, None)?;
-            kept = Some(format!("{}/{}/{name}", KEPT[0], KEPT[1]));
+            kept = Some(format!("{}/{name}", data_dir::SET_ASIDE));
         }
         left.push(LeftFile { path: file.path.clone(), found: found.clone(), kept });
     }

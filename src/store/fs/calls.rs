@@ -53,11 +53,6 @@ pub(in crate::store) fn rename(from: &Utf8Path, to: &Utf8Path) -> io::Result<()>
     nofollow::rename(from, to)
 }
 
-pub(in crate::store) fn hard_link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
-    fault_point()?;
-    nofollow::hard_link(from, to)
-}
-
 pub(in crate::store) fn remove_file(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
     nofollow::remove_file(path)

@@ -46,8 +46,6 @@ pub(crate) enum StoreError {
     Config { file: String, line: Option<u32>, message: String },
     #[error("no checkpoint `{id}` in {path}; `piton history` lists those that are kept")]
     HistoryMissing { path: Utf8PathBuf, id: String },
-    #[error("{path} was changed after it was put into the history: its digest differs")]
-    HistoryCorrupt { path: Utf8PathBuf },
     /// What is there does not speak for this user, so that nothing is added to it.
     #[error("{path} came with the project: this user did not begin it here; nothing was written")]
     NotTrusted { path: Utf8PathBuf },

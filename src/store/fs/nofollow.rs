@@ -85,12 +85,6 @@ pub(in crate::store) fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> 
     fs::rename(from, to)
 }
 
-/// Creates a hard link.
-pub(super) fn hard_link(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-    check_both(from.as_ref(), to.as_ref())?;
-    fs::hard_link(from, to)
-}
-
 /// Removes a file.
 pub(in crate::store) fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     check(path.as_ref())?;

@@ -148,7 +148,6 @@ pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
 pub(in crate::store) struct Attributes {
     pub(super) mode: Option<u32>,
     owner: Option<(u32, u32)>,
-    pub(in crate::store) links: u64,
 }
 
 #[cfg(unix)]
@@ -157,13 +156,12 @@ pub(in crate::store) fn attributes(metadata: &Metadata) -> Attributes {
         // Set-uid and set-gid bits were granted to the old content.
         mode: Some(metadata.mode() & 0o777),
         owner: Some((metadata.uid(), metadata.gid())),
-        links: metadata.nlink(),
     }
 }
 
 #[cfg(not(unix))]
 pub(super) fn attributes(_metadata: &Metadata) -> Attributes {
-    Attributes { mode: None, owner: None, links: 1 }
+    Attributes { mode: None, owner: None }
 }
 
 /// Applies mode and, if this user may, owner to a file.

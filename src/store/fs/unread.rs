@@ -24,7 +24,7 @@ pub(in crate::store) fn there<T>(path: &Utf8Path, found: io::Result<T>) -> Optio
 }
 
 /// Tells whether a path leads to something.
-pub(in crate::store) fn exists(path: &Utf8Path) -> bool {
+pub(crate) fn exists(path: &Utf8Path) -> bool {
     there(path, path.metadata()).is_some()
 }
 

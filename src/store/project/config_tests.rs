@@ -28,7 +28,7 @@ fn every_key_is_optional() {
         with("mode = \"preflight\"\n[limits]\nattempts = 2\n[nine-step.agents]\nplanner = \"mine\"\n", &[]).unwrap();
     assert_eq!(config.mode, Some(Mode::Preflight));
     assert_eq!(config.limits.attempts, 2);
-    assert_eq!(config.limits.history, 20);
+    assert_eq!(config.limits.archives, 5);
     assert_eq!(config.nine_step.agents["planner"], "mine");
     assert!(with("[nine-step]\nmain_branch = \"trunk\"\n", &[]).is_ok());
 }
@@ -87,17 +87,18 @@ fn variables_override_the_file() {
 fn what_weakens_a_decision_counts_only_in_the_users_own_file() {
     let dir = tempfile::tempdir().unwrap();
     let root = Utf8Path::from_path(dir.path()).unwrap();
-    let weak = "mode = \"autopilot\"\n[limits]\nattempts = 9\nhistory = 7\n[gates]\napprove = [\"dotagent/x\"]\n";
+    let weak = "mode = \"autopilot\"\n[limits]\nattempts = 9\narchives = 7\n[gates]\napprove = [\"dotagent/x\"]\n";
     fs::write(root.join("piton.toml"), weak).unwrap();
     let loaded = load(root, None, &BTreeMap::new()).unwrap();
     assert_eq!((loaded.config.mode, loaded.config.limits.attempts), (None, 3));
-    assert_eq!((loaded.config.limits.history, loaded.config.gates.approve.len()), (7, 0));
+    assert_eq!((loaded.config.limits.archives, loaded.config.gates.approve.len()), (7, 0));
     assert_eq!(loaded.ignored.len(), 3, "{:?}", loaded.ignored);
     let own = root.join("own.toml");
-    fs::write(&own, weak.replace("history = 7", "archives = 2")).unwrap();
+    fs::write(&own, weak.replace("archives = 7", "archives = 2")).unwrap();
+    fs::write(root.join("piton.toml"), weak.replace("archives = 7", "")).unwrap();
     let loaded = load(root, Some(&own), &BTreeMap::new()).unwrap();
     assert_eq!((loaded.config.mode, loaded.config.limits.attempts), (Some(Mode::Autopilot), 9));
-    assert_eq!((loaded.config.limits.history, loaded.config.limits.archives), (7, 2));
+    assert_eq!(loaded.config.limits.archives, 2, "of the user, where the project has none");
     assert_eq!(loaded.config.gates.approve, ["dotagent/x"]);
     fs::write(&own, "mod = 1\n").unwrap();
     let error = load(root, Some(&own), &BTreeMap::new()).unwrap_err().to_string();

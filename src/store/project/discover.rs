@@ -1,10 +1,6 @@
 //! Lists the files of a project. Symlinks are never followed, other repositories never entered, and the work is bounded.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fs, path::Path, sync::Arc};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use walkdir::{DirEntry, WalkDir};
@@ -15,7 +11,7 @@ use super::{
     sessions::SessionHome,
 };
 use crate::{
-    model::{Config, CutOff, Listing, ListingEntry, ReadProblem, RelPath, STATE_COPY, Unread},
+    model::{Config, CutOff, Listing, ListingEntry, ReadProblem, RelPath, Unread},
     store::{
         commit::txn,
         fs::{
@@ -369,7 +365,6 @@ fn add_data_dir(listing: &mut Listing, data_dir: &Path, root: &Utf8Path) {
     listing.data_dirs.extend(relative(data_dir, root));
     let pending = unfinished(data_dir);
     listing.pending.extend(pending.iter().filter_map(|data_dir| relative(data_dir.as_std_path(), root)));
-    listing.entries.extend(copies(data_dir, root));
 }
 
 /// Returns the data folders, this one or directly in it, with an unfinished change: the state of the run may not exist yet, or
@@ -381,16 +376,6 @@ fn unfinished(data_dir: &Path) -> Vec<Utf8PathBuf> {
     let folders =
         folders.map(|named| if named.name == txn::FOLDER { data_dir.to_owned() } else { data_dir.join(named.name) });
     folders.filter(|folder| txn::is_pending(folder)).collect()
-}
-
-/// Returns the copies of states in the folders of a data folder: the only sign of a run whose state was deleted.
-fn copies(data_dir: &Path, root: &Utf8Path) -> Vec<ListingEntry> {
-    let names = Utf8Path::from_path(data_dir).and_then(unread::names);
-    let folders = names.into_iter().flatten().filter(|named| named.is_dir);
-    let copies = folders.map(|named| data_dir.join(named.name).join(STATE_COPY));
-    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    let entry = |path: PathBuf| Some(ListingEntry { path: relative(&path, root)?, is_dir: false, content: None });
-    copies.filter(is_there).filter_map(entry).collect()
 }
 
 /// Adds what the walk could not look at. A name that is gone meanwhile is not there.

@@ -131,6 +131,7 @@ fn set_of(
         data_dir: candidate.data_dir.clone(),
         files,
         journal,
+        lost: None,
         worktrees,
         main_root: is_linked.then(|| project.root.clone()),
         clock,

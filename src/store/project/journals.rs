@@ -16,16 +16,16 @@ use super::{
 use crate::{
     model::{
         Attempt, Candidate, Content, DriverId, Entry, JournalFile, Presence, ReadProblem, RelPath, Run, Statement,
-        StatementKind, Status, StepId, clean_line, is_journal_folder, journal_folder,
+        StatementKind, Status, StepId, Timestamp, clean_line, is_journal_folder, journal_folder,
     },
     store::{
-        commit::{recorded, txn},
+        commit::{archive, recorded, relocate, txn},
         fs::{
             error::StoreError,
             nofollow,
             path::Root,
             process::{self, Process},
-            read,
+            read, stage,
             unread::{self, exists},
         },
         owner::{caller::Caller, session::SESSION_CHARS},
@@ -34,6 +34,8 @@ use crate::{
 
 /// The file in the folder of a run.
 const FILE: &str = "journal.jsonl";
+/// The folder of archived runs in a home.
+const ARCHIVE: &str = "archive";
 /// Bytes of a journal that is read; a longer one blocks its run.
 const LIMIT: u64 = 64 << 20;
 
@@ -109,24 +111,77 @@ fn finish_below(trees: &[Root], project: &Project, journal: &JournalFile, change
     }
 }
 
+/// Returns the journals of a project in the folders that are wanted.
+pub(crate) fn all(project: &Project, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = JournalFile> {
+    let (first, other) = sessions::homes(project);
+    [Some(first), other].into_iter().flatten().flat_map(move |home| {
+        let names = unread::names(&home.join(RUNS)).unwrap_or_default().into_iter();
+        // Those of workflow files, in the same place, have a journal for their state.
+        let runs = names.filter(|entry| entry.is_dir && is_journal_folder(&entry.name) && is_wanted(&entry.name));
+        let path = |run: &str| RelPath::parse(&format!("{RUNS}/{run}/{FILE}")).ok();
+        runs.filter_map(|run| path(&run.name)).map(|path| in_home(home.clone(), path)).collect::<Vec<_>>()
+    })
+}
+
+/// Returns the journals of archived runs.
+pub(crate) fn archived(project: &Project) -> Vec<JournalFile> {
+    let (first, other) = sessions::homes(project);
+    let homes = [Some(first), other].into_iter().flatten();
+    let found = homes.flat_map(|home| {
+        let names = unread::names(&home.join(ARCHIVE)).unwrap_or_default().into_iter();
+        let is_one = |name: &str| is_journal_folder(name) && archive::parts_of(name).is_some();
+        let path = |name: &str| RelPath::parse(&format!("{ARCHIVE}/{name}/{FILE}")).ok();
+        let runs = names.filter(|entry| entry.is_dir && is_one(&entry.name)).filter_map(|entry| path(&entry.name));
+        runs.map(|path| in_home(home.clone(), path)).collect::<Vec<_>>()
+    });
+    found.collect()
+}
+
+/// Moves a journal, with everything else that is kept of its run, into the archive. Returns it where it is then.
+///
+/// # Errors
+///
+/// When it cannot be moved.
+pub(crate) fn archive(journal: &JournalFile, at: Timestamp) -> Result<JournalFile, StoreError> {
+    let folder = journal.path.parent().unwrap_or_else(|| journal.path.clone());
+    let wanted = format!("{ARCHIVE}/{}_{}", folder.name(), at.compact());
+    let names = std::iter::once(wanted.clone()).chain((2..).map(|counter| format!("{wanted}-{counter}")));
+    let mut free = names.filter_map(|name| RelPath::parse(&name).ok());
+    let to = free.find(|to| !exists(&to.under(&journal.home))).expect("a number is free");
+    moved(journal, &folder, &to)
+}
+
+/// Moves an archived journal back. Returns it where it is then; `None` if the run was begun again.
+///
+/// # Errors
+///
+/// When it cannot be moved.
+pub(crate) fn bring_back(journal: &JournalFile) -> Result<Option<JournalFile>, StoreError> {
+    let folder = journal.path.parent().unwrap_or_else(|| journal.path.clone());
+    let back = archive::parts_of(folder.name()).and_then(|(run, ..)| RelPath::parse(&format!("{RUNS}/{run}")).ok());
+    match back.filter(|back| !exists(&back.under(&journal.home))) {
+        Some(back) => moved(journal, &folder, &back).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn moved(journal: &JournalFile, from: &RelPath, to: &RelPath) -> Result<JournalFile, StoreError> {
+    let root = Root::open(&journal.home)?;
+    let (real_from, real_to) = (root.target(from)?, root.target(to)?);
+    stage::create_private_dirs(real_to.parent().unwrap_or(&real_to))?;
+    relocate::rename(&real_from, &real_to)?;
+    let path = to.join(FILE).unwrap_or_else(|_| to.clone());
+    Ok(JournalFile { home: journal.home.clone(), path, content: journal.content.clone() })
+}
+
 /// Finishes the changes of all journals of a project: a run that was about to begin is found nowhere else. Returns how many there were.
 pub(crate) fn finish_all(project: &Project) -> usize {
-    let (first, other) = sessions::homes(project);
-    let journals = [Some(first), other].into_iter().flatten().flat_map(|home| {
-        let names = unread::names(&home.join(RUNS)).unwrap_or_default().into_iter();
-        // Those of workflow files, in the same place, have no such record.
-        let runs = names.filter(|entry| entry.is_dir && is_journal_folder(&entry.name));
-        runs.filter_map(move |run| {
-            let path = RelPath::parse(&format!("{RUNS}/{}/{FILE}", run.name)).ok()?;
-            Some(in_home(home.clone(), path))
-        })
-    });
     let trees = OnceCell::new();
     let is_finished = |journal: &JournalFile| {
         let change = recorded::last_change(journal.bytes())?;
         finish_below(trees.get_or_init(|| self::trees(project)), project, journal, &change).ok()
     };
-    journals.filter(|journal| is_finished(journal) == Some(true)).count()
+    all(project, |_| true).filter(|journal| is_finished(journal) == Some(true)).count()
 }
 
 /// Sets a journal aside that came with the project, and returns its new path; another one can then be begun.

@@ -56,7 +56,7 @@ fn whether_a_journal_counts_is_unknown_where_its_entry_cannot_be_looked_at() {
     let trusted = project(&scratch).trusted;
     scratch.write(PLACE, "{\"mine\":1}\n");
     trusted.enter_journal(&journal(&scratch).file(), b"{\"mine\":1}\n").unwrap();
-    let entry = scratch.root.join("state/logs").read_dir_utf8().unwrap().next().unwrap().unwrap().into_path();
+    let entry = scratch.root.join("state/journals").read_dir_utf8().unwrap().next().unwrap().unwrap().into_path();
     std::fs::remove_file(&entry).unwrap();
     std::os::unix::fs::symlink(&entry, &entry).unwrap();
     let found = standing(&trusted, &journal(&scratch));

@@ -143,11 +143,11 @@ fn a_configuration_below_the_top_makes_a_project_of_its_own() {
     let (scratch, linked) = repository();
     scratch.write("main/piton.toml", "");
     scratch.write("main/.worktree/feature/piton.toml", "");
-    scratch.write("main/examples/one/piton.toml", "[limits]\nhistory = 9\n");
+    scratch.write("main/examples/one/piton.toml", "[limits]\narchives = 9\n");
     scratch.write("main/examples/one/src/x", "");
     let project = open(&scratch.root.join("main/examples/one/src"));
     assert_eq!(project.root, scratch.root.join("main/examples/one"));
-    assert_eq!(project.config.limits.history, 9);
+    assert_eq!(project.config.limits.archives, 9);
     assert_eq!(open(&linked).root, scratch.root.join("main"));
 }
 

@@ -127,30 +127,29 @@ fn the_time_before_the_worktree_is_in_the_history_and_can_come_back() {
         .map(|one| (one["id"].as_str().unwrap().to_owned(), one["replaced_by"].as_str().unwrap().to_owned()))
         .collect();
     let expected = [
-        ("000001", "begin"),
-        ("early-000005", "approve"),
-        ("early-000004", "finish"),
-        ("early-000003", "begin"),
-        ("early-000002", "finish"),
-        ("early-000001", "begin"),
+        ("000007", "begin"),
+        ("000006", "approve"),
+        ("000005", "finish"),
+        ("000004", "begin"),
+        ("000003", "finish"),
+        ("000002", "begin"),
     ];
     assert_eq!(listed, expected.map(|(id, change)| (id.to_owned(), change.to_owned())));
-    assert_eq!(history.at("/data/checkpoints/2/files"), json!([STATE]));
+    assert_eq!(history.at("/data/checkpoints/2/files"), json!([".plan/quotes.workflow-state.json"]));
 
-    let asked = clock.piton(&sandbox, 9, ["restore", "--to", "early-000004"]);
-    assert_eq!(asked.at("/error/hints/0"), "piton restore quotes --to early-000004 --yes");
-    clock.piton(&sandbox, 0, ["restore", "--to", "early-000004", "--yes"]);
+    let asked = clock.piton(&sandbox, 9, ["restore", "--to", "000005"]);
+    assert_eq!(asked.at("/error/hints/0"), "piton restore quotes --to 000005 --yes");
+    clock.piton(&sandbox, 0, ["restore", "--to", "000005", "--yes"]);
     assert_eq!(sandbox.read(STATE), before);
     assert!(!sandbox.exists(".plan/quotes.workflow-state.json"), "it is the state of the worktree that came back");
     assert_eq!(clock.piton(&sandbox, 0, ["plan"]).at("/data/next/0/step"), "1:2");
-    clock.piton(&sandbox, 3, ["restore", "--to", "early-000009", "--yes"]);
+    clock.piton(&sandbox, 3, ["restore", "--to", "000099", "--yes"]);
 
-    // Where the worktree has no checkpoint of its own yet, the newest from before it is the one to go back to.
-    std::fs::remove_dir_all(sandbox.root().join(".worktree/quotes/.piton/history")).unwrap();
     sandbox.file(STATE, "{ truncated").remove(&format!("{STATE}.backup"));
     let shown = clock.piton(&sandbox, 4, ["plan"]);
     assert!(shown.findings().contains(&"restored-from-history".to_owned()), "{shown}");
     let restored = clock.piton(&sandbox, 0, ["restore", "--yes"]);
-    assert_eq!(restored.at("/data/from"), "early-000005");
-    assert_eq!(clock.piton(&sandbox, 9, ["plan"]).at("/data/next/0/step"), "1:2.5");
+    assert_eq!(restored.at("/data/from"), "last");
+    assert_eq!(sandbox.read(STATE), before);
+    assert_eq!(clock.piton(&sandbox, 0, ["plan"]).at("/data/next/0/step"), "1:2");
 }

@@ -86,7 +86,7 @@ fn a_truncated_record_is_set_aside_by_the_next_write() {
     let mended = std::fs::read(&journal).unwrap();
     assert!(mended.starts_with(&whole));
     assert!(!json(&stage, &["plan", &id]).findings().contains(&"interrupted-write".to_owned()));
-    let kept = stage.folder(&id).join("history/corrupt");
+    let kept = stage.folder(&id).join("set-aside");
     assert_eq!(kept.read_dir_utf8().unwrap().count(), 1, "what was cut off is kept");
 }
 

@@ -70,7 +70,6 @@ fn runs_are_found_at_the_root_in_worktrees_and_beside_plans() {
         [
             ReadSpec::File(path(".worktree/feat-quotes/.workflow-state.json")),
             ReadSpec::File(path(".worktree/feat-quotes/.workflow-state.json.backup")),
-            ReadSpec::File(path(".plan/.piton/quotes/state.copy")),
         ]
     );
     assert!(probed.findings.is_empty());

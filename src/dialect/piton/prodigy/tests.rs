@@ -47,6 +47,7 @@ fn files(checkpoint: &Value, workflow: Option<&str>) -> FileSet {
         data_dir: path("state/workflow-1/.piton"),
         files: BTreeMap::new(),
         journal: None,
+        lost: None,
         worktrees: Vec::new(),
         main_root: None,
         clock: Clock { now: at(59), utc_offset_seconds: 0 },

@@ -1,0 +1,138 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::{
+    engine::testing::{at, path},
+    model::{Edit, EditKind},
+};
+
+/// A project whose state files are changed by Piton, which records that, and by others, which do not.
+#[derive(Default)]
+struct Project {
+    files: VersionFiles,
+    entries: Vec<Entry>,
+    /// What there was before each change.
+    before: Vec<VersionFiles>,
+}
+
+impl Project {
+    /// Gives files these contents, or removes them, as one change.
+    fn change(&mut self, contents: &[(&str, Option<&str>)]) {
+        let digests = last_digests(&self.entries);
+        let digests: BTreeMap<RelPath, String> =
+            digests.into_iter().map(|(path, digest)| (path.clone(), digest.to_owned())).collect();
+        self.before.push(self.files.clone());
+        let mut entry = Entry::new("begin", None, at(self.entries.len() as i64));
+        for (name, content) in contents {
+            let path = path(name);
+            let before = self.files.get(&path).map(|bytes| Arc::from(bytes.as_slice()));
+            let kind = match (before, content) {
+                (None, None) => continue,
+                (None, Some(after)) => EditKind::Create { after: after.as_bytes().to_vec() },
+                (Some(before), Some(after)) => EditKind::Replace { before, after: after.as_bytes().to_vec() },
+                (Some(before), None) => EditKind::Remove { before },
+            };
+            entry.files.push(ChangedFile::of(&Edit { path: path.clone(), kind }, digests.get(&path)));
+            self.write(name, *content);
+        }
+        self.entries.push(entry);
+    }
+
+    /// Writes a file as another program.
+    fn write(&mut self, name: &str, content: Option<&str>) {
+        match content {
+            Some(content) => drop(self.files.insert(path(name), content.as_bytes().to_vec())),
+            None => drop(self.files.remove(&path(name))),
+        }
+    }
+}
+
+#[test]
+fn a_version_is_the_state_as_it_was_before_its_change() {
+    let mut project = Project::default();
+    project.change(&[("a", Some("a1"))]);
+    project.change(&[("a", Some("a2")), ("b", Some("b1"))]);
+    project.write("b", Some("b2 of another program"));
+    project.change(&[("b", Some("b3"))]);
+    let numbers: Vec<usize> = replacing(&project.entries).map(|(number, _)| number).collect();
+    assert_eq!(numbers, [3, 2]);
+    assert_eq!(before(&project.entries, 3).unwrap(), project.before[2]);
+    assert_eq!(before(&project.entries, 2).unwrap(), VersionFiles::from([(path("a"), b"a1".to_vec())]));
+    assert_eq!(before(&project.entries, 1), None);
+    project.write("c", Some("c of another program"));
+    project.change(&[("c", Some("c2"))]);
+    let first = before(&project.entries, 2).unwrap();
+    assert_eq!(first[&path("c")], b"c of another program", "it was there before it was changed");
+    assert_eq!(before(&project.entries, 5), None);
+    assert_eq!(before(&project.entries, 0), None);
+    assert_eq!(last(&project.entries).unwrap(), project.files);
+    assert_eq!(last(&[]), None);
+}
+
+#[test]
+fn a_state_that_was_moved_comes_back_where_it_is_now() {
+    let mut project = Project::default();
+    project.change(&[("early", Some("1"))]);
+    project.change(&[("early", Some("2"))]);
+    project.write("early.backup", Some("1"));
+    project.change(&[("worktree/state", Some("3")), ("early", None), ("early.backup", None)]);
+    project.change(&[("worktree/state", Some("4"))]);
+    let moved = |content: &str| VersionFiles::from([(path("worktree/state"), content.as_bytes().to_vec())]);
+    assert_eq!(before(&project.entries, 4).unwrap(), moved("3"));
+    assert_eq!(before(&project.entries, 3).unwrap(), moved("2"));
+    assert_eq!(before(&project.entries, 2).unwrap(), moved("1"));
+}
+
+#[test]
+fn a_record_whose_content_is_not_what_its_digest_says_gives_no_version() {
+    let mut project = Project::default();
+    project.change(&[("a", Some("one"))]);
+    project.change(&[("a", Some("two"))]);
+    project.entries[0].files[0].written = Some(crate::model::Delta::whole(b"other"));
+    assert_eq!(before(&project.entries, 2), None);
+    assert_eq!(last(&project.entries), None);
+}
+
+#[test]
+fn no_recorded_state_is_lost_in_a_long_random_walk() {
+    let mut project = Project::default();
+    let mut seed = 40_u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    for turn in 0..500 {
+        let name = ["a", "b", "c"][random(3) as usize];
+        let text = format!("{{\"turn\": {turn},\n \"steps\": [{}]}}\n", "1, ".repeat(random(40) as usize));
+        match random(8) {
+            0 => project.write(name, Some(&text)),
+            1 => project.write(name, None),
+            2 => project.change(&[(name, None)]),
+            3 if !project.entries.is_empty() => {
+                // A restore is a change as any other.
+                let number = 1 + random(project.entries.len() as u64) as usize;
+                let version = before(&project.entries, number).unwrap_or_default();
+                let contents: Vec<(String, String)> = version
+                    .into_iter()
+                    .map(|(path, bytes)| (path.to_string(), String::from_utf8(bytes).unwrap()))
+                    .collect();
+                let contents: Vec<(&str, Option<&str>)> =
+                    contents.iter().map(|(path, text)| (path.as_str(), Some(text.as_str()))).collect();
+                project.change(&contents);
+            }
+            _ => project.change(&[(name, Some(text.as_str())), ("d", Some(text.as_str()))][..1 + random(2) as usize]),
+        }
+    }
+    for (number, entry) in replacing(&project.entries) {
+        let version = before(&project.entries, number).unwrap();
+        let was = &project.before[number - 1];
+        // A file that its change does not touch may be another by now without a record of it.
+        for file in entry.files.iter().filter(|file| file.before.is_some()) {
+            let moved = project.entries[number - 1..]
+                .iter()
+                .any(|entry| moved(entry).is_some_and(|(from, _)| *from == file.path));
+            assert!(moved || version.get(&file.path) == was.get(&file.path), "{number}: {}", file.path);
+        }
+    }
+    assert!(project.entries.len() > 300);
+}
