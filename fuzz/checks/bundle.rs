@@ -11,7 +11,7 @@ use crate::{
     dialect::{Dialect, piton::record},
     model::{
         Candidate, Clock, Config, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, ReadSpec,
-        RelPath, Timestamp,
+        RelPath, RunFolder, Timestamp,
     },
     store,
 };
@@ -99,7 +99,7 @@ impl Bundle {
             root: Utf8PathBuf::from("/project"),
             name: candidate.name.clone(),
             state: candidate.state.clone(),
-            data_dir: candidate.data_dir.clone(),
+            own: RunFolder { home: "/project/.piton".into(), path: candidate.state.clone() },
             files: BTreeMap::new(),
             journal: None,
             lost: None,

@@ -27,8 +27,7 @@ pub(crate) struct Guest {
 
 /// Returns a possible run, without rank and findings, that no other run replaces.
 pub(super) fn candidate(dialect: DialectId, name: String, state: RelPath, reads: Vec<ReadSpec>) -> Candidate {
-    let data_dir = RelPath::parse(&format!(".piton/{dialect}")).expect("the name of a dialect is a path");
-    Candidate { claim: Claim::Guest, ..Candidate::new(dialect, name, state, data_dir, reads) }
+    Candidate { claim: Claim::Guest, ..Candidate::new(dialect, name, state, reads) }
 }
 
 /// Tells whether one of these folders holds copies (docs/formats/checklist.md#finding-runs).

@@ -278,8 +278,6 @@ pub(crate) struct Archival {
 #[derive(Debug)]
 pub(crate) struct Register {
     pub(crate) file: RelPath,
-    /// Piton's data folder for the list, including its lock, because several runs write it.
-    pub(crate) data_dir: RelPath,
     /// Whether a missing list is created.
     pub(crate) is_made: bool,
     pub(crate) entry: Value,

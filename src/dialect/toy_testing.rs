@@ -27,9 +27,8 @@ impl Dialect for Toy {
     fn probe(&self, listing: &Listing) -> Probed {
         let found = listing.entries.iter().filter(|entry| !entry.is_dir && self.marks(entry.path.as_str()));
         let candidate = |entry: &ListingEntry| {
-            let data_dir = RelPath::parse(".piton").expect("a plain name");
             let reads = vec![ReadSpec::File(entry.path.clone())];
-            Candidate::new(self.id(), STATE.to_owned(), entry.path.clone(), data_dir, reads)
+            Candidate::new(self.id(), STATE.to_owned(), entry.path.clone(), reads)
         };
         Probed { candidates: found.map(candidate).collect(), ..Probed::default() }
     }

@@ -137,10 +137,7 @@ fn drives(session: &HookSession, input: &Input, called: &CalledVerb) -> bool {
     };
     let location = ProjectContext::open(&request).and_then(|ctx| ops::location(&ctx));
     location.is_ok_and(|location| {
-        let candidate = &location.candidate;
-        let is_here = |root: &Utf8Path| root == location.root;
-        held.iter()
-            .any(|(root, run)| is_here(root) && run.data_dir == candidate.data_dir && run.state == candidate.state)
+        held.iter().any(|held| held.root == location.root && held.run.state == location.candidate.state)
     })
 }
 

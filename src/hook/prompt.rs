@@ -30,7 +30,7 @@ fn after_failure(session: &HookSession, events: &[SessionLine]) -> Vec<String> {
         "The last turn ended in an API error ({error}), so a step recorded as in progress may be unfinished. \
          `piton plan` shows where these runs are:"
     )];
-    facts.extend(session.held(events).iter().map(|(_, run)| format!("- {}", clean_line(run.state.as_str(), 200))));
+    facts.extend(session.held(events).iter().map(|held| format!("- {}", clean_line(held.run.state.as_str(), 200))));
     if facts.len() > 1 { facts } else { Vec::new() }
 }
 

@@ -8,7 +8,7 @@ use super::{Answer, input::Input};
 use crate::{
     model::{DrivenRun, SessionEvent, SessionLine, clean_line},
     ops::{self, OpenSteps, ProjectContext, Request},
-    store::{self, Caller, RunLock, SessionLog},
+    store::{self, Caller, HeldRun, RunLock, SessionLog},
 };
 
 /// How long a hook waits for another writer.
@@ -35,7 +35,7 @@ impl HookSession {
         let mut ctx = ProjectContext::open(&request).ok()?;
         let id = ctx.environment.session.get_or_insert_with(|| input.session_id.clone()).clone();
         ctx.environment.is_agent = true;
-        let log = SessionLog::of(&ctx.project.root, &id);
+        let log = SessionLog::of(&store::journals::sessions_folder(&ctx.project), &id);
         Some(Self { ctx, id, log })
     }
 
@@ -53,14 +53,14 @@ impl HookSession {
     pub(super) fn begin(&self, source: &str) {
         let caller = Caller::find(&self.ctx.environment);
         let event = store::session::start_event(&caller, source);
-        let _ = self.log.begin(&self.ctx.project.root, self.ctx.clock.now, event);
+        let _ = self.log.begin(self.ctx.clock.now, event);
     }
 
     /// Returns the runs driven by the session, each with its root.
-    pub(super) fn held(&self, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
-        let mut elsewhere = self.ctx.project.worktrees().to_vec();
-        elsewhere.extend(self.ctx.homes.iter().map(|home| home.root().to_owned()));
-        store::session::held_runs(&self.ctx.project.root, &elsewhere, &self.id, events)
+    pub(super) fn held(&self, events: &[SessionLine]) -> Vec<HeldRun> {
+        let homes: Vec<Utf8PathBuf> = self.ctx.homes.iter().map(|home| home.root().to_owned()).collect();
+        let project = &self.ctx.project;
+        store::session::held_runs(&project.root, project.worktrees(), &homes, &self.id, events)
     }
 
     /// Returns the project with one run selected.
@@ -76,9 +76,9 @@ impl HookSession {
 
     /// Returns the runs that the session drives, with the steps that it has in progress.
     pub(super) fn open_steps(&self, events: &[SessionLine]) -> Vec<(DrivenRun, OpenSteps)> {
-        let opened = |(root, run): (Utf8PathBuf, DrivenRun)| {
-            let open = ops::open_steps(&self.select_run(&root, &run)?).ok()?;
-            Some((run, open))
+        let opened = |held: HeldRun| {
+            let open = ops::open_steps(&self.select_run(&held.root, &held.run)?).ok()?;
+            Some((held.run, open))
         };
         self.held(events).into_iter().filter_map(opened).collect()
     }
@@ -106,8 +106,8 @@ impl HookSession {
 
     /// Releases the leases of this session; each keeps the name of its last holder.
     fn release_leases(&self) {
-        for (root, run) in self.held(&self.log.events()) {
-            if let Ok(lock) = RunLock::acquire(&root, &run.data_dir, LOCK_TIMEOUT) {
+        for held in self.held(&self.log.events()) {
+            if let Ok(lock) = RunLock::acquire(&held.root, &held.folder, LOCK_TIMEOUT) {
                 let _ = store::lease::mark_idle(&lock, &self.id);
             }
         }
@@ -119,9 +119,10 @@ impl HookSession {
         if held.is_empty() {
             return;
         }
-        let caller = store::session::caller(&self.ctx.project.root, &self.ctx.environment);
-        for (root, run) in held {
-            if let Ok(lock) = RunLock::acquire(&root, &run.data_dir, LOCK_TIMEOUT) {
+        let caller =
+            store::session::caller(&store::journals::sessions_folder(&self.ctx.project), &self.ctx.environment);
+        for held in held {
+            if let Ok(lock) = RunLock::acquire(&held.root, &held.folder, LOCK_TIMEOUT) {
                 let _ = store::lease::refresh(&lock, self.ctx.clock, &caller);
             }
         }

@@ -16,8 +16,8 @@ pub(crate) fn line(text: &str, request: &Request) -> Option<String> {
 
 fn driven(session: &HookSession) -> Option<String> {
     let held = session.held(&session.log.events());
-    let (root, run) = held.last()?;
-    let summary = ops::summary(&session.select_run(root, run)?).ok()?;
+    let last = held.last()?;
+    let summary = ops::summary(&session.select_run(&last.root, &last.run)?).ok()?;
     let row = &summary.row;
     let name = shown(&row.title);
     let progress = format!("{}/{}", row.progress.done, row.progress.total);

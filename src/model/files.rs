@@ -148,10 +148,6 @@ pub(crate) struct Listing {
     pub(crate) unread: Vec<Unread>,
     /// What was left out because there is too much of it.
     pub(crate) cut_off: Vec<CutOff>,
-    /// Data folders of Piton with an unfinished change to several files.
-    pub(crate) pending: Vec<RelPath>,
-    /// All data folders of Piton.
-    pub(crate) data_dirs: Vec<RelPath>,
     /// States that journals of the project recorded last, and that are gone.
     pub(crate) lost: Vec<LostState>,
     pub(crate) config: Arc<Config>,
@@ -159,6 +155,30 @@ pub(crate) struct Listing {
     pub(crate) branch: Option<String>,
     /// The file or folder that the caller named, if only what is around it was listed.
     pub(crate) named: Option<RelPath>,
+}
+
+/// The folder of what Piton keeps of a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RunFolder {
+    /// The home of the runs of a project; absolute.
+    pub(crate) home: Utf8PathBuf,
+    /// The folder in it.
+    pub(crate) path: RelPath,
+}
+
+impl RunFolder {
+    /// Returns its absolute path.
+    pub(crate) fn absolute(&self) -> Utf8PathBuf {
+        self.path.under(&self.home)
+    }
+}
+
+/// The content of a state that is gone.
+#[derive(Clone, Debug)]
+pub(crate) struct LostContent {
+    pub(crate) bytes: Arc<[u8]>,
+    /// Whether the folder that it was in is there.
+    pub(crate) has_folder: bool,
 }
 
 /// A state that is gone, as its journal recorded it last.
@@ -199,8 +219,6 @@ pub(crate) struct Candidate {
     pub(crate) name: String,
     /// The state file, or the folder that holds the state.
     pub(crate) state: RelPath,
-    /// The folder for Piton's own data about this run.
-    pub(crate) data_dir: RelPath,
     pub(crate) reads: Vec<ReadSpec>,
     /// `None` if its system does not rank runs.
     pub(crate) rank: Option<Rank>,
@@ -215,18 +233,11 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// Returns a candidate with a saved state, without rank and findings, that no other run replaces.
-    pub(crate) fn new(
-        dialect: DialectId,
-        name: String,
-        state: RelPath,
-        data_dir: RelPath,
-        reads: Vec<ReadSpec>,
-    ) -> Self {
+    pub(crate) fn new(dialect: DialectId, name: String, state: RelPath, reads: Vec<ReadSpec>) -> Self {
         Self {
             dialect,
             name,
             state,
-            data_dir,
             reads,
             rank: None,
             claim: Claim::Stated,
@@ -371,6 +382,11 @@ pub(crate) struct JournalFile {
 }
 
 impl JournalFile {
+    /// Returns the folder that it is in.
+    pub(crate) fn folder(&self) -> RunFolder {
+        RunFolder { home: self.home.clone(), path: self.path.parent().unwrap_or_else(|| self.path.clone()) }
+    }
+
     /// Returns its absolute path.
     pub(crate) fn file(&self) -> Utf8PathBuf {
         self.path.under(&self.home)
@@ -400,12 +416,12 @@ pub(crate) struct FileSet {
     pub(crate) root: Utf8PathBuf,
     pub(crate) name: String,
     pub(crate) state: RelPath,
-    pub(crate) data_dir: RelPath,
+    pub(crate) own: RunFolder,
     pub(crate) files: BTreeMap<RelPath, FileEntry>,
     /// The journal of a run of another system.
     pub(crate) journal: Option<JournalFile>,
     /// The state as its journal recorded it last, where the file is gone.
-    pub(crate) lost: Option<Arc<[u8]>>,
+    pub(crate) lost: Option<LostContent>,
     /// The other worktrees of the repository, linked ones.
     pub(crate) worktrees: Vec<LinkedWorktree>,
     /// The root of the main worktree, if `root` is a linked one.

@@ -79,7 +79,8 @@ pub(crate) use evidence::{
 };
 pub(crate) use files::{
     Candidate, Claim, Content, CutOff, Edit, EditKind, FileEntry, FileSet, JournalFile, LinkedWorktree, Listing,
-    ListingEntry, LostState, Rank, ReadProblem, ReadSpec, RelPath, RelPathError, Unread, name_of,
+    ListingEntry, LostContent, LostState, Rank, ReadProblem, ReadSpec, RelPath, RelPathError, RunFolder, Unread,
+    name_of,
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
 pub(crate) use gate::{GateEffect, GateOption};

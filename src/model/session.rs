@@ -56,7 +56,7 @@ pub(crate) struct DrivenRun {
     pub(crate) worktree: Option<String>,
     /// The folder for Piton's own data about the run.
     #[serde(rename = "own")]
-    pub(crate) data_dir: RelPath,
+    pub(crate) folder: RelPath,
     pub(crate) state: RelPath,
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn files_of(state: &str, text: &[u8]) -> FileSet {
     FileSet {
         root: Utf8PathBuf::from("/project"),
         name: "state".to_owned(),
-        data_dir: path(".piton"),
+        own: super::RunFolder { home: "/project/.piton".into(), path: path("runs/own") },
         files: BTreeMap::from([(path(state), FileEntry::new(Content::Bytes(Arc::from(text)), None))]),
         state: path(state),
         journal: None,

@@ -275,8 +275,7 @@ fn write(ctx: &ProjectContext, header: &Header, edits: &[crate::model::Edit]) ->
     let home = &ctx.home;
     ctx.project.trusted.enter_new(&header.session, edits, home.root())?;
     home.create(&header.session)?;
-    let own = header.workflow.file.parent().expect("the definition is in the folder of the run");
-    let lock = RunLock::acquire(home.root(), &own, ctx.project.lock_timeout)?;
+    let lock = RunLock::acquire(home.root(), &home.folder(&header.session), ctx.project.lock_timeout)?;
     store::commit(&lock, edits, &CheckpointMeta::new("adopt"))?;
     Ok(())
 }

@@ -31,7 +31,7 @@ pub(super) fn file(attempt: u32, report: AgentReport) -> Option<Vec<u8>> {
 
 /// Returns the report that is kept for an attempt.
 pub(super) fn kept(opened: &OpenedRun, run: &Run, step: &Step, attempt: u32) -> Option<AgentReport> {
-    let bytes = store::briefs::report(&opened.files.root, &opened.files.data_dir, &run.id, &step.id)?;
+    let bytes = store::briefs::report(&opened.files.own, &run.id, &step.id)?;
     let kept: KeptReport = serde_json::from_slice(&bytes).ok()?;
     Some(kept.report).filter(|_| kept.attempt == attempt)
 }

@@ -192,7 +192,11 @@ impl RegisterEntry {
     /// Locks and reads the register, so that an unusable one is detected before anything is written.
     fn open(ctx: &ProjectContext, locked: &LockedRun<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
         let root = &locked.opened.files.root;
-        let lock = RunLock::acquire(root, &register.data_dir, ctx.project.lock_timeout)?;
+        let lock = RunLock::acquire(
+            root,
+            &store::journals::common_folder(&ctx.project, "register"),
+            ctx.project.lock_timeout,
+        )?;
         let edit =
             locked.opened.dialect.archives().add_to_register(register, &store::read_file(root, &register.file), to)?;
         Ok(Self { lock, edit: edit.into_iter().collect() })

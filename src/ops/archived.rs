@@ -22,8 +22,8 @@ use crate::{
     engine::{self, VersionFiles},
     model::{
         Candidate, Content, DialectId, Edit, EditKind, Entry, FileEntry, Finding, FindingCode, JournalFile, Listing,
-        ListingEntry, LostState, Mode, ReadProblem, ReadSpec, RelPath, RunStatus, Severity, Timestamp, human_age,
-        is_journal_folder, run_of_journal,
+        ListingEntry, LostContent, LostState, Mode, ReadProblem, ReadSpec, RelPath, RunFolder, RunStatus, Severity,
+        Timestamp, human_age, is_journal_folder, run_of_journal,
     },
     store::{self, CheckpointMeta, RunLock, Scope},
 };
@@ -47,8 +47,8 @@ pub(super) struct ArchivedRun {
 /// Where the files of an archived run are.
 #[derive(Clone, Debug)]
 enum Kept {
-    /// In the archive, each with the path that it had. The data folder of the run; of a workflow file the folder of its records.
-    Files { files: Vec<(RelPath, RelPath)>, data_dir: RelPath },
+    /// In the archive, each with the path that it had, and the folder that they were in.
+    Files { files: Vec<(RelPath, RelPath)>, back: RelPath },
     /// In its journal.
     Journal { journal: JournalFile, files: VersionFiles },
 }
@@ -116,10 +116,10 @@ pub(super) fn find(ctx: &ProjectContext) -> Vec<ArchivedRun> {
 pub(super) fn of_workflow_files(root: &Utf8Path) -> Vec<ArchivedRun> {
     let Ok(archives) = RelPath::parse("archive") else { return Vec::new() };
     let archived = |archive: store::archive::Archive| {
-        let data_dir =
-            piton::candidate(&archive.series, None).filter(|_| !is_journal_folder(&archive.series))?.data_dir;
+        let own = piton::candidate(&archive.series, None).filter(|_| !is_journal_folder(&archive.series))?;
+        let back = own.state.parent()?;
         let folder = archives.join(&archive.folder).ok()?;
-        let kept = Kept::Files { files: files(&archive, &folder, &data_dir), data_dir };
+        let kept = Kept::Files { files: files(&archive, &folder, &back), back };
         let (root, folder) = (root.to_owned(), folder.under(root));
         Some(ArchivedRun { root, folder, name: archive.series, at: archive.at, dialect: DialectId::Piton, kept })
     };
@@ -149,7 +149,7 @@ fn of_system(listing: &Listing, dialect: DialectId, archives: &RelPath, home: &R
         let files = files(&archive, &folder, home);
         let is_of = |dialect: &&&dyn Dialect| files.iter().any(|(_, original)| dialect.marks(original.as_str()));
         DIALECTS.iter().filter(|other| other.id() == dialect).find(is_of)?;
-        let kept = Kept::Files { files, data_dir: home.join(store::DATA_DIR).ok()? };
+        let kept = Kept::Files { files, back: home.clone() };
         let (name, at) = (archive.series, archive.at);
         Some(ArchivedRun { root: root.clone(), folder: folder.under(root), name, at, dialect, kept })
     };
@@ -278,12 +278,12 @@ fn candidate_in(mut listing: Listing, archived: &ArchivedRun) -> Candidate {
         }
     }
     found_in(&listing, archived, &originals).unwrap_or_else(|| {
-        let data_dir = match &archived.kept {
-            Kept::Files { data_dir, .. } => data_dir.clone(),
+        let folder = match &archived.kept {
+            Kept::Files { back, .. } => back.clone(),
             Kept::Journal { .. } => RelPath::parse(store::DATA_DIR).expect("a constant is a path"),
         };
-        let state = originals.first().cloned().unwrap_or_else(|| data_dir.clone());
-        Candidate::new(archived.dialect, archived.name.clone(), state, data_dir, Vec::new())
+        let state = originals.first().cloned().unwrap_or(folder);
+        Candidate::new(archived.dialect, archived.name.clone(), state, Vec::new())
     })
 }
 
@@ -318,8 +318,8 @@ pub(super) fn open(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<Opene
 
 /// Moves the files of an archived run back, unless others are in their place.
 pub(super) fn bring_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpError> {
-    if let (DialectId::Piton, Kept::Files { data_dir, .. }) = (archived.dialect, &archived.kept) {
-        return move_back(ctx, archived, data_dir);
+    if let (DialectId::Piton, Kept::Files { back, .. }) = (archived.dialect, &archived.kept) {
+        return move_back(ctx, archived, back);
     }
     let contents = archived.contents();
     for (original, content) in &contents {
@@ -339,14 +339,20 @@ pub(super) fn bring_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result
     });
     match &archived.kept {
         Kept::Journal { journal, .. } => from_journal(ctx, archived, journal, created.collect()),
-        Kept::Files { files, data_dir } => {
+        Kept::Files { files, .. } => {
             let removed = files.iter().zip(&contents).filter_map(|((path, _), (_, content))| {
                 let Content::Bytes(before) = content else { return None };
                 Some(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } })
             });
             let edits: Vec<Edit> = created.chain(removed).collect();
-            let lock = RunLock::acquire(&archived.root, data_dir, ctx.project.lock_timeout)?;
-            store::commit(&lock, &edits, &CheckpointMeta::new("restore"))?;
+            let candidate = candidate(ctx, archived);
+            let lock = lock(ctx, archived, &candidate)?;
+            match store::journals::of(&ctx.project, &candidate) {
+                Some(journal) if store::journals::standing(&ctx.project.trusted, &journal)?.is_ours() => {
+                    commit::commit_to(&ctx.project.trusted, &lock, &journal, restored(ctx), &edits)?;
+                }
+                Some(_) | None => store::commit(&lock, &edits, &CheckpointMeta::new("restore"))?,
+            }
             let folder = RelPath::below(&archived.folder, &archived.root);
             Ok(folder.map_or(Ok(()), |folder| store::archive::remove_empty(&lock, &folder))?)
         }
@@ -362,7 +368,7 @@ fn from_journal(
 ) -> Result<(), OpError> {
     let candidate = candidate(ctx, archived);
     check_folder(ctx, archived)?;
-    let lock = RunLock::acquire(&archived.root, &candidate.data_dir, ctx.project.lock_timeout)?;
+    let lock = lock(ctx, archived, &candidate)?;
     let is_back = store::journals::of(&ctx.project, &candidate).is_some_and(|there| there.file() == journal.file());
     let back = if is_back {
         Some(journal.clone())
@@ -374,8 +380,17 @@ fn from_journal(
         let message = format!("a run {} is there already; nothing was restored", archived.name);
         return Err(in_the_way(ctx, archived, &engine::quoted(&archived.name), message));
     };
-    let entry = Entry { session: ctx.environment.session.clone(), ..Entry::new("restore", None, ctx.clock.now) };
-    commit::commit_to(&ctx.project.trusted, &lock, &back, entry, &edits)
+    commit::commit_to(&ctx.project.trusted, &lock, &back, restored(ctx), &edits)
+}
+
+fn lock(ctx: &ProjectContext, archived: &ArchivedRun, candidate: &Candidate) -> Result<RunLock, OpError> {
+    let own = store::journals::folder_of(&ctx.project, &archived.root, candidate);
+    Ok(RunLock::acquire(&archived.root, &own, ctx.project.lock_timeout)?)
+}
+
+/// Returns the record of a run that is brought back.
+fn restored(ctx: &ProjectContext) -> Entry {
+    Entry { session: ctx.environment.session.clone(), ..Entry::new("restore", None, ctx.clock.now) }
 }
 
 /// Moves the journal of a run of the same name away if that one is archived too.
@@ -399,10 +414,10 @@ fn check_folder(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpEr
     let Some(candidate) = found_in(&listing, archived, &archived.originals()) else { return Ok(()) };
     let mut files = store::file_set(&ctx.project, &archived.root, &candidate, ctx.clock)?;
     let content = listing.lost.iter().find(|lost| lost.path == candidate.state).map(|lost| Arc::clone(&lost.content));
-    (files.lost, files.journal) = (content, None);
-    let is_in_place = candidate.data_dir.parent() == candidate.state.parent();
+    let has_folder = candidate.state.parent().is_none_or(|folder| store::unread::exists(&folder.under(&archived.root)));
+    (files.lost, files.journal) = (content.map(|bytes| LostContent { bytes, has_folder }), None);
     let opened = OpenedRun::new(candidate, files, &ctx.project.trusted);
-    gone(&opened).filter(|_| !is_in_place).map_or(Ok(()), |refusal| Err(OpError::Refused(refusal)))
+    gone(&opened).filter(|_| !has_folder).map_or(Ok(()), |refusal| Err(OpError::Refused(refusal)))
 }
 
 fn in_the_way(ctx: &ProjectContext, archived: &ArchivedRun, other: &str, message: String) -> OpError {
@@ -413,7 +428,8 @@ fn in_the_way(ctx: &ProjectContext, archived: &ArchivedRun, other: &str, message
 /// Moves the folder of a run back, unless a run of its name is there.
 fn move_back(ctx: &ProjectContext, archived: &ArchivedRun, back: &RelPath) -> Result<(), OpError> {
     let folder = RelPath::below(&archived.folder, &archived.root).expect("an archive is in its home");
-    let lock = RunLock::acquire(&archived.root, &folder, ctx.project.lock_timeout)?;
+    let own = RunFolder { home: archived.root.clone(), path: folder.clone() };
+    let lock = RunLock::acquire(&archived.root, &own, ctx.project.lock_timeout)?;
     if store::is_folder(&back.under(&archived.root)) {
         let message = format!("a run {} is there already; nothing was restored", archived.name);
         return Err(in_the_way(ctx, archived, &archived.word(ctx), message));

@@ -169,7 +169,7 @@ fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
 fn check_group(locked: &LockedRun<'_>, location: &RunLocation, step: &StepId) -> Result<(), OpError> {
     let Some((home, id)) = location.own_run() else { return Ok(()) };
     let files = &locked.opened.files;
-    let header = files.bytes(&files.data_dir.join(HEADER)?).and_then(|bytes| Header::parse(bytes, home).ok());
+    let header = files.bytes(&files.own.path.join(HEADER)?).and_then(|bytes| Header::parse(bytes, home).ok());
     let Some(group) = header.and_then(|header| header.group) else { return Ok(()) };
     let again = format!("piton begin {} --run {}", engine::quoted(step.as_str()), engine::quoted(id));
     group::take_for_agents((&locked.ctx().project, locked.clock()), (home, id), &group, &again)

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,11 +73,11 @@ enum CleanupSubject {
     Run(Box<RunLocation>),
     /// An archive beyond the number that is kept.
     Archive {
-        root: camino::Utf8PathBuf,
+        root: Utf8PathBuf,
         folder: RelPath,
     },
     File {
-        root: camino::Utf8PathBuf,
+        root: Utf8PathBuf,
         leftover: Leftover,
     },
 }
@@ -220,21 +220,20 @@ fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<O
             archive::archive_run(ctx, location).map(|to| Some(archived::shown(ctx, &to)))
         }
         CleanupSubject::Archive { root, folder } => {
-            let data_dir = folder
-                .parent()
-                .and_then(|folder| folder.parent())
-                .map_or_else(|| RelPath::parse(store::DATA_DIR), |state_dir| state_dir.join(store::DATA_DIR))?;
-            let lock = RunLock::acquire(root, &data_dir, ctx.project.lock_timeout)?;
+            let own = store::journals::common_folder(&ctx.project, "register");
+            let lock = RunLock::acquire(root, &own, ctx.project.lock_timeout)?;
             store::archive::remove(&lock, folder)?;
             Ok(None)
         }
-        CleanupSubject::File { root, leftover } => move_file(ctx, root, &leftover.file).map(|to| Some(to.to_string())),
+        CleanupSubject::File { root, leftover } => {
+            move_file(ctx, root, &leftover.file).map(|to| Some(archived::shown(ctx, &to)))
+        }
     }
 }
 
-/// Moves one file into the data folder at the top of its project, below its own path. After a kill it is in one of the two places.
-fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<RelPath, OpError> {
-    let own = RelPath::parse(&format!("{}/{}", store::DATA_DIR, store::archive::LEFTOVERS))?;
+/// Sets a file aside in the home of the project's runs. After a kill it is in one of the two places, or in both.
+fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<Utf8PathBuf, OpError> {
+    let own = store::journals::common_folder(&ctx.project, store::archive::LEFTOVERS);
     let lock = RunLock::acquire(root, &own, ctx.project.lock_timeout)?;
     let before = match store::read_file(root, file) {
         Content::Bytes(before) => before,
@@ -245,12 +244,8 @@ fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<Re
             return Err(OpError::InTheWay { message: format!("{file} was not read"), hints: Vec::new() });
         }
     };
-    let wanted = own.join(&format!("archive/{}_{}", file.name(), ctx.clock.now.compact()))?;
-    let to = store::archive::free_folder(&lock, &wanted)?.join(file.as_str())?;
-    let edits = [
-        Edit { path: to.clone(), kind: EditKind::Create { after: before.to_vec() } },
-        Edit { path: file.clone(), kind: EditKind::Remove { before } },
-    ];
-    store::commit(&lock, &edits, &CheckpointMeta::new("archive"))?;
+    let to = store::aside::keep_all(&lock, file, ctx.clock.now, &before)?;
+    let edit = Edit { path: file.clone(), kind: EditKind::Remove { before } };
+    store::commit(&lock, &[edit], &CheckpointMeta::new("archive"))?;
     Ok(to)
 }

@@ -169,6 +169,12 @@ pub(super) fn commit_to(
     edits: &[Edit],
 ) -> Result<(), OpError> {
     let meta = CheckpointMeta::new(&entry.change);
-    let mut journal = GrownJournal::of(journal, &journal::read(trusted, journal));
+    let read = journal::read(trusted, journal);
+    let mut journal = GrownJournal::of(journal, &read);
+    if let Some(sound) = read.truncated(&journal.file) {
+        store::set_tail_aside(lock, (&journal.file.home, &journal.file.path), sound, entry.at)?;
+        let sound = usize::try_from(sound).unwrap_or_default();
+        journal.file.content = Content::Bytes(journal.file.bytes()[..sound].into());
+    }
     journal.commit(trusted, lock, entry, (edits, &meta)).map(drop)
 }

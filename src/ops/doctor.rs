@@ -84,7 +84,8 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
     let mut implied = Vec::new();
     for location in locations {
         let name = format!("run {}", location.candidate.name);
-        if let Err(error) = store::try_lock(&location.root, &location.candidate.data_dir) {
+        let own = store::journals::folder_of(&ctx.project, &location.root, &location.candidate);
+        if let Err(error) = store::try_lock(&own) {
             checks.push(problem(
                 &name,
                 error.to_string(),
@@ -99,12 +100,13 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
                     |code: FindingCode| matches!(code, FindingCode::StateUnreadable | FindingCode::WorktreeGone);
                 let unreadable = opened.loaded.findings.iter().find(|finding| is_lost(finding.code));
                 let environment = &ctx.environment;
-                let owner = store::lease::inspect(&location.root, &location.candidate.data_dir, ctx.clock, environment);
+                let owner = store::lease::inspect(&own, ctx.clock, environment);
                 let live = match store::lease::merge_owners(owner, &opened.loaded.wanted.owner_processes, environment) {
                     Owner::Live { description } => format!(", driven by {description}"),
                     Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),
                 };
-                let denied = store::denied(&location.candidate.data_dir.under(&location.root));
+                let state = location.candidate.state.under(&location.root);
+                let denied = store::denied(&own.absolute()).or_else(|| store::denied(&state));
                 let is_plain = unreadable.is_none() && denied.is_none() && live.is_empty();
                 let check = match (unreadable, denied) {
                     (Some(finding), _) => {

@@ -112,7 +112,9 @@ fn hooks(environment: &Environment, ctx: Option<&ProjectContext>, files: &[Setti
         return warning("hooks", detail, "piton setup --guard --yes");
     }
     let session = environment.session.as_deref().filter(|_| environment.is_agent);
-    let is_recorded = session.zip(ctx).map(|(session, ctx)| SessionLog::of(&ctx.project.root, session).exists());
+    let is_recorded = session
+        .zip(ctx)
+        .map(|(session, ctx)| SessionLog::of(&store::journals::sessions_folder(&ctx.project), session).exists());
     let recorded = match is_recorded {
         Some(true) => "on: this session is recorded",
         Some(false) => "on; nothing of this session is recorded yet",

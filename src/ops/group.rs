@@ -16,7 +16,7 @@ use crate::{
         },
     },
     engine::{Refusal, RefusalKind, quoted},
-    model::{Clock, DialectId, RunStatus, clean_line},
+    model::{Clock, DialectId, RunFolder, RunStatus, clean_line},
     store::{self, Project, RunLock, StoreError},
     workflow::{
         Workflow,
@@ -72,7 +72,7 @@ pub(crate) fn take(
         Some(clean_line(&text, 100)).filter(|run| !run.is_empty())
     };
     store::create_private_dirs(home)?;
-    match RunLock::acquire(home, &place, GROUP_WAIT) {
+    match RunLock::acquire(home, &RunFolder { home: home.to_owned(), path: place.clone() }, GROUP_WAIT) {
         Err(StoreError::LockTimeout { holder, .. }) => {
             let text = match (named(), holder) {
                 (Some(run), Some(process)) => format!("{run} ({process})"),

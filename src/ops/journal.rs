@@ -30,6 +30,12 @@ impl ReadJournal {
     pub(super) fn not_begun(entries: Vec<Entry>) -> Self {
         Self { entries: entries.into(), end: JournalEnd::of(SEED), finding: None }
     }
+
+    /// Returns the length of the sound records of a journal whose last write was cut off.
+    pub(super) fn truncated(&self, journal: &JournalFile) -> Option<u64> {
+        let rest = &journal.bytes()[usize::try_from(self.end.length).ok()?..];
+        (!rest.is_empty() && !rest.contains(&b'\n')).then_some(self.end.length)
+    }
 }
 
 /// Reads a journal.

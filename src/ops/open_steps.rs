@@ -81,7 +81,7 @@ impl OpenSteps {
     pub(crate) fn keep_report(&self, open: &OpenStep, report: AgentReport, timeout: Duration) {
         let Some(file) = agent_report::file(open.attempt, report) else { return };
         let files = &self.opened.files;
-        let Ok(lock) = RunLock::acquire(&files.root, &files.data_dir, timeout) else { return };
+        let Ok(lock) = RunLock::acquire(&files.root, &files.own, timeout) else { return };
         let _ = store::briefs::write(&lock, BriefFile::Report, &self.run, &open.step, &file);
     }
 

@@ -15,9 +15,9 @@ use crate::{
     dialect::{Dialect, Guest, Loaded, StateHome, by_id},
     engine::{self, VersionFiles},
     model::{
-        Candidate, Content, Edit, EditKind, EvidenceRecord, FileSet, Finding, FindingClass, FindingCode, ReadProblem,
-        RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement, Step, Unread, definition_digest,
-        sha256_hex_of,
+        Candidate, Content, Edit, EditKind, EvidenceRecord, FileSet, Finding, FindingClass, FindingCode, LostContent,
+        ReadProblem, RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement, Step, Unread,
+        definition_digest, sha256_hex_of,
     },
     store::{self, JournalStanding, StoreError, Trusted},
 };
@@ -46,7 +46,10 @@ impl OpenedRun {
         let is_gone = files.problem(&files.state) == Some(ReadProblem::Missing);
         if let Some(journal) = journal.as_ref().filter(|_| is_gone) {
             let last = engine::versions::last(&journal.entries);
-            files.lost = last.and_then(|mut last| last.remove(&files.state)).map(Arc::from);
+            let has_folder =
+                files.state.parent().is_none_or(|folder| store::unread::exists(&folder.under(&files.root)));
+            let bytes = last.and_then(|mut last| last.remove(&files.state)).map(Arc::from);
+            files.lost = bytes.map(|bytes| LostContent { bytes, has_folder });
         }
         let mut loaded = load(dialect, &candidate, &files);
         place_files(&mut loaded, &files.root);
@@ -207,9 +210,7 @@ impl OpenedRun {
 
     /// Returns the length of the sound records of the journal beside the state, if a write to it was cut off.
     pub(super) fn truncated_journal(&self) -> Option<u64> {
-        let sound = self.journal.end.length;
-        let rest = &self.files.journal.as_ref()?.bytes()[usize::try_from(sound).ok()?..];
-        (!rest.is_empty() && !rest.contains(&b'\n')).then_some(sound)
+        self.journal.truncated(self.files.journal.as_ref()?)
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     engine,
     model::{
         Candidate, Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence, Listing,
-        ListingEntry, Mode, ReadProblem, RelPath, Run, StatementKind, Status, StepId, Unread,
+        ListingEntry, Mode, ReadProblem, RelPath, Run, RunFolder, StatementKind, Status, StepId, Unread,
     },
     store::{self, Environment, Project, Scope, SessionHome},
 };
@@ -73,7 +73,7 @@ struct Walked {
     locations: Vec<RunLocation>,
     findings: Vec<Finding>,
     /// Data folders with an interrupted change, each with its root.
-    pending: Vec<(Utf8PathBuf, RelPath)>,
+    pending: Vec<RunFolder>,
 }
 
 /// Finished runs and leftover files.
@@ -192,9 +192,13 @@ impl ProjectContext {
     /// [`ProjectContext::locations`] in a part of the project.
     pub(crate) fn locations_in(&self, scope: Scope<'_>) -> (Vec<RunLocation>, Vec<Finding>) {
         let Walked { locations, findings, pending } = self.walk(scope);
-        let of_locations = locations.iter().map(|location| (&location.root, &location.candidate.data_dir));
-        let places: BTreeSet<_> = of_locations.chain(pending.iter().map(|(root, own)| (root, own))).collect();
-        let finished = places.into_iter().filter(|(root, own)| store::finish_pending(&self.project, root, own));
+        let own = |location: &RunLocation| {
+            let own = store::journals::folder_of(&self.project, &location.root, &location.candidate);
+            (location.root.clone(), own)
+        };
+        let pending = pending.into_iter().map(|own| (own.home.clone(), own));
+        let places: BTreeSet<_> = locations.iter().map(own).chain(pending).collect();
+        let finished = places.iter().filter(|(root, own)| store::finish_pending(&self.project, root, own));
         if finished.count() + store::journals::finish_all(&self.project) == 0 {
             return (locations, findings);
         }
@@ -241,7 +245,6 @@ impl ProjectContext {
             findings.extend(unlisted.into_iter().filter(|unlisted| !is_named(&listing.root, unlisted, locations)));
             findings.append(&mut probed);
             findings.extend(unfinished::walk(listing));
-            pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
         add_unmatched(&self.project, listings, locations);
         findings.extend(self.project.foreign.iter().map(|marker| foreign_marker(marker)));
@@ -250,7 +253,7 @@ impl ProjectContext {
             let (sessions, unread) = store::unread::watched(|| home.listing(&self.project));
             findings.extend(unread.iter().map(|unread| hides_runs(home.root(), unread)));
             probe(StateHome::Home, &sessions.listing, locations, findings);
-            pending.extend(sessions.listing.pending.iter().map(|own| (sessions.listing.root.clone(), own.clone())));
+            pending.extend(sessions.pending);
             findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
         }
         if let (Scope::Whole | Scope::Sessions, Some(listing)) = (scope, &self.prodigy) {
@@ -300,7 +303,7 @@ impl ProjectContext {
 
     /// Returns the caller, with the client's process as the owner if the client reported it.
     pub(super) fn caller(&self) -> store::Caller {
-        store::session::caller(&self.project.root, &self.environment)
+        store::session::caller(&store::journals::sessions_folder(&self.project), &self.environment)
     }
 
     /// Gathers the evidence a run asks for. `with_git` is false if no process may be started.

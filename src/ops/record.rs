@@ -50,9 +50,9 @@ impl LockedRun<'_> {
         let Some(session) = caller.session.as_deref().filter(|_| caller.is_agent) else { return };
         let project = &self.ctx().project;
         let files = &self.opened.files;
-        let log = SessionLog::of(&project.root, session);
-        let run = store::session::driven_run(&project.root, &files.root, &files.data_dir, &files.state);
-        let _ = log.begin(&project.root, self.clock().now, SessionEvent::Drives(run));
+        let log = SessionLog::of(&store::journals::sessions_folder(project), session);
+        let run = store::session::driven_run(&project.root, &files.root, &files.own, &files.state);
+        let _ = log.begin(self.clock().now, SessionEvent::Drives(run));
     }
 
     /// Returns who begins an attempt or a part of it, and for what.

@@ -57,8 +57,7 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     let locked = LockedRun::open(ctx, &location)?;
     locked.check_not_driven()?;
     locked.opened.check_readable(&location.candidate.state)?;
-    let folder = locked.opened.files.state.parent();
-    let is_back = folder.is_none_or(|folder| locked.opened.files.data_dir.starts_with(&folder));
+    let is_back = locked.opened.files.lost.as_ref().is_none_or(|lost| lost.has_folder);
     if let Some(refusal) = gone(&locked.opened).filter(|_| !is_back) {
         return Err(OpError::Refused(refusal));
     }

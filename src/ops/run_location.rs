@@ -112,7 +112,7 @@ pub(super) fn session_header(home: &Utf8Path, id: &str) -> Option<Header> {
 
 /// Reads the bytes of the header of a session in a home.
 pub(crate) fn header_bytes(home: &Utf8Path, id: &str) -> Option<Vec<u8>> {
-    let header = piton::candidate(id, None)?.data_dir.join(HEADER).ok()?;
+    let header = piton::candidate(id, None)?.state.parent()?.join(HEADER).ok()?;
     match store::read_file(home, &header) {
         Content::Bytes(bytes) => Some(bytes.to_vec()),
         Content::NameOnly | Content::Problem(_) => None,

@@ -255,9 +255,9 @@ fn is_session(location: &RunLocation) -> bool {
     by_id(location.candidate.dialect).state_home() == StateHome::Home
 }
 
-/// Tells whether the state is a folder that contains its data folder.
+/// Tells whether the state is a folder.
 fn owns_its_folder(location: &RunLocation) -> bool {
-    location.candidate.data_dir.starts_with(&location.candidate.state)
+    store::is_folder(&location.candidate.state.under(&location.root))
 }
 
 fn named(ctx: &ProjectContext, mut locations: Vec<RunLocation>, wanted: &str) -> Result<RunLocation, OpError> {

@@ -84,7 +84,8 @@ pub(crate) fn start(
         ctx.home.create(&location.candidate.name)?;
     }
     enter(ctx, &location, &edits)?;
-    let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
+    let own = store::journals::folder_of(&ctx.project, &location.root, &location.candidate);
+    let lock = RunLock::acquire(&location.root, &own, ctx.project.lock_timeout)?;
     startable::hide_from_git(&ctx.project, dialect);
     hide_new_state(ctx, dialect, &location, &edits);
     let (meta, session) = (CheckpointMeta::new(change.kind.as_str()), ctx.environment.session.clone());
@@ -370,8 +371,8 @@ fn empty(ctx: &ProjectContext, feature: &str) -> Result<FileSet, OpError> {
     Ok(FileSet {
         root: ctx.project.root.clone(),
         name: feature.to_owned(),
-        state: nowhere.clone(),
-        data_dir: nowhere,
+        state: nowhere,
+        own: store::journals::common_folder(&ctx.project, "runs"),
         files: BTreeMap::new(),
         journal: None,
         lost: None,

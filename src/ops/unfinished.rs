@@ -1,7 +1,5 @@
 //! Findings about what was cut off: a walk through a project that is too large, and a change that another program came between.
 
-use camino::Utf8Path;
-
 use super::opened_run::OpenedRun;
 use crate::{
     engine::quoted,
@@ -39,9 +37,7 @@ pub(super) fn walk(listing: &Listing) -> Option<Finding> {
 /// Returns a finding if a change was finished without a file that another program changed.
 pub(super) fn change(opened: &OpenedRun) -> Option<Finding> {
     let files = &opened.files;
-    let beside = files.journal.as_ref().and_then(|journal| journal.file().parent().map(Utf8Path::to_owned));
-    let own: Vec<_> = beside.into_iter().chain([files.data_dir.under(&files.root)]).collect();
-    let (cut, folder) = store::cut_off_change(&files.root, &own)?;
+    let (cut, folder) = store::cut_off_change(&files.root, &[files.own.absolute()])?;
     let first = cut.left.first()?;
     let step = cut.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
     let left: Vec<&str> = cut.left.iter().map(|file| file.path.as_str()).collect();

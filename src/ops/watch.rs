@@ -89,7 +89,7 @@ impl WatchedList {
 /// Returns the files and folders that change when the run does.
 fn paths(opened: &OpenedRun) -> Vec<Utf8PathBuf> {
     let files = &opened.files;
-    let own = files.data_dir.join(LEASE).ok().map(|lease| lease.under(&files.root));
+    let own = Some(files.own.absolute().join(LEASE));
     let own = own.into_iter().chain(files.journal.as_ref().map(JournalFile::file));
     let outputs = opened.loaded.wanted.outputs.iter().map(|output| output.path.under(opened.base()));
     let state = files.files.keys().map(|path| path.under(&files.root));
@@ -105,7 +105,7 @@ fn log(opened: &OpenedRun, report: &ShowReport) -> Vec<String> {
     let is_current = |mark| matches!(mark, StepMark::Running | StepMark::Interrupted | StepMark::Failed);
     let current = report.steps.iter().rev().find(|step| is_current(step.mark));
     if let Some(step) = current.filter(|_| opened.dialect.state_home() == StateHome::Home) {
-        let path = opened.files.data_dir.join(&format!("logs/{}.log", step.id)).ok();
+        let path = opened.files.own.path.join(&format!("logs/{}.log", step.id)).ok();
         let lines = path.map(|path: RelPath| store::last_lines(&opened.files.root, &path, LOG_LINES));
         let lines: Vec<String> = lines.unwrap_or_default().iter().map(|line| safe_line(line, LOG_CHARS)).collect();
         if !lines.is_empty() {

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     dialect::piton::{self, facts::Facts},
     engine::quoted,
-    model::{ChangeKind, clean_line, plural},
+    model::{ChangeKind, RunFolder, clean_line, plural},
     store::{
         self, RunLock, StoreError,
         worktree::{self, GitRefusal, MergeOutcome},
@@ -151,10 +151,10 @@ const MERGE_WAIT: Duration = Duration::from_millis(250);
 fn merge_lock(executor: &StepExecutor<'_>) -> Result<Result<RunLock, Stop>, RunError> {
     let context = executor.context;
     let home = context.home();
-    let data_dir = piton::merges();
+    let own = RunFolder { home: home.to_owned(), path: piton::merges() };
     let mut is_told = false;
     loop {
-        match RunLock::acquire(home, &data_dir, MERGE_WAIT) {
+        match RunLock::acquire(home, &own, MERGE_WAIT) {
             Err(StoreError::LockTimeout { holder, .. }) => {
                 if let Some(stop) = executor.signals.stop() {
                     return Ok(Err(stop));

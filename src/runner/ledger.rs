@@ -19,8 +19,8 @@ use crate::{
     engine::{self, Admitted, ChangeLimits, EffectiveStatus, LiveRun, StepDue},
     model::{
         Change, ChangeKind, ClaudeWork, Content, Edit, EditKind, Entry, Evidence, EvidenceRecord, Options, Outcome,
-        Part, PartKind, Proof, RelPath, Run, RunStatus, StartSpec, Statement, StatementKind, Status, Step, StepId,
-        Timestamp,
+        Part, PartKind, Proof, RelPath, Run, RunFolder, RunStatus, StartSpec, Statement, StatementKind, Status, Step,
+        StepId, Timestamp,
     },
     store::{self, Caller, CheckpointMeta, RunLock, StoreError, Ticker, briefs::BriefFile},
     workflow::Workflow,
@@ -34,10 +34,8 @@ const INLINE_LIMIT: usize = 1 << 20;
 /// The location of the records of a session.
 #[derive(Clone, Debug)]
 pub(super) struct SessionPaths {
-    /// The folder of all sessions of the repository.
-    pub(super) home: Utf8PathBuf,
-    /// The folder of the session, below it.
-    pub(super) data_dir: RelPath,
+    /// The folder of the session, in the home of all sessions of the repository.
+    pub(super) own: RunFolder,
     pub(super) lock_timeout: Duration,
 }
 
@@ -66,16 +64,16 @@ pub(super) struct Ledger {
 
 impl SessionPaths {
     pub(super) fn lock(&self) -> Result<RunLock, RunError> {
-        Ok(RunLock::acquire(&self.home, &self.data_dir, self.lock_timeout)?)
+        Ok(RunLock::acquire(&self.own.home, &self.own, self.lock_timeout)?)
     }
 
     /// Returns the absolute folder of the session.
     pub(super) fn folder(&self) -> Utf8PathBuf {
-        self.data_dir.under(&self.home)
+        self.own.absolute()
     }
 
     fn file(&self, name: &str) -> RelPath {
-        self.data_dir.join(name).expect("a constant name")
+        self.own.path.join(name).expect("a constant name")
     }
 }
 
@@ -312,7 +310,7 @@ impl Ledger {
 
     /// Writes the brief of a step for its agent, and returns the path.
     pub(super) fn write_brief(&self, step: &StepId, brief: &str) -> Result<Utf8PathBuf, StoreError> {
-        let lock = RunLock::acquire(&self.paths.home, &self.paths.data_dir, self.paths.lock_timeout)?;
+        let lock = RunLock::acquire(&self.paths.own.home, &self.paths.own, self.paths.lock_timeout)?;
         store::briefs::write(&lock, BriefFile::Brief, &self.run().id, step, brief.as_bytes())
     }
 
@@ -446,7 +444,7 @@ impl Ledger {
         let path = self.paths.file(SNAPSHOT);
         let after = snapshot::write(&self.header.session, &self.state, &self.journal_end);
         let lock = self.paths.lock()?;
-        let kind = match store::read_file(&self.paths.home, &path) {
+        let kind = match store::read_file(&self.paths.own.home, &path) {
             Content::Bytes(before) => EditKind::Replace { before, after },
             Content::NameOnly | Content::Problem(_) => EditKind::Create { after },
         };

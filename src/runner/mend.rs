@@ -91,7 +91,7 @@ impl Damaged<'_> {
     fn read(&self) -> Result<(FileSet, Session), RunError> {
         let now = self.environment.ticker.now();
         let lock = self.paths.lock()?;
-        let files = store::file_set_locked(&self.environment.project, &lock, &self.paths.home, self.candidate, now);
+        let files = store::file_set_locked(&self.environment.project, &lock, &self.paths.own.home, self.candidate, now);
         let session = Session::read(&files).map_err(|finding| {
             let message = finding.message.clone();
             RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]).with(vec![*finding])

@@ -30,7 +30,9 @@ use crate::{
         record::{HEADER, Header, Source},
     },
     engine::quoted,
-    model::{Candidate, Change, ChangeKind, Content, Evidence, Owner, RelPath, Run, StartSpec, StepId, mistakes},
+    model::{
+        Candidate, Change, ChangeKind, Content, Evidence, Owner, RelPath, Run, RunFolder, StartSpec, StepId, mistakes,
+    },
     ops, schema,
     store::{self, CheckpointMeta, Project, SessionHome, worktree},
     workflow::{self, SpendingLimits, Step, Workflow, inputs},
@@ -242,8 +244,14 @@ fn begin(
 }
 
 pub(super) fn session_paths(home: &Utf8Path, id: &str, project: &Project) -> Result<SessionPaths, RunError> {
-    let data_dir = candidate(id, None)?.data_dir;
-    Ok(SessionPaths { home: home.to_owned(), data_dir, lock_timeout: project.lock_timeout })
+    let own = RunFolder { home: home.to_owned(), path: records_of(id)? };
+    Ok(SessionPaths { own, lock_timeout: project.lock_timeout })
+}
+
+/// Returns the folder of a session in its home.
+fn records_of(id: &str) -> Result<RelPath, RunError> {
+    let state = candidate(id, None)?.state;
+    Ok(state.parent().unwrap_or(state))
 }
 
 pub(super) fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
@@ -316,7 +324,8 @@ fn drive_claimed(
     };
     let caller = (run_environment.ticker, run_environment.caller());
     let mut ledger = Ledger::new(paths.clone(), caller, session, (run, evidence));
-    let group = || concurrency::hold(run_environment, &workflow, header, (&paths.home, asked.only.as_deref()), console);
+    let group =
+        || concurrency::hold(run_environment, &workflow, header, (&paths.own.home, asked.only.as_deref()), console);
     let _group = if asked.dry_run { None } else { group()? };
     if !asked.dry_run {
         ledger.catch_up()?;
@@ -411,14 +420,14 @@ pub(super) fn claim(
     run_environment: &RunEnvironment,
     asked: &ResumeOptions,
 ) -> Result<(), RunError> {
-    ops::check_not_its_child(&run_environment.environment, paths.data_dir.name()).map_err(RunError::Refused)?;
+    ops::check_not_its_child(&run_environment.environment, paths.own.path.name()).map_err(RunError::Refused)?;
     let lock = paths.lock()?;
     let command = if asked.is_new { "run" } else { "resume" };
     let (now, caller) = (run_environment.ticker.now(), run_environment.caller());
     match store::lease::inspect_by(&lock, now, &caller) {
         Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(store::lease::take(&lock, now, &caller, command)?),
         Owner::Live { description } => {
-            let id = paths.data_dir.name();
+            let id = paths.own.path.name();
             let message = format!("session {id} is already running: {description}");
             let hints = ["wait for it, or end it; then try again".to_owned(), format!("piton status {id}")];
             Err(RunError::new(ProblemKind::Conflict, message, hints))
@@ -428,7 +437,7 @@ pub(super) fn claim(
 
 /// Reads the header of a session.
 pub(super) fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
-    let file = candidate(id, None)?.data_dir.join(HEADER).expect("a constant name");
+    let file = records_of(id)?.join(HEADER).expect("a constant name");
     let unreadable =
         |why: String| RunError::new(ProblemKind::Unreadable, format!("{} cannot be read: {why}", file.under(home)), []);
     match store::read_file(home, &file) {

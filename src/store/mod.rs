@@ -50,7 +50,7 @@ pub(crate) use owner::{
     caller::Caller,
     hook_memory::HookMemory,
     lease,
-    session::{self, SessionLog},
+    session::{self, HeldRun, SessionLog},
 };
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use project::config::parse as parse_config;

@@ -10,7 +10,9 @@ use super::{
     fs::environment::Environment,
     project::{open::Project, trusted::Trusted},
 };
-use crate::model::{Candidate, Clock, Config, DialectId, Edit, EditKind, ReadSpec, RelPath, StepId, Timestamp};
+use crate::model::{
+    Candidate, Clock, Config, DialectId, Edit, EditKind, ReadSpec, RelPath, RunFolder, StepId, Timestamp,
+};
 
 pub(super) struct Scratch {
     _dir: TempDir,
@@ -52,7 +54,12 @@ impl Scratch {
     }
 
     pub(super) fn lock(&self) -> RunLock {
-        RunLock::acquire(&self.root, &data_dir(), Duration::from_secs(5)).unwrap()
+        RunLock::acquire(&self.root, &self.own(), Duration::from_secs(5)).unwrap()
+    }
+
+    /// Returns the folder of the run that [`candidate`] is.
+    pub(super) fn own(&self) -> RunFolder {
+        RunFolder { home: self.root.join(".piton"), path: rel("runs/ccw.run") }
     }
 
     pub(super) fn project(&self) -> Project {
@@ -78,7 +85,7 @@ impl Scratch {
             .filter_map(Result::ok)
             .filter(|entry| !entry.file_type().is_dir())
             .map(|entry| Utf8Path::from_path(entry.path()).unwrap().strip_prefix(&top).unwrap().to_string())
-            .filter(|path| !path.ends_with(".piton/lock") && !path.ends_with(".gitignore"))
+            .filter(|path| !path.ends_with("ccw.run/lock") && !path.ends_with(".gitignore"))
             .collect();
         files.sort_unstable();
         files
@@ -87,10 +94,6 @@ impl Scratch {
 
 pub(super) fn rel(path: &str) -> RelPath {
     RelPath::parse(path).unwrap()
-}
-
-pub(super) fn data_dir() -> RelPath {
-    rel("run/.piton")
 }
 
 pub(super) fn clock() -> Clock {
@@ -123,5 +126,5 @@ pub(super) fn append(path: &str, before_len: usize, bytes: &str) -> Edit {
 }
 
 pub(super) fn candidate(reads: Vec<ReadSpec>) -> Candidate {
-    Candidate::new(DialectId::Ccw, "run".to_owned(), rel("run/state.json"), data_dir(), reads)
+    Candidate::new(DialectId::Ccw, "run".to_owned(), rel("run/state.json"), reads)
 }

@@ -176,7 +176,7 @@ fn a_session_has_no_path_and_no_home_in_its_log() {
     starts(&sandbox, session, "startup");
     sandbox.piton(["begin", "2:3"]).session(session).run().expect_code(0);
     let log = log_of(&sandbox);
-    assert!(log.contains(r#""event":"drives","own":".worktree/user-auth/.piton""#), "{log}");
+    assert!(log.contains(r#""event":"drives","own":"runs/nine-step.user-auth""#), "{log}");
     assert!(!log.contains(sandbox.top().as_str()), "{log}");
     assert_eq!(sandbox.read(".piton/.gitignore"), "*\n");
 }
@@ -186,7 +186,7 @@ fn a_prompt_is_a_sign_of_life_and_the_owner_is_on_record() {
     let sandbox = projects::nine_step();
     starts(&sandbox, "s", "startup");
     sandbox.piton(["begin", "2:3"]).session("s").run().expect_code(0);
-    let lease = || sandbox.read_json(".worktree/user-auth/.piton/lease.json");
+    let lease = || sandbox.read_json(".piton/runs/nine-step.user-auth/lease.json");
     let begun = lease();
     assert_eq!(begun["heartbeat"], NOW);
     let later = "2026-01-31T12:25:00Z";

@@ -37,7 +37,7 @@ fn kept(sandbox: &Sandbox, data_dir: &str) -> Vec<Utf8PathBuf> {
     entries.map(|entry| entry.expect("an entry").into_path()).collect()
 }
 
-const NINE_STEP_DATA: &str = ".worktree/user-auth/.piton";
+const NINE_STEP_DATA: &str = ".piton/runs/nine-step.user-auth";
 
 const REPORT: &str = "I changed the form.\n\nSTEP: 2:3\nSTATUS: DONE\nSUMMARY: The user name is checked.\n\
                       FILES: src/login.rs\nTESTS: 14 passed\n";

@@ -13,7 +13,8 @@ const TASK: &str = ".workflow/active/WFS-user-auth/.task/IMPL-002.json";
 fn a_lock_is_waited_for_until_the_timeout() {
     let sandbox = projects::ccw();
     sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
-    let lock = std::fs::File::open(sandbox.root().join(SESSION).join(".piton/lock")).expect("a lock was taken");
+    let lock =
+        std::fs::File::open(sandbox.root().join(".piton/runs/ccw.WFS-user-auth/lock")).expect("a lock was taken");
     lock.lock().expect("it is free");
     for words in [&["finish", "IMPL-002"][..], &["plan"]] {
         let started = Instant::now();
@@ -31,7 +32,7 @@ fn check_timeout(output: &Output, words: &[&str]) {
     assert_eq!(output.code, 6, "{words:?}\n{output}");
     let error = document(output);
     let message = error["error"]["message"].as_str().expect("an error has a message");
-    let mut expected = vec![".piton/lock", "after 150 ms", "nothing was written", "Run the command again"];
+    let mut expected = vec!["/lock", "after 150 ms", "nothing was written", "Run the command again"];
     // Some systems do not say which process holds it.
     let holder = format!("still locked by process {} (", std::process::id());
     expected.push(if message.contains("by another piton") { "by another piton" } else { &holder });
@@ -56,7 +57,7 @@ fn a_file_system_without_locks_is_named() {
         let output = refusing(&sandbox, strace, &["-e", &format!("inject=flock:error={error}")], words).expect_code(4);
         let answer = document(&output);
         let message = answer["error"]["message"].as_str().expect("an error has a message");
-        for part in [".piton/lock cannot be locked", cause, "nothing was written", "file system", "support locks"] {
+        for part in ["/lock cannot be locked", cause, "nothing was written", "file system", "support locks"] {
             assert!(message.contains(part), "{error}, {part}: {message}");
         }
         assert_eq!(answer["error"]["hints"][0], "piton doctor");
@@ -115,7 +116,7 @@ fn names_that_a_network_share_leaves_are_nothing() {
     let sandbox = projects::ccw();
     sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
     let plan = sandbox.piton(["plan"]).run().expect_code(0).stdout;
-    for folder in ["", ".task/", ".summaries/", ".piton/", ".piton/txn/"] {
+    for folder in ["", ".task/", ".summaries/"] {
         sandbox.file(&format!("{SESSION}/{folder}.nfs00000000018a2b1c00000042"), &sandbox.read(TASK));
     }
     assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).stdout, plan);

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 use sha2::Digest as _;
 
 use super::{KINDS, Kind, Outside, check_answer, check_silent, records, within, write_all};
-use crate::support::{Output, Sandbox, read};
+use crate::support::{Output, Sandbox};
 
 /// Another user.
 const OTHER: u32 = 4_242;
@@ -22,15 +22,6 @@ fn give_away(path: &Utf8Path) {
 
 fn digest(bytes: &[u8]) -> String {
     sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Returns the data folder of the only run.
-fn own_folder(own: &Utf8Path) -> camino::Utf8PathBuf {
-    if own.join("lock").exists() {
-        return own.to_owned();
-    }
-    let mut below = own.read_dir_utf8().expect("a readable folder").map(|entry| entry.expect("readable").into_path());
-    below.find(|path| path.join("lock").exists()).expect("something was written")
 }
 
 /// Writes a roll-forward record as Piton writes it: complete, valid, and private to its owner.
@@ -49,7 +40,7 @@ fn record(sandbox: &Sandbox, kind: &Kind, files: &[(&str, Option<&str>, &str)]) 
         .collect();
     let header = serde_json::json!({"change": "begin", "step": null, "folders": [], "files": lines}).to_string();
     let contents: String = files.iter().map(|(_, _, after)| *after).collect();
-    let own = kind.own;
+    let own = if sandbox.exists(".git") { kind.own.replace(".piton/", ".git/piton/") } else { kind.own.to_owned() };
     sandbox.piton(["begin", kind.step]).run().expect_code(0);
     let pending = format!("{own}/txn/pending");
     sandbox.file(&pending, &format!("piton-transaction/2 {}\n{header}\n{contents}", digest(header.as_bytes())));
@@ -138,7 +129,7 @@ fn files_of_another_user_in_a_shared_folder_are_not_trusted() {
         std::fs::set_permissions(&outside.folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .expect("a folder of our own");
         let own = sandbox.root().join(kind.own);
-        let aside = own_folder(&own).join("set-aside");
+        let aside = own.join("set-aside");
         std::os::unix::fs::symlink(&outside.folder, &aside).expect("a link in the sandbox");
         let mut open = vec![own];
         while let Some(path) = open.pop() {
@@ -240,7 +231,6 @@ fn pitons_files_are_private_to_their_owner() {
                 );
             }
         }
-        let own = own_folder(&sandbox.root().join(kind.own));
-        assert!(read(&own.join(".gitignore")).starts_with('*'), "{}", kind.name);
+        assert!(sandbox.read(".piton/.gitignore").starts_with('*'), "{}", kind.name);
     }
 }

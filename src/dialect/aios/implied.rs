@@ -209,14 +209,13 @@ fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath,
     }
     let gates = gates(listing);
     let candidate = |(path, story, priority): &(&RelPath, &Story<'_>, u8)| {
-        let data_dir = path.parent()?.join(&format!(".piton/{}", path.name())).ok()?;
         let about = gates.get(&story.id.to_lowercase()).into_iter().flatten();
         let reads = std::iter::once(*path).chain(about.copied()).cloned().map(ReadSpec::File).collect();
         let name = story_cycle::STORY_CYCLE.run_id(&story.id);
         Some(Candidate {
             claim: Claim::Implied { priority: *priority },
             may_be_replaced: true,
-            ..Candidate::new(DialectId::Aios, name, (*path).clone(), data_dir, reads)
+            ..Candidate::new(DialectId::Aios, name, (*path).clone(), reads)
         })
     };
     active.iter().filter_map(candidate).collect()
@@ -243,12 +242,11 @@ fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
     if pipeline.is_over(&is_there, &look) {
         return None;
     }
-    let data_dir = pipeline.folder.join(".piton").ok()?;
     let reads = pipeline.artifacts().filter(|path| is_there(path)).map(ReadSpec::File).collect();
     Some(Candidate {
         claim: Claim::Implied { priority: SPEC.priority },
         may_be_replaced: true,
-        ..Candidate::new(DialectId::Aios, SPEC.run_id(&pipeline.id), pipeline.folder.clone(), data_dir, reads)
+        ..Candidate::new(DialectId::Aios, SPEC.run_id(&pipeline.id), pipeline.folder.clone(), reads)
     })
 }
 

@@ -425,11 +425,10 @@ fn compare(documents: &DocumentIndex<'_>, base: &str, state: &EpicState) -> Docu
 }
 
 fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) -> Candidate {
-    let own = state.parent().and_then(|folder| folder.join(&format!(".piton/{}", state.name())).ok());
     Candidate {
         claim: Claim::StatedAmong { priority: kind.descriptor().priority },
         // Another state of the same epic may be newer.
         may_be_replaced: true,
-        ..Candidate::new(DialectId::Aios, name, state.clone(), own.unwrap_or_else(|| state.clone()), reads)
+        ..Candidate::new(DialectId::Aios, name, state.clone(), reads)
     }
 }

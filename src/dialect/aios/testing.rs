@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 
-use crate::model::{Clock, Config, Content, FileEntry, FileSet, RelPath, Timestamp};
+use crate::model::{Clock, Config, Content, FileEntry, FileSet, RelPath, RunFolder, Timestamp};
 
 pub(super) fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
@@ -20,7 +20,7 @@ pub(super) fn files(files: &[(&str, &str)]) -> FileSet {
         root: Utf8PathBuf::from("/project"),
         name: "run".to_owned(),
         state: path(files[0].0),
-        data_dir: path(".piton"),
+        own: RunFolder { home: "/project/.piton".into(), path: path("runs/own") },
         files: files.iter().map(entry).collect(),
         journal: None,
         lost: None,

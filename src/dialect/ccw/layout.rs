@@ -8,7 +8,6 @@ pub(super) const SUMMARY_DIRS: [&str; 2] = [".summaries", "summaries"];
 pub(super) const TASK_DIR: &str = ".task";
 pub(super) const MARKER: &str = ".active-";
 pub(super) const ARCHIVES: &str = "archives";
-pub(super) const OWN_DIR: &str = ".piton";
 
 /// The paths of the files in a session folder.
 pub(super) struct Layout {

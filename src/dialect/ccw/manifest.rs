@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    layout::{Layout, OWN_DIR, WORKFLOW, below},
+    layout::{Layout, WORKFLOW, below},
     session::CcwSession,
 };
 use crate::{
@@ -37,7 +37,7 @@ pub(super) fn register(files: &FileSet, layout: &Layout, archives: &RelPath, run
     if let Some(started) = session.started_at(files) {
         entry["metrics"]["duration_hours"] = json!(hours(at.seconds_since(started)));
     }
-    Register { file: below(archives, FILE), data_dir: below(archives, OWN_DIR), is_made: !layout.is_legacy, entry }
+    Register { file: below(archives, FILE), is_made: !layout.is_legacy, entry }
 }
 
 fn is_summary(path: &RelPath) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    layout::{Layout, MARKER, OWN_DIR, SESSION_FILE, SUMMARY_DIRS, TASK_DIR, WORKFLOW, below},
+    layout::{Layout, MARKER, SESSION_FILE, SUMMARY_DIRS, TASK_DIR, WORKFLOW},
     notices, raw,
 };
 use crate::{
@@ -231,8 +231,7 @@ fn candidate(workflow: &str, area: Area, dir: RelPath, summaries: usize) -> Cand
     reads.extend(marker.map(ReadSpec::File));
     let name = dir.name().to_owned();
     let rank = RelPath::parse(workflow).ok().map(|home| Rank { home, order: area as u8 });
-    let data_dir = below(&dir, OWN_DIR);
-    Candidate { rank, ..Candidate::new(DialectId::Ccw, name, dir, data_dir, reads) }
+    Candidate { rank, ..Candidate::new(DialectId::Ccw, name, dir, reads) }
 }
 
 #[cfg(test)]

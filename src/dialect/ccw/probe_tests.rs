@@ -56,7 +56,7 @@ fn sessions_come_in_the_order_of_discovery() {
 fn a_candidate_names_all_that_is_read() {
     let found = probed(&["a/.workflow/active/WFS-x/workflow-session.json"]);
     let candidate = &found.candidates[0];
-    assert_eq!((candidate.name.as_str(), candidate.data_dir.as_str()), ("WFS-x", "a/.workflow/active/WFS-x/.piton"));
+    assert_eq!(candidate.name, "WFS-x");
     let dir = "a/.workflow/active/WFS-x";
     let file = |name: &str| ReadSpec::File(path(&format!("{dir}/{name}")));
     let expected = [

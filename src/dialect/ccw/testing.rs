@@ -7,8 +7,8 @@ use camino::Utf8PathBuf;
 use crate::{
     dialect::{Dialect as _, Loaded, ccw::Ccw},
     model::{
-        Change, ChangeKind, Clock, Config, Content, FileEntry, FileSet, FindingCode, RelPath, Run, Status, Step,
-        StepId, Timestamp, testing::outcome_of,
+        Change, ChangeKind, Clock, Config, Content, FileEntry, FileSet, FindingCode, RelPath, Run, RunFolder, Status,
+        Step, StepId, Timestamp, testing::outcome_of,
     },
 };
 
@@ -35,7 +35,7 @@ pub(super) fn files_in(dir: &str, files: &[(&str, &[u8])]) -> FileSet {
         root: Utf8PathBuf::from("/project"),
         name: "WFS-x".to_owned(),
         state: path(dir),
-        data_dir: path(&format!("{dir}/.piton")),
+        own: RunFolder { home: "/project/.piton".into(), path: path("runs/own") },
         files: entries,
         journal: None,
         lost: None,

@@ -39,10 +39,6 @@ impl Layout {
         self.at(path).expect("a literal of ours is a path")
     }
 
-    pub(super) fn own(&self) -> RelPath {
-        self.literal("memory/state/.piton")
-    }
-
     pub(super) fn state_dir(&self) -> RelPath {
         self.literal("memory/state")
     }

@@ -103,8 +103,7 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Node>) -> Candida
     let id = id.filter(|id| !id.is_empty());
     let is_named = id.is_some();
     let name = id.unwrap_or_else(|| "dotagent".to_owned());
-    let data_dir = layout.own();
-    Candidate { is_named, ..Candidate::new(DialectId::Dotagent, name, layout.phase, data_dir, reads) }
+    Candidate { is_named, ..Candidate::new(DialectId::Dotagent, name, layout.phase, reads) }
 }
 
 /// Returns the outputs that the state names outside the usual folders.

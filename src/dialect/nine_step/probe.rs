@@ -1,8 +1,6 @@
 //! Finds nine-step runs in a listing: state files at the root, in the worktrees and, before a worktree exists, beside the plans
 //! (docs/formats/nine-step.md#finding-runs, docs/formats/nine-step.md#state-before-the-worktree).
 
-use std::collections::BTreeSet;
-
 use super::{
     layout::{self, BACKUP, EARLY_SUFFIX, is_early_name, is_marked, plan_by_convention},
     raw::is_ours,
@@ -60,10 +58,8 @@ pub(super) fn probe(listing: &Listing) -> Probed {
             }
         }
     }
-    let folders: BTreeSet<&RelPath> =
-        listing.entries.iter().filter(|entry| entry.is_dir).map(|entry| &entry.path).collect();
     let candidates = drop_superseded(found, &mut findings);
-    let candidates = with_lost(candidates, listing, &prober, &folders);
+    let candidates = with_lost(candidates, listing, &prober);
     Probed { candidates, findings, ..Probed::default() }
 }
 
@@ -122,17 +118,11 @@ impl Prober<'_> {
         let state = entry.path.clone();
         let folder = state.parent();
         let stem = state.name().trim_end_matches(EARLY_SUFFIX).to_owned();
-        let inside = match (&folder, kind) {
-            (Some(folder), StateKind::Early) => format!("{folder}/.piton/{stem}"),
-            (Some(folder), StateKind::Root | StateKind::Worktree) => format!("{folder}/.piton"),
-            (None, _) => ".piton".to_owned(),
-        };
         let fallback = match kind {
             StateKind::Early => stem,
             StateKind::Worktree => folder.as_ref().map_or_else(String::new, |folder| folder.name().to_owned()),
             StateKind::Root => "nine-step".to_owned(),
         };
-        let data_dir = RelPath::parse(&inside).unwrap_or_else(|_| state.clone());
         let backup = layout::backup_of(&state);
         let is_torn = name.is_none();
         let name = name.filter(|name| !name.is_empty()).unwrap_or(fallback);
@@ -142,20 +132,15 @@ impl Prober<'_> {
         Candidate {
             may_be_replaced: kind == StateKind::Early,
             is_named: !is_torn,
-            ..Candidate::new(DialectId::NineStep, name, state, data_dir, reads)
+            ..Candidate::new(DialectId::NineStep, name, state, reads)
         }
     }
 }
 
 /// Adds the runs whose state is gone with the worktree that held it.
-fn with_lost(
-    mut candidates: Vec<Candidate>,
-    listing: &Listing,
-    prober: &Prober<'_>,
-    folders: &BTreeSet<&RelPath>,
-) -> Vec<Candidate> {
+fn with_lost(mut candidates: Vec<Candidate>, listing: &Listing, prober: &Prober<'_>) -> Vec<Candidate> {
     let lost = listing.lost.iter().filter(|lost| prober.locate(&lost.path) == Some(StateKind::Worktree));
-    for lost in lost.filter_map(|lost| self::lost(prober, lost, folders)) {
+    for lost in lost.filter_map(|lost| self::lost(prober, lost)) {
         if !candidates.iter().any(|found| found.name == lost.name) {
             candidates.push(lost);
         }
@@ -163,16 +148,12 @@ fn with_lost(
     candidates
 }
 
-/// Returns the run of a state that is gone. Until its folder is there again, nothing is written in it.
-fn lost(prober: &Prober<'_>, lost: &LostState, folders: &BTreeSet<&RelPath>) -> Option<Candidate> {
+/// Returns the run of a state that is gone.
+fn lost(prober: &Prober<'_>, lost: &LostState) -> Option<Candidate> {
     let value = parse_json(&lost.content).ok().filter(is_ours)?;
     let name = clean_line(value.get("feature_name")?.as_str()?, 200);
     let entry = ListingEntry { path: lost.path.clone(), is_dir: false, content: None };
-    let found = prober.candidate(&entry, StateKind::Worktree, Some(name.clone()));
-    if lost.path.parent().is_some_and(|worktree| folders.contains(&worktree)) {
-        return Some(found);
-    }
-    Some(Candidate { data_dir: prober.plans.as_ref()?.join(&format!(".piton/{name}")).ok()?, ..found })
+    Some(prober.candidate(&entry, StateKind::Worktree, Some(name)))
 }
 
 /// Drops early states that have a successor in a worktree: leftovers of an interrupted move.

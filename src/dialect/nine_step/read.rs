@@ -54,9 +54,9 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let is_missing = files.problem(&files.state) == Some(ReadProblem::Missing);
     if let Some(content) = files.lost.as_ref().filter(|_| is_missing) {
         let mut recorded = files.clone();
-        recorded.files.insert(files.state.clone(), FileEntry::new(Content::Bytes(content.clone()), None));
+        recorded.files.insert(files.state.clone(), FileEntry::new(Content::Bytes(content.bytes.clone()), None));
         if let Ok(opened) = open(&recorded, &files.state) {
-            return lost(files, opened, findings);
+            return lost(files, opened, content.has_folder, findings);
         }
     }
     let backup = layout::backup_of(&files.state).and_then(|backup| open(files, &backup).ok());
@@ -80,7 +80,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 }
 
 /// Reads a run whose state is gone with its worktree from what was recorded last. A run that was over stays over.
-fn lost(files: &FileSet, recorded: Reader<'_>, findings: Vec<Finding>) -> Loaded {
+fn lost(files: &FileSet, recorded: Reader<'_>, is_there: bool, findings: Vec<Finding>) -> Loaded {
     let mut loaded = interpret(files, recorded, true, findings);
     let Some(run) = &mut loaded.run else { return loaded };
     let is_over = |step: &Step| step.status.satisfies();
@@ -95,7 +95,6 @@ fn lost(files: &FileSet, recorded: Reader<'_>, findings: Vec<Finding>) -> Loaded
         return loaded;
     }
     let folder = run.workspace.worktree.as_ref().map_or(".", RelPath::as_str).to_owned();
-    let is_there = files.data_dir.starts_with(&files.state.parent().unwrap_or_else(|| files.state.clone()));
     let branch = run.workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'));
     let branch = branch.map_or_else(String::new, |branch| format!(" {}", quoted(branch)));
     let restore = restore_command(files);

@@ -13,7 +13,7 @@ use crate::{
     dialect::{Dialect as _, Loaded},
     model::{
         Change, ChangeKind, Clock, Config, Content, Edit, EditKind, FileEntry, FileSet, Finding, FindingCode, RelPath,
-        Run, Step, StepId, Timestamp,
+        Run, RunFolder, Step, StepId, Timestamp,
     },
 };
 
@@ -43,7 +43,7 @@ fn files_at(at: &str, state: &[u8]) -> FileSet {
     FileSet {
         root: Utf8PathBuf::from("/project"),
         name: "feat-quotes".to_owned(),
-        data_dir: path(".piton"),
+        own: RunFolder { home: "/project/.piton".into(), path: path("runs/own") },
         files: BTreeMap::from([(state_path.clone(), FileEntry::new(content, None))]),
         state: state_path,
         journal: None,

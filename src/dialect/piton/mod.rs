@@ -162,7 +162,7 @@ impl Archives for Piton {
     fn archive(&self, files: &FileSet, run: Option<&Run>, at: Timestamp) -> Result<Option<Archival>, EditError> {
         let name = run.map_or(files.name.as_str(), |run| run.id.as_str());
         let to = archive_of(name, at).map_err(|error| EditError::Unsupported(error.to_string()))?;
-        Ok(Some(Archival { moved: Moved::Folder(files.data_dir.clone()), to, edits: Vec::new(), register: None }))
+        Ok(Some(Archival { moved: Moved::Folder(files.own.path.clone()), to, edits: Vec::new(), register: None }))
     }
 }
 

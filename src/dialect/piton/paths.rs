@@ -67,8 +67,8 @@ pub(crate) fn group(name: &str) -> RelPath {
 
 /// Returns a session as a candidate. The header adds the workflow file to the files to read.
 pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> {
-    let data_dir = folder(id)?;
-    let workflow = header.zip(workflow(&data_dir)).map(|(header, shown)| ReadSpec::Elsewhere {
+    let own = folder(id)?;
+    let workflow = header.zip(workflow(&own)).map(|(header, shown)| ReadSpec::Elsewhere {
         root: header.workflow.root.clone(),
         file: header.workflow.file.clone(),
         shown,
@@ -76,13 +76,13 @@ pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> 
     let included = header.into_iter().flat_map(|header| {
         let root = &header.workflow.root;
         let read = |file: &RelPath| {
-            let shown = included(&data_dir, file)?;
+            let shown = included(&own, file)?;
             Some(ReadSpec::Elsewhere { root: root.clone(), file: file.clone(), shown })
         };
         header.included.iter().filter_map(read).collect::<Vec<_>>()
     });
-    let state = journal(&data_dir)?;
-    let files = [self::header(&data_dir)?, state.clone(), snapshot(&data_dir)?];
+    let state = journal(&own)?;
+    let files = [self::header(&own)?, state.clone(), snapshot(&own)?];
     let reads = files.into_iter().map(ReadSpec::File).chain(workflow).chain(included).collect();
-    Some(Candidate::new(DialectId::Piton, id.to_owned(), state, data_dir, reads))
+    Some(Candidate::new(DialectId::Piton, id.to_owned(), state, reads))
 }

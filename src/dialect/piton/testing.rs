@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     model::{
-        Change, ChangeKind, Clock, Config, Content, EditKind, FileEntry, FileSet, RelPath, StartSpec, Timestamp,
-        sha256_hex,
+        Change, ChangeKind, Clock, Config, Content, EditKind, FileEntry, FileSet, RelPath, RunFolder, StartSpec,
+        Timestamp, sha256_hex,
     },
     workflow,
 };
@@ -80,7 +80,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         root: Utf8PathBuf::from("/home"),
         name: ID.to_owned(),
         state: path("runs/session-1/journal.jsonl"),
-        data_dir: path("runs/session-1"),
+        own: RunFolder { home: "/home".into(), path: path("runs/session-1") },
         files: std::collections::BTreeMap::new(),
         journal: None,
         lost: None,

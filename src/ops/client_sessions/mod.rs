@@ -36,8 +36,6 @@ const PROCESSES: usize = 1_000;
 const ID_CHARS: usize = 8;
 /// The priority of sessions among runs that a person chooses from.
 const PRIORITY: u8 = 200;
-/// The folder for Piton's own data of such a run. Nothing is kept there.
-const DATA_DIR: &str = ".piton/claude";
 
 /// The sessions of a project, as far as they were asked for.
 #[derive(Debug, Default)]
@@ -117,11 +115,10 @@ pub(crate) fn last_error(ctx: &ProjectContext, session: &str) -> Option<String> 
 }
 
 fn candidate(session: &FoundSession) -> Candidate {
-    let data_dir = RelPath::parse(DATA_DIR).expect("a constant is a path");
     let reads = session.older.iter().cloned().map(ReadSpec::File).collect();
     Candidate {
         claim: Claim::Implied { priority: PRIORITY },
-        ..Candidate::new(DialectId::Claude, session.name.clone(), session.path.clone(), data_dir, reads)
+        ..Candidate::new(DialectId::Claude, session.name.clone(), session.path.clone(), reads)
     }
 }
 
@@ -168,7 +165,7 @@ fn is_of_another_run(ctx: &ProjectContext, digest: &Digest) -> bool {
     if open.tasks > 0 || open.agents > 0 || open.workflows > 0 {
         return false;
     }
-    let log = SessionLog::of(&ctx.project.root, &digest.session);
+    let log = SessionLog::of(&store::journals::sessions_folder(&ctx.project), &digest.session);
     log.exists() && log.events().iter().any(|line| matches!(line.event, SessionEvent::Drives(_)))
 }
 
@@ -401,7 +398,7 @@ fn opened(ctx: &ProjectContext, location: &RunLocation, mut digest: Option<Diges
         root,
         name: location.candidate.name.clone(),
         state: path.clone(),
-        data_dir: location.candidate.data_dir.clone(),
+        own: store::journals::folder_of(&ctx.project, &location.root, &location.candidate),
         files: files.into_iter().collect(),
         journal: None,
         lost: None,

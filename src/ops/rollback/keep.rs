@@ -16,27 +16,21 @@ use crate::{
 
 const INFO: &str = "BACKUP_INFO.md";
 const COMMITS: &str = "commit_info.txt";
-const LOG: &str = "ROLLBACK_LOG.md";
 
-/// Returns where backups go: the system's own folder, else one in the data folder.
-fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> RollbackBackup {
+/// Returns where the system keeps what a rollback discards; `None` if it keeps nothing: the journal has the state before.
+fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> Option<RollbackBackup> {
     let opened = context.opened;
-    let at = context.opened.files.clock.now;
-    let own = |name: &str| opened.files.data_dir.join(&format!("rollback/{name}"));
-    opened.dialect.rollback().rollback_backup(&opened.files, context.run, back, at).unwrap_or_else(|| RollbackBackup {
-        folder: own(&at.compact()).expect("a stamp is a name"),
-        log: own(LOG).expect("a plain name"),
-        unversioned: None,
-    })
+    opened.dialect.rollback().rollback_backup(&opened.files, context.run, back, opened.files.clock.now)
 }
 
 /// Returns the backup folder of one rollback.
-pub(super) fn backup_folder(context: &RollbackContext<'_>, back: &RollBack) -> RelPath {
-    rollback_backup(context, back).folder
+pub(super) fn backup_folder(context: &RollbackContext<'_>, back: &RollBack) -> Option<RelPath> {
+    Some(rollback_backup(context, back)?.folder)
 }
 
 /// Finds out what to copy, and adds obstacles to the report.
-pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut RollbackReport) -> Backup {
+pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut RollbackReport) -> Option<Backup> {
+    let folder = backup_folder(context, back)?;
     let opened = context.opened;
     let root = &opened.files.root;
     let mut wanted: Vec<(RelPath, RelPath)> = Vec::new();
@@ -48,8 +42,8 @@ pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut 
     touched.sort();
     touched.dedup();
     report.files = touched.iter().map(|path| path.as_str().to_owned()).collect();
-    let folder = context.run.workspace.worktree.as_ref();
-    let work = |path: &RelPath| folder.map_or_else(|| Some(path.clone()), |folder| folder.join(path.as_str()).ok());
+    let tree = context.run.workspace.worktree.as_ref();
+    let work = |path: &RelPath| tree.map_or_else(|| Some(path.clone()), |tree| tree.join(path.as_str()).ok());
     // Files outside of the root are not copied: they are committed, and git has them.
     let touched = touched.iter().filter(|_| context.run.workspace.outside.is_none());
     wanted.extend(touched.filter_map(|path| Some((work(path)?, within("files", path)?))));
@@ -72,9 +66,8 @@ pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut 
         });
     }
     report.left_out = extent.left_out;
-    let folder = backup_folder(context, back);
     report.backup = Some(folder.clone());
-    Backup { folder, files: extent.files }
+    Some(Backup { folder, files: extent.files })
 }
 
 fn within(folder: &str, path: &RelPath) -> Option<RelPath> {
@@ -91,7 +84,8 @@ pub(super) fn keep(
     report: &mut RollbackReport,
 ) -> Result<(), OpError> {
     let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
-    if let (Some(git), Some(pattern)) = (&context.ctx.project.git, rollback_backup(context, back).unversioned) {
+    let pattern = rollback_backup(context, back).and_then(|backup| backup.unversioned);
+    if let (Some(git), Some(pattern)) = (&context.ctx.project.git, pattern) {
         store::git::info_exclude(git, &[&pattern])?;
     }
     let commits = commit_info(report, git_impact);
@@ -181,5 +175,5 @@ pub(super) fn log(
     if let Some(undo) = &report.undo {
         let _ = writeln!(block, "- To take it back: `{undo}`");
     }
-    locked.append_rollback_log(&rollback_backup(context, back).log, &block)
+    locked.append_rollback_log(&rollback_backup(context, back)?.log, &block)
 }

@@ -168,7 +168,9 @@ impl<'a> RollbackContext<'a> {
             return Ok(findings);
         };
         refuse_obstacles(&report.obstacles, &again)?;
-        keep::keep(self, locked, &change, backup, git_impact.as_ref(), report)?;
+        if let Some(backup) = backup {
+            keep::keep(self, locked, &change, backup, git_impact.as_ref(), report)?;
+        }
         findings.extend(self.write(locked, &change, &edits, report)?);
         Ok(findings)
     }
@@ -235,10 +237,9 @@ impl<'a> RollbackContext<'a> {
         let state = self.run.state_files.iter();
         let copies = state.clone().filter_map(|path| opened.dialect.copies().backup_of(path));
         let mut ours: Vec<Utf8PathBuf> = state.cloned().chain(copies).map(|path| path.under(&files.root)).collect();
-        ours.push(files.data_dir.under(&files.root));
-        if let Some(place) = keep::backup_folder(self, &RollBack::default()).parent() {
-            ours.push(place.under(&files.root));
-        }
+        ours.push(files.own.home.clone());
+        let place = keep::backup_folder(self, &RollBack::default()).and_then(|folder| folder.parent());
+        ours.extend(place.map(|place| place.under(&files.root)));
         ours
     }
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     dialect::piton::{self, ItemWorktree, Session, record::Header},
-    model::{RunId, plural, quoted},
+    model::{RunFolder, RunId, plural, quoted},
     ops::{OpError, archive, project_context::ProjectContext, report::Report, run_location::RunLocation, trust},
     store::{
         self, RunLock,
@@ -192,7 +192,11 @@ pub(super) fn put_in_archive(
     remove: Removal,
 ) -> Result<Result<Cleaned, KeptSession>, OpError> {
     let kept = |id: &RunId, reason: String, fix: String| KeptSession { id: id.clone(), reason, fix: Some(fix) };
-    let lock = RunLock::acquire(&location.root, &piton::merges(), ctx.project.lock_timeout)?;
+    let lock = RunLock::acquire(
+        &location.root,
+        &RunFolder { home: location.root.clone(), path: piton::merges() },
+        ctx.project.lock_timeout,
+    )?;
     let (folder, branch) = (over.worktree.as_deref().unwrap_or_default(), over.branch.as_deref().unwrap_or_default());
     if !(folder.is_empty() && branch.is_empty())
         && let Err(refusal) = remove(&ctx.project.root, folder.into(), branch)

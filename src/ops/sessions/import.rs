@@ -152,8 +152,7 @@ fn write(ctx: &ProjectContext, header: &Header, edits: &[Edit]) -> Result<(), Op
     let home = &ctx.home;
     home.create(&header.session)?;
     ctx.project.trusted.enter_new(&header.session, edits, home.root())?;
-    let own = RelPath::parse(&format!("runs/{}", header.session))?;
-    let lock = RunLock::acquire(home.root(), &own, ctx.project.lock_timeout)?;
+    let lock = RunLock::acquire(home.root(), &home.folder(&header.session), ctx.project.lock_timeout)?;
     store::commit(&lock, edits, &CheckpointMeta::new("import"))?;
     Ok(())
 }

@@ -19,6 +19,23 @@ const LIMIT: usize = 20;
 ///
 /// When it cannot be written.
 pub(crate) fn keep(lock: &RunLock, path: &RelPath, at: Timestamp, bytes: &[u8]) -> Result<Utf8PathBuf, StoreError> {
+    let file = keep_all(lock, path, at, bytes)?;
+    let folder = file.parent().unwrap_or(&file);
+    let names = platform::names(folder).map_err(|source| StoreError::io(folder, source))?;
+    let mut kept: Vec<String> = names.into_iter().map(|named| named.name).collect();
+    kept.sort_unstable();
+    for oldest in &kept[..kept.len().saturating_sub(LIMIT)] {
+        let _ = calls::remove_file(&folder.join(oldest));
+    }
+    Ok(file)
+}
+
+/// [`keep`] without a limit of what is kept.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn keep_all(lock: &RunLock, path: &RelPath, at: Timestamp, bytes: &[u8]) -> Result<Utf8PathBuf, StoreError> {
     let folder = lock.folder(SET_ASIDE)?;
     let name: String = path.name().chars().take(60).collect();
     let file = folder.join(format!("{}-{}-{name}", at.compact(), &sha256_hex(bytes)[..16]));
@@ -28,12 +45,6 @@ pub(crate) fn keep(lock: &RunLock, path: &RelPath, at: Timestamp, bytes: &[u8]) 
     }
     // The only copy of what is replaced next, so its name has to be durable too.
     stage::sync_dirs([folder.as_path(), lock.data_path()].into_iter().chain(lock.data_path().parent()))?;
-    let names = platform::names(&folder).map_err(|source| StoreError::io(&folder, source))?;
-    let mut kept: Vec<String> = names.into_iter().map(|named| named.name).collect();
-    kept.sort_unstable();
-    for oldest in &kept[..kept.len().saturating_sub(LIMIT)] {
-        let _ = calls::remove_file(&folder.join(oldest));
-    }
     Ok(file)
 }
 

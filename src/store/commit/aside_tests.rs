@@ -17,7 +17,7 @@ fn a_broken_file_is_set_aside_once() {
     let second = keep(&lock, &rel("run/state.json"), clock().now, b"{").unwrap();
     assert_eq!(first, second);
     let digest = &sha256_hex(b"{")[..16];
-    assert_eq!(scratch.files("run/.piton/set-aside"), [format!("20260131T120000Z-{digest}-state.json")]);
+    assert_eq!(scratch.files(".piton/runs/ccw.run/set-aside"), [format!("20260131T120000Z-{digest}-state.json")]);
 }
 
 #[test]

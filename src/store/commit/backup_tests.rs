@@ -6,7 +6,7 @@ use crate::{
     store::{
         StoreError,
         fs::calls::{Fault, with_fault},
-        testing::{Scratch, data_dir, rel},
+        testing::{Scratch, rel},
     },
 };
 
@@ -45,14 +45,14 @@ fn one_that_cannot_be_made_has_no_name() {
     let lock = scratch.lock();
     keep(&lock, &backup(&["a", "gone"]), note).unwrap_err();
     assert!(!scratch.root.join("backups").exists());
-    assert!(!data_dir().under(&scratch.root).join("backup").exists());
+    assert!(!scratch.own().absolute().join("backup").exists());
 }
 
 #[test]
 fn what_a_kill_left_is_removed_by_the_next_who_locks() {
     let scratch = Scratch::new();
     drop(scratch.lock());
-    let partial = data_dir().under(&scratch.root).join("backup");
+    let partial = scratch.own().absolute().join("backup");
     fs::create_dir_all(partial.join("files")).unwrap();
     fs::write(partial.join("files/a"), "half").unwrap();
     drop(scratch.lock());
@@ -84,7 +84,7 @@ fn is_whole(scratch: &Scratch, folder: &str, what: &str) -> bool {
 
 #[test]
 fn a_fault_at_any_call_leaves_a_whole_backup_or_none() {
-    let partial = |scratch: &Scratch| data_dir().under(&scratch.root).join("backup").exists();
+    let partial = |scratch: &Scratch| scratch.own().absolute().join("backup").exists();
     for fault in [Fault::Kill, Fault::Once, Fault::FromThere] {
         let (mut tried, mut left) = (0, [0, 0]);
         for at in 1.. {

@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{lock::RunLock, txn};
 use crate::{
-    model::{RelPath, RunId, StepId, sha256_hex},
+    model::{RunFolder, RunId, StepId, sha256_hex},
     store::fs::{calls, error::StoreError, platform, stage, unread},
 };
 
@@ -44,8 +44,8 @@ pub(crate) fn write(
 }
 
 /// Reads the report that came back for a step, if there is one.
-pub(crate) fn report(root: &Utf8Path, data_dir: &RelPath, run: &RunId, step: &StepId) -> Option<Vec<u8>> {
-    let folder = unread::data_path(root, &data_dir.join(FOLDER).ok()?)?;
+pub(crate) fn report(folder: &RunFolder, run: &RunId, step: &StepId) -> Option<Vec<u8>> {
+    let folder = unread::data_path(&folder.home, &folder.path.join(FOLDER).ok()?)?;
     unread::data_file(&folder.join(name(BriefFile::Report, run, step)), READ_LIMIT)
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::{BriefFile, name, remove, report, write};
     use crate::{
         model::{RunId, StepId},
-        store::testing::{Scratch, data_dir},
+        store::testing::Scratch,
     };
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
     fn a_report_is_replaced_as_a_whole_and_removed_with_its_brief() {
         let scratch = Scratch::new();
         let (run, step) = (RunId::new("run"), StepId::new("2:3"));
-        let read = || report(&scratch.root, &data_dir(), &run, &step);
+        let read = || report(&scratch.own(), &run, &step);
         assert_eq!(read(), None);
         let lock = scratch.lock();
         for text in ["a long first text", "short"] {
@@ -141,10 +141,10 @@ mod tests {
         let path = write(&lock, BriefFile::Report, &run, &step, b"first").unwrap();
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&outside, &path).unwrap();
-        assert_eq!(report(&scratch.root, &data_dir(), &run, &step), None);
+        assert_eq!(report(&scratch.own(), &run, &step), None);
         write(&lock, BriefFile::Report, &run, &step, b"second").unwrap();
         assert_eq!(fs::read_to_string(&outside).unwrap(), "kept");
-        assert_eq!(report(&scratch.root, &data_dir(), &run, &step).as_deref(), Some(&b"second"[..]));
+        assert_eq!(report(&scratch.own(), &run, &step).as_deref(), Some(&b"second"[..]));
         let folder = path.parent().unwrap();
         fs::remove_dir_all(folder).unwrap();
         std::os::unix::fs::symlink(&scratch.root, folder).unwrap();

@@ -162,7 +162,7 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<CheckpointTarget<'
         if let Some(what) = conflict {
             return Err(StoreError::Conflict { path: real, what });
         }
-        let is_own = edit.path.starts_with(lock.data_dir());
+        let is_own = real.starts_with(lock.data_path());
         targets.push(CheckpointTarget {
             path: &edit.path,
             real,

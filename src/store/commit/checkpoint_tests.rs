@@ -12,7 +12,7 @@ use crate::{
         RunLock, StoreError, file_set,
         fs::calls::{Fault, with_fault},
         set_tail_aside,
-        testing::{Scratch, append, candidate, clock, create, data_dir, meta, rel, remove, replace},
+        testing::{Scratch, append, candidate, clock, create, meta, rel, remove, replace},
     },
 };
 
@@ -27,8 +27,8 @@ fn one_file_is_replaced_without_a_record() {
     let lock = scratch.lock();
     commit(&lock, &[replace("run/state.json", "old", "new")], &meta()).unwrap();
     assert_eq!(scratch.text("run/state.json").as_deref(), Some("new"));
-    assert!(!scratch.root.join("run/.piton/txn").exists());
-    assert_eq!(scratch.text("run/.piton/.gitignore").as_deref(), Some("*\n"));
+    assert!(!scratch.root.join(".piton/runs/ccw.run/txn").exists());
+    assert_eq!(scratch.text(".piton/.gitignore").as_deref(), Some("*\n"));
 }
 
 #[test]
@@ -71,12 +71,15 @@ fn a_foreign_file_keeps_its_mode_and_own_files_are_private() {
     scratch.write("run/state.json", "old");
     fs::set_permissions(scratch.root.join("run/state.json"), fs::Permissions::from_mode(0o664)).unwrap();
     let lock = scratch.lock();
-    let edits =
-        [replace("run/state.json", "old", "new"), create("run/.piton/own.json", "x"), create("run/new.json", "x")];
+    let edits = [
+        replace("run/state.json", "old", "new"),
+        create(".piton/runs/ccw.run/own.json", "x"),
+        create("run/new.json", "x"),
+    ];
     commit(&lock, &edits, &meta()).unwrap();
     assert_eq!(mode(&scratch, "run/state.json"), 0o664);
-    assert_eq!(mode(&scratch, "run/.piton/own.json"), 0o600);
-    assert_eq!(mode(&scratch, "run/.piton"), 0o700);
+    assert_eq!(mode(&scratch, ".piton/runs/ccw.run/own.json"), 0o600);
+    assert_eq!(mode(&scratch, ".piton/runs/ccw.run"), 0o700);
     assert_eq!(mode(&scratch, "run/new.json") & !0o644, 0, "never more than rw-r--r--");
 }
 
@@ -219,8 +222,8 @@ fn a_kill_at_any_call_of_a_recovery_is_recovered() {
         for second in 1.. {
             let scratch = before();
             is_over = faulty(&scratch, &edits, first, Fault::Kill).is_none();
-            let has_happened = scratch.root.join("run/.piton/txn/pending").exists();
-            let recover = || RunLock::acquire(&scratch.root, &data_dir(), Duration::from_secs(5)).map(drop);
+            let has_happened = scratch.root.join(".piton/runs/ccw.run/txn/pending").exists();
+            let recover = || RunLock::acquire(&scratch.root, &scratch.own(), Duration::from_secs(5)).map(drop);
             if is_over || with_fault(second, Fault::Kill, recover).is_none() {
                 break;
             }
@@ -300,7 +303,7 @@ fn no_checkpoint_of_many_writers_is_lost() {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 for _ in 0..EACH {
-                    let lock = RunLock::acquire(&scratch.root, &data_dir(), Duration::from_secs(120)).unwrap();
+                    let lock = RunLock::acquire(&scratch.root, &scratch.own(), Duration::from_secs(120)).unwrap();
                     let before = fs::read(scratch.root.join("run/count")).unwrap();
                     let count: usize = std::str::from_utf8(&before).unwrap().parse().unwrap();
                     let kind = EditKind::Replace { before: before.into(), after: (count + 1).to_string().into() };
@@ -348,8 +351,8 @@ fn a_copy_is_overwritten_as_a_whole_where_its_folder_is_there() {
     let scratch = Scratch::new();
     let lock = scratch.lock();
     for text in ["a long text", "short", ""] {
-        write_copy(&lock, &rel("run/.piton/copy"), text.as_bytes()).unwrap();
-        assert_eq!(scratch.text("run/.piton/copy").as_deref(), Some(text));
+        write_copy(&lock, &rel(".piton/runs/ccw.run/copy"), text.as_bytes()).unwrap();
+        assert_eq!(scratch.text(".piton/runs/ccw.run/copy").as_deref(), Some(text));
     }
     assert!(write_copy(&lock, &rel("run/nowhere/copy"), b"x").is_err());
     assert!(!scratch.root.join("run/nowhere").exists());

@@ -1,35 +1,57 @@
-//! The data folder of a run, or of the reports of a project: created private, hidden from git.
+//! The folders that Piton makes: the home of the runs of a project, private and hidden from git, and the folder of each run in it.
 
 use std::{fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::store::fs::{
-    calls,
-    error::StoreError,
-    nofollow::{self, OpenMode},
-    platform, stage,
+use crate::{
+    model::RunFolder,
+    store::fs::{
+        calls,
+        error::StoreError,
+        nofollow::{self, OpenMode},
+        path::Root,
+        platform,
+        stage::{self, DATA_DIR},
+    },
 };
 
 pub(super) const PARTIAL_BACKUP: &str = "backup";
 /// The folder of what is set aside.
 pub(super) const SET_ASIDE: &str = "set-aside";
 
-/// Creates the data folder if it is missing, and hides it from git.
-pub(in crate::store) fn create_data_dir(data_path: &Utf8Path) -> Result<(), StoreError> {
-    if let Some(parent) = data_path.parent() {
-        stage::make_durable_folders(parent)?;
+/// Creates the folder of a run, durably, in a home that is hidden from git. A folder that goes through a link is refused before anything is
+/// made in it. Returns its path without links.
+pub(in crate::store) fn create(folder: &RunFolder) -> Result<Utf8PathBuf, StoreError> {
+    let home = &folder.home;
+    if home.symlink_metadata().is_ok() {
+        Root::open(home)?;
     }
-    match nofollow::create_private_dir(data_path.as_std_path()) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(data_path, error)),
-        Ok(()) | Err(_) => {}
+    if home.file_name() == Some(DATA_DIR) {
+        create_hidden(home)?;
     }
-    // Before the lock file, so that a locked folder always has it.
-    let ignore = data_path.join(".gitignore");
-    write_gitignore(&ignore).map_err(|source| StoreError::io(&ignore, source))
+    stage::create_private_dirs(home)?;
+    let path = Root::open(home)?.target(&folder.path)?;
+    stage::create_private_dirs(&path)?;
+    Ok(path)
 }
 
-/// Writes the `.gitignore` of the data folder. An empty one is the rest of a write that was cut off.
+/// Creates a folder of Piton in a project, durably, and hides it from git.
+pub(in crate::store) fn create_hidden(home: &Utf8Path) -> Result<(), StoreError> {
+    let is_new = home.symlink_metadata().is_err();
+    if let Some(parent) = home.parent() {
+        stage::make_durable_folders(parent)?;
+    }
+    match nofollow::create_private_dir(home.as_std_path()) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(home, error)),
+        Ok(()) | Err(_) => {}
+    }
+    let ignore = home.join(".gitignore");
+    write_gitignore(&ignore).map_err(|source| StoreError::io(&ignore, source))?;
+    stage::sync_dirs(home.parent().into_iter().filter(|_| is_new))
+}
+
+/// Writes the `.gitignore` of a home. An empty one is the rest of a write that was cut off.
 fn write_gitignore(ignore: &Utf8Path) -> io::Result<()> {
     if fs::symlink_metadata(ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
         return Ok(());
@@ -40,7 +62,7 @@ fn write_gitignore(ignore: &Utf8Path) -> io::Result<()> {
     })
 }
 
-/// Returns a subfolder of the data folder, created if needed. A symlink in its place is refused.
+/// Returns a subfolder of the folder of a run, created if needed. A symlink in its place is refused.
 pub(in crate::store) fn subfolder(data_path: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
     let path = data_path.join(name);
     let found = match fs::symlink_metadata(&path) {

@@ -39,7 +39,7 @@ fn a_log_that_is_full_is_begun_again() {
     let data_path = scratch.lock().data_path().to_owned();
     let line = serde_json::json!({ "at": "2026-01-31T12:00:00Z", "change": "begin" });
     let bytes = serde_json::to_vec(&line).unwrap().len() as u64 + 1;
-    let previous = || scratch.root.join("run/.piton/log.previous.jsonl").exists();
+    let previous = || scratch.root.join(".piton/runs/ccw.run/log.previous.jsonl").exists();
     for (limit, expected) in [(1, (1, false)), (2 * bytes, (2, false)), (2 * bytes, (3, true)), (1, (2, true))] {
         append(&data_path, "log.jsonl", &[&line], limit).unwrap();
         assert_eq!((read::<serde_json::Value>(&data_path, "log.jsonl").len(), previous()), expected, "{limit}");

@@ -12,10 +12,10 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    data_dir::{self, create_data_dir, subfolder},
+    data_dir::{self, subfolder},
     txn,
 };
-use crate::model::RelPath;
+use crate::model::RunFolder;
 #[cfg(target_os = "linux")]
 use crate::model::clean_line;
 #[cfg(target_os = "linux")]
@@ -40,33 +40,31 @@ pub(crate) struct RunLock {
     /// Closing it releases the lock.
     _file: File,
     root: Root,
-    data_dir: RelPath,
-    /// `data_dir` resolved: absolute, without symlinks.
+    /// The folder of the run: absolute, without symlinks.
     data_path: Utf8PathBuf,
     timeout: Duration,
 }
 
 impl RunLock {
-    /// Waits for the run to be free, then finishes what a killed writer began. Creates the data folder if needed.
+    /// Waits for the run to be free, then finishes what a killed writer began. Creates the folder of the run if needed. `root`: of the files
+    /// that are written.
     ///
     /// # Errors
     ///
     /// If another process holds it for longer than `timeout`, the file system has no locks, the folder cannot be written, or
     /// the change of a killed writer cannot be finished.
-    pub(crate) fn acquire(root: &Utf8Path, data_dir: &RelPath, timeout: Duration) -> Result<Self, StoreError> {
+    pub(crate) fn acquire(root: &Utf8Path, folder: &RunFolder, timeout: Duration) -> Result<Self, StoreError> {
         let root = Root::open(root)?;
-        let data_path = root.target(data_dir)?;
-        let path = data_path.join(LOCK_FILE);
         let started = Instant::now();
-        let file = loop {
-            let file = open_or_create(&data_path, &path)?;
+        let (file, data_path) = loop {
+            let (file, path) = open_or_create(folder)?;
             poll(&path, timeout.saturating_sub(started.elapsed()), timeout, || file.try_lock())?;
             // The whole folder may have been removed while we waited.
             if !platform::is_unlinked(&file) {
-                break file;
+                break (file, path.parent().map(Utf8Path::to_owned).unwrap_or_default());
             }
         };
-        let lock = Self { _file: file, root, data_dir: data_dir.clone(), data_path, timeout };
+        let lock = Self { _file: file, root, data_path, timeout };
         stage::remove_data_leftovers(&lock.data_path);
         txn::recover(&lock.root, &lock.data_path)?;
         data_dir::drop_partial_backup(&lock.data_path)?;
@@ -82,10 +80,6 @@ impl RunLock {
         &self.root
     }
 
-    pub(super) fn data_dir(&self) -> &RelPath {
-        &self.data_dir
-    }
-
     pub(in crate::store) fn data_path(&self) -> &Utf8Path {
         &self.data_path
     }
@@ -96,14 +90,17 @@ impl RunLock {
     }
 }
 
-fn open_or_create(data_path: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
+fn open_or_create(folder: &RunFolder) -> Result<(File, Utf8PathBuf), StoreError> {
+    let path = folder.absolute().join(LOCK_FILE);
     match nofollow::open(path.as_std_path(), OpenMode::Edit, platform::DATA_FILE_MODE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        opened => return opened.map_err(|source| StoreError::io(path, source)),
+        opened => return opened.map(|file| (file, path.clone())).map_err(|source| StoreError::io(&path, source)),
     }
-    create_data_dir(data_path)?;
-    nofollow::open(path.as_std_path(), OpenMode::Lock, platform::DATA_FILE_MODE)
-        .map_err(|source| StoreError::io(path, source))
+    let path = data_dir::create(folder)?.join(LOCK_FILE);
+    match nofollow::open(path.as_std_path(), OpenMode::Lock, platform::DATA_FILE_MODE) {
+        Ok(file) => Ok((file, path)),
+        Err(source) => Err(StoreError::io(&path, source)),
+    }
 }
 
 /// Tests whether a run could be locked now, without creating anything.
@@ -111,9 +108,8 @@ fn open_or_create(data_path: &Utf8Path, path: &Utf8Path) -> Result<File, StoreEr
 /// # Errors
 ///
 /// If another process holds it, or the file system does not support locks.
-pub(crate) fn try_lock(root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreError> {
-    let data_path = data_dir.under(root);
-    lock_shared(&data_path, Duration::from_millis(200)).map(drop)
+pub(crate) fn try_lock(folder: &RunFolder) -> Result<(), StoreError> {
+    lock_shared(&folder.absolute(), Duration::from_millis(200)).map(drop)
 }
 
 /// Waits for the writer to finish and keeps writers out while the result lives. `None` if the run was never written or the lock

@@ -17,8 +17,7 @@ use crate::{
         error::StoreError,
         nofollow::OpenMode,
         path::{Root, problem_of},
-        platform,
-        stage::{self, DATA_DIR},
+        platform, stage,
         unread::there,
     },
 };
@@ -50,19 +49,7 @@ impl<'a> OpenJournal<'a> {
     ///
     /// When it cannot be written, is full, or is not as it was read.
     pub(super) fn open(append: &'a JournalAppend<'_>, timeout: Duration) -> Result<Self, StoreError> {
-        let home = &append.journal.home;
-        // A folder that goes through a link is refused before anything is made in it.
-        if home.symlink_metadata().is_ok() {
-            Root::open(home)?;
-        }
-        if home.file_name() == Some(DATA_DIR) {
-            let is_new = home.symlink_metadata().is_err();
-            data_dir::create_data_dir(home)?;
-            stage::sync_dirs(home.parent().into_iter().filter(|_| is_new))?;
-        }
-        stage::create_private_dirs(home)?;
-        let path = Root::open(home)?.target(&append.journal.path)?;
-        stage::create_private_dirs(path.parent().unwrap_or(home))?;
+        let path = data_dir::create(&append.journal.folder())?.join(append.journal.path.name());
         let failed = |source| StoreError::io(&path, source);
         let file = data_file::open(&path, OpenMode::Log, platform::DATA_FILE_MODE).map_err(failed)?;
         lock::poll(&path, timeout, timeout, || file.try_lock())?;

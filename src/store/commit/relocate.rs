@@ -32,7 +32,7 @@ pub(crate) fn move_folder(lock: &RunLock, from: &RelPath, to: &RelPath) -> Resul
 }
 
 /// Moves a folder into one that exists.
-pub(in crate::store) fn rename(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {
+fn rename(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {
     stage::remove_leftovers(std::iter::once(to));
     match calls::rename(from, to) {
         Ok(()) => {}

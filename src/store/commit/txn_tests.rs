@@ -5,7 +5,7 @@ use crate::{
     model::{StepId, sha256_hex},
     store::{
         fs::path::Root,
-        testing::{Scratch, data_dir, rel},
+        testing::{Scratch, rel},
     },
 };
 
@@ -21,7 +21,7 @@ fn record(path: &str, before: Option<&str>, after: Option<&str>) -> Record {
 }
 
 fn plant(scratch: &Scratch, bytes: &[u8], mode: u32) {
-    let folder = scratch.root.join("run/.piton/txn");
+    let folder = scratch.root.join(".piton/runs/ccw.run/txn");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("pending"), bytes).unwrap();
     fs::set_permissions(folder.join("pending"), fs::Permissions::from_mode(mode)).unwrap();
@@ -62,7 +62,7 @@ fn a_record_is_finished_only_where_it_fits_and_always_dropped() {
         plant(&scratch, &record.encode(), mode);
         drop(scratch.lock());
         assert_eq!(scratch.text("run/a").as_deref(), expected);
-        assert!(!is_pending(&scratch.root.join("run/.piton")));
+        assert!(!is_pending(&scratch.root.join(".piton/runs/ccw.run")));
     }
 }
 
@@ -75,7 +75,7 @@ fn a_record_never_reaches_into_git() {
     assert_eq!(scratch.files(".git"), ["HEAD"]);
     plant(&scratch, b"garbage", 0o600);
     drop(scratch.lock());
-    assert!(!is_pending(&scratch.root.join("run/.piton")));
+    assert!(!is_pending(&scratch.root.join(".piton/runs/ccw.run")));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_pending_record_can_be_looked_at_without_finishing_it() {
     scratch.write("run/a", "old");
     plant(&scratch, &record("run/a", Some("old"), Some("new")).encode(), 0o600);
     let root = Root::open(&scratch.root).unwrap();
-    let data_path = scratch.root.join("run/.piton");
+    let data_path = scratch.root.join(".piton/runs/ccw.run");
     assert_eq!(pending(&root, &data_path).unwrap().files[0].after.as_deref(), Some(&b"new"[..]));
     scratch.write("run/a", "foreign");
     assert_eq!(pending(&root, &data_path), None);
@@ -100,16 +100,16 @@ fn what_another_program_changed_is_left_and_named_until_it_changes_again() {
     plant(&scratch, &two.encode(), 0o600);
     drop(scratch.lock());
     assert_eq!((scratch.text("run/a").as_deref(), scratch.text("run/b").as_deref()), (Some("new"), Some("foreign")));
-    let own = [data_dir().under(&scratch.root)];
+    let own = [scratch.own().absolute()];
     let told = || cut_off_change(&scratch.root, &own).map(|(change, _)| change);
     let change = told().unwrap();
     assert_eq!((change.change.as_str(), change.step), ("finish", Some(StepId::new("2:3"))));
     let [left] = change.left.as_slice() else { panic!("{:?}", change.left) };
     assert_eq!(left.path, rel("run/b"));
-    let kept = format!("run/.piton/{}", left.kept.as_ref().unwrap());
+    let kept = format!(".piton/runs/ccw.run/{}", left.kept.as_ref().unwrap());
     assert_eq!(scratch.text(&kept).as_deref(), Some("new"), "what it would have got is kept");
     // A note is only believed if no one else can read it.
-    let note = scratch.root.join("run/.piton/txn/cut-off");
+    let note = scratch.root.join(".piton/runs/ccw.run/txn/cut-off");
     fs::set_permissions(&note, fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(told(), None);
     fs::set_permissions(&note, fs::Permissions::from_mode(0o600)).unwrap();

@@ -80,7 +80,7 @@ pub(super) fn symlink(_target: &std::path::Path, _path: &Utf8Path) -> io::Result
 }
 
 /// Removes an empty folder.
-pub(super) fn remove_dir(path: &Utf8Path) -> io::Result<()> {
+pub(in crate::store) fn remove_dir(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
     fs::remove_dir(path)
 }

@@ -12,7 +12,7 @@ use super::{
     path::{Root, problem_of},
     platform::{self, DirEntry},
 };
-use crate::model::{ReadProblem, RelPath, Unread};
+use crate::model::{ReadProblem, RelPath, RunFolder, Unread};
 
 thread_local! {
     static NOTED: RefCell<Vec<Unread>> = const { RefCell::new(Vec::new()) };
@@ -61,14 +61,14 @@ pub(in crate::store) fn known<T>(path: &Utf8Path, found: Result<T, StoreError>) 
     found.map_err(|error| note(path, problem(error))).ok()
 }
 
-/// Returns where a folder of Piton below a root really is, if it is there.
-pub(in crate::store) fn data_path(top: &Utf8Path, data_dir: &RelPath) -> Option<Utf8PathBuf> {
-    located(&root(top)?, data_dir)
+/// Returns where the folder of a run really is, if it is there.
+pub(in crate::store) fn run_folder(folder: &RunFolder) -> Option<Utf8PathBuf> {
+    data_path(&folder.home, &folder.path)
 }
 
-/// Returns where a folder of Piton below an open root really is, if it is there.
-pub(in crate::store) fn located(root: &Root, data_dir: &RelPath) -> Option<Utf8PathBuf> {
-    root.locate(data_dir).map_err(|problem| note(&data_dir.under(root.path()), problem)).ok()
+/// Returns where a folder of Piton below a root really is, if it is there.
+pub(in crate::store) fn data_path(top: &Utf8Path, data_dir: &RelPath) -> Option<Utf8PathBuf> {
+    root(top)?.locate(data_dir).map_err(|problem| note(&data_dir.under(top), problem)).ok()
 }
 
 /// Returns the content of one of Piton's own files, if it is there and has no more than `limit` bytes.

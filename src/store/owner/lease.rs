@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
 use crate::{
-    model::{Clock, Owner, OwnerProcess, RelPath, Timestamp, clean_line},
+    model::{Clock, Owner, OwnerProcess, RunFolder, Timestamp, clean_line},
     store::{
         commit::lock::RunLock,
         fs::{
@@ -66,8 +66,8 @@ pub(crate) struct Holder {
 }
 
 /// Returns who is driving the run, as seen by this process.
-pub(crate) fn inspect(root: &Utf8Path, data_dir: &RelPath, clock: Clock, environment: &Environment) -> Owner {
-    let data_path = unread::data_path(root, data_dir);
+pub(crate) fn inspect(folder: &RunFolder, clock: Clock, environment: &Environment) -> Owner {
+    let data_path = unread::run_folder(folder);
     data_path.map_or(Owner::None, |data_path| inspect_in(&data_path, clock, environment))
 }
 

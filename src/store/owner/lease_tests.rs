@@ -7,7 +7,7 @@ use crate::{
         Environment,
         fs::process::Process,
         owner::caller::Caller,
-        testing::{Scratch, clock, data_dir, time},
+        testing::{Scratch, clock, time},
     },
 };
 
@@ -110,7 +110,7 @@ fn a_strict_lease_is_that_of_one_process_only() {
     let scratch = Scratch::new();
     let lock = scratch.lock();
     take(&lock, clock(), &me, "run").unwrap();
-    let look = || inspect(&scratch.root, &data_dir(), clock(), &environment);
+    let look = || inspect(&scratch.own(), clock(), &environment);
     let Owner::Live { description } = look() else { panic!("{:?}", look()) };
     assert!(description.starts_with(&format!("process {} on host {}", std::process::id(), me.host)), "{description}");
     assert_eq!(inspect_by(&lock, clock(), &me), Owner::Ours);
@@ -128,12 +128,12 @@ fn a_strict_lease_is_that_of_one_process_only() {
 fn a_torn_lease_blocks_nobody() {
     let scratch = Scratch::new();
     let environment = Environment::default();
-    let look = || inspect(&scratch.root, &data_dir(), clock(), &environment);
+    let look = || inspect(&scratch.own(), clock(), &environment);
     assert_eq!(look(), Owner::None);
     let lock = scratch.lock();
     assert_eq!(look(), Owner::None);
     take(&lock, clock(), &caller(), "begin").unwrap();
-    let path = scratch.root.join("run/.piton/lease.json");
+    let path = scratch.root.join(".piton/runs/ccw.run/lease.json");
     let whole = fs::read(&path).unwrap();
     assert_eq!(whole.len(), 1_024);
     for torn in [&whole[..0], &whole[..40], &[b'x'; 100_000][..]] {
@@ -150,9 +150,9 @@ fn a_lease_is_taken_renewed_and_released() {
     let lock = scratch.lock();
     assert!(!refresh(&lock, clock(), &me).unwrap(), "there is none");
     take(&lock, clock(), &me, &"long \u{1b}[31m command ".repeat(100)).unwrap();
-    assert_eq!(inspect(&scratch.root, &data_dir(), clock(), &environment), Owner::Ours);
+    assert_eq!(inspect(&scratch.own(), clock(), &environment), Owner::Ours);
 
-    let text = || scratch.text("run/.piton/lease.json").unwrap();
+    let text = || scratch.text(".piton/runs/ccw.run/lease.json").unwrap();
     let first = text();
     assert!(refresh(&lock, later(59), &me).unwrap());
     assert_eq!(text(), first, "a moment ago is good enough");
@@ -165,9 +165,9 @@ fn a_lease_is_taken_renewed_and_released() {
     other.ancestors.clear();
     assert!(!refresh(&lock, later(999), &other).unwrap());
     release(&lock, later(999), &other).unwrap();
-    assert_eq!(inspect(&scratch.root, &data_dir(), clock(), &environment), Owner::Ours);
+    assert_eq!(inspect(&scratch.own(), clock(), &environment), Owner::Ours);
     release(&lock, clock(), &me).unwrap();
-    assert_eq!(inspect(&scratch.root, &data_dir(), clock(), &environment), Owner::None);
+    assert_eq!(inspect(&scratch.own(), clock(), &environment), Owner::None);
 }
 
 #[test]

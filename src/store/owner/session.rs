@@ -1,4 +1,4 @@
-//! The logs of the client's sessions: one file per session, in Piton's folder at the top of the project, one line per event.
+//! The logs of the client's sessions: one file per session, in the home of the project's runs, one line per event.
 //!
 //! They only help to explain an interruption; nothing depends on a missing entry. A project has none before a run is found in
 //! it, and write errors are ignored.
@@ -12,21 +12,18 @@ use super::{
     lease::{self, Holder},
 };
 use crate::{
-    model::{DrivenRun, RelPath, SessionEvent, SessionLine, Timestamp, clean_line, sha256_hex},
+    model::{DrivenRun, RelPath, RunFolder, SessionEvent, SessionLine, Timestamp, clean_line, sha256_hex},
     store::{
         commit::{data_dir, journal},
         fs::{
             environment::Environment,
             error::StoreError,
-            path::Root,
             process::Process,
-            stage::DATA_DIR,
             unread::{self, there},
         },
     },
 };
 
-const FOLDER: &str = "sessions";
 /// Size in bytes at which a log is rotated.
 const LOG_LIMIT: u64 = 128 << 10;
 /// Number of logs that are kept, the newest.
@@ -39,21 +36,21 @@ pub(in crate::store) const SESSION_CHARS: usize = 128;
 /// The log of one session. It need not exist.
 #[derive(Debug)]
 pub(crate) struct SessionLog {
-    folder: Utf8PathBuf,
+    folder: RunFolder,
     name: String,
 }
 
 impl SessionLog {
-    /// Returns the log of a session in the project that begins at `top`; it need not exist.
-    pub(crate) fn of(top: &Utf8Path, session: &str) -> Self {
+    /// Returns the log of a session in the folder of a project's sessions; neither need exist.
+    pub(crate) fn of(sessions: &RunFolder, session: &str) -> Self {
         // A session id is untrusted input, so it is hashed and never becomes a path.
         let mut name = sha256_hex(clean_line(session, SESSION_CHARS).as_bytes());
         name.truncate(24);
-        Self { folder: top.join(DATA_DIR).join(FOLDER), name: format!("{name}.jsonl") }
+        Self { folder: sessions.clone(), name: format!("{name}.jsonl") }
     }
 
     pub(crate) fn exists(&self) -> bool {
-        let path = self.folder.join(&self.name);
+        let path = self.folder.absolute().join(&self.name);
         there(&path, path.symlink_metadata()).is_some_and(|metadata| metadata.is_file())
     }
 
@@ -63,10 +60,11 @@ impl SessionLog {
     ///
     /// When it cannot be written.
     pub(crate) fn note(&self, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
-        if !self.exists() || !is_real_folder(&self.folder) {
+        let folder = self.folder.absolute();
+        if !self.exists() || !is_real_folder(&folder) {
             return Ok(());
         }
-        journal::append(&self.folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)
+        journal::append(&folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)
     }
 
     /// Appends an event, creating the log if needed.
@@ -74,23 +72,21 @@ impl SessionLog {
     /// # Errors
     ///
     /// When it cannot be written.
-    pub(crate) fn begin(&self, top: &Utf8Path, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
+    pub(crate) fn begin(&self, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
+        let folder = self.folder.absolute();
         if !self.exists() {
-            let data_dir = RelPath::parse(DATA_DIR).expect("a constant");
-            let data_path = Root::open(top)?.target(&data_dir)?;
-            data_dir::create_data_dir(&data_path)?;
-            data_dir::subfolder(&data_path, FOLDER)?;
-            remove_old_logs(&self.folder);
+            remove_old_logs(&data_dir::create(&self.folder)?);
         }
-        journal::append(&self.folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)
+        journal::append(&folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)
     }
 
     /// Returns the last events, oldest first.
     pub(crate) fn events(&self) -> Vec<SessionLine> {
-        if !is_real_folder(&self.folder) {
+        let folder = self.folder.absolute();
+        if !is_real_folder(&folder) {
             return Vec::new();
         }
-        let mut events: Vec<SessionLine> = journal::read(&self.folder, &self.name);
+        let mut events: Vec<SessionLine> = journal::read(&folder, &self.name);
         events.split_off(events.len().saturating_sub(EVENTS_LIMIT))
     }
 }
@@ -119,12 +115,12 @@ fn remove_old_logs(folder: &Utf8Path) {
 
 /// Returns the events of the session that holds the run's lease, alive or not, since its last write to the run.
 pub(in crate::store) fn events_since_write(
-    top: &Utf8Path,
+    sessions: &RunFolder,
     data_path: &Utf8Path,
     run: &DrivenRun,
 ) -> Option<Vec<SessionLine>> {
     let Holder { session, taken_at } = lease::lease_holder(data_path)?;
-    let mut events = SessionLog::of(top, &session).events();
+    let mut events = SessionLog::of(sessions, &session).events();
     let last_write = events.iter().rposition(|line| matches!(&line.event, SessionEvent::Drives(it) if it == run));
     match last_write {
         Some(at) => drop(events.drain(..=at)),
@@ -134,11 +130,11 @@ pub(in crate::store) fn events_since_write(
 }
 
 /// Returns the caller, with the client's process as the owner if the client reported it.
-pub(crate) fn caller(top: &Utf8Path, environment: &Environment) -> Caller {
+pub(crate) fn caller(sessions: &RunFolder, environment: &Environment) -> Caller {
     let caller = Caller::find(environment);
     match &caller.session {
         None => caller,
-        Some(session) => with_client_process(caller.clone(), &SessionLog::of(top, session).events()),
+        Some(session) => with_client_process(caller.clone(), &SessionLog::of(sessions, session).events()),
     }
 }
 
@@ -161,39 +157,54 @@ pub(crate) fn start_event(caller: &Caller, source: &str) -> SessionEvent {
 }
 
 /// Returns the location of a run, for [`SessionEvent::Drives`].
-pub(crate) fn driven_run(top: &Utf8Path, root: &Utf8Path, data_dir: &RelPath, state: &RelPath) -> DrivenRun {
+pub(crate) fn driven_run(top: &Utf8Path, root: &Utf8Path, folder: &RunFolder, state: &RelPath) -> DrivenRun {
     let worktree = (root != top).then(|| root.file_name().unwrap_or_default().to_owned());
-    DrivenRun { worktree, data_dir: data_dir.clone(), state: state.clone() }
+    DrivenRun { worktree, folder: folder.path.clone(), state: state.clone() }
 }
 
-/// Returns the runs in the events whose lease the session still holds, each with its root, without walking the project.
-/// `elsewhere`: the linked worktrees, and the home of the runs of workflow files.
+/// A run whose lease a session holds.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldRun {
+    /// The root of its files.
+    pub(crate) root: Utf8PathBuf,
+    pub(crate) folder: RunFolder,
+    pub(crate) run: DrivenRun,
+}
+
+/// Returns the runs in the events whose lease the session still holds, without walking the project. `elsewhere`: the linked worktrees; `homes`:
+/// those of the project's runs, which are the roots of the runs of workflow files.
 pub(crate) fn held_runs(
     top: &Utf8Path,
     elsewhere: &[Utf8PathBuf],
+    homes: &[Utf8PathBuf],
     session: &str,
     events: &[SessionLine],
-) -> Vec<(Utf8PathBuf, DrivenRun)> {
+) -> Vec<HeldRun> {
     let session = clean_line(session, SESSION_CHARS);
-    let mut held: Vec<(Utf8PathBuf, DrivenRun)> = Vec::new();
+    let mut held: Vec<HeldRun> = Vec::new();
     for line in events {
         let SessionEvent::Drives(run) = &line.event else { continue };
-        if held.iter().any(|(_, known)| known == run) {
+        if held.iter().any(|known| known.run == *run) {
             continue;
         }
-        let roots: Vec<&Utf8Path> = match &run.worktree {
-            None => vec![top],
+        let holds = |folder: &RunFolder| {
+            let holder = unread::run_folder(folder).and_then(|data_path| lease::lease_holder(&data_path));
+            holder.is_some_and(|holder| holder.session == session)
+        };
+        let folders = homes.iter().map(|home| RunFolder { home: home.clone(), path: run.folder.clone() });
+        let root = match &run.worktree {
+            None => Some(top),
             Some(name) => {
-                elsewhere.iter().map(Utf8PathBuf::as_path).filter(|path| path.file_name() == Some(name)).collect()
+                let roots = elsewhere.iter().chain(homes).map(Utf8PathBuf::as_path);
+                roots.filter(|path| path.file_name() == Some(name)).find(|root| root.exists())
             }
         };
-        let holds = |root: &&&Utf8Path| {
-            let data_path = unread::data_path(root, &run.data_dir);
-            data_path
-                .and_then(|data_path| lease::lease_holder(&data_path))
-                .is_some_and(|holder| holder.session == session)
-        };
-        held.extend(roots.iter().find(holds).map(|root| ((*root).to_owned(), run.clone())));
+        if let (Some(root), Some(folder)) = (root, folders.into_iter().find(holds)) {
+            // The files of a workflow run are in its home.
+            let is_own = run.state.starts_with(&run.folder);
+            let root = if is_own { folder.home.clone() } else { root.to_owned() };
+            held.push(HeldRun { root, folder, run: run.clone() });
+        }
     }
     held
 }

@@ -4,10 +4,10 @@ use camino::Utf8Path;
 
 use super::{LOGS_LIMIT, SessionLog, caller, driven_run, events_since_write, held_runs, start_event};
 use crate::{
-    model::SessionEvent,
+    model::{RunFolder, SessionEvent},
     store::{
         Caller, Environment, lease,
-        testing::{Scratch, clock, data_dir, rel},
+        testing::{Scratch, clock, rel},
     },
 };
 
@@ -19,28 +19,32 @@ fn prompt() -> SessionEvent {
     SessionEvent::Prompt
 }
 
-fn drives(top: &Utf8Path, root: &Utf8Path) -> SessionEvent {
-    SessionEvent::Drives(driven_run(top, root, &data_dir(), &rel("run/state.json")))
+fn drives(scratch: &Scratch) -> SessionEvent {
+    SessionEvent::Drives(driven_run(&scratch.root, &scratch.root, &scratch.own(), &rel("run/state.json")))
+}
+
+fn sessions(scratch: &Scratch) -> RunFolder {
+    RunFolder { path: rel("sessions"), ..scratch.own() }
 }
 
 #[test]
 fn nothing_is_noted_before_a_log_is_begun() {
     let scratch = Scratch::new();
-    let log = SessionLog::of(&scratch.root, "s");
+    let log = SessionLog::of(&sessions(&scratch), "s");
     log.note(clock().now, prompt()).unwrap();
     assert!(!log.exists() && scratch.files("").is_empty());
-    log.begin(&scratch.root, clock().now, prompt()).unwrap();
+    log.begin(clock().now, prompt()).unwrap();
     log.note(clock().now, prompt()).unwrap();
     assert_eq!(log.events().len(), 2);
-    assert_eq!(SessionLog::of(&scratch.root, "another").events(), []);
+    assert_eq!(SessionLog::of(&sessions(&scratch), "another").events(), []);
 }
 
 #[test]
 fn torn_and_foreign_lines_are_skipped() {
     let scratch = Scratch::new();
-    let log = SessionLog::of(&scratch.root, "s");
-    log.begin(&scratch.root, clock().now, prompt()).unwrap();
-    let path = log.folder.join(&log.name);
+    let log = SessionLog::of(&sessions(&scratch), "s");
+    log.begin(clock().now, prompt()).unwrap();
+    let path = log.folder.absolute().join(&log.name);
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{{\"at\":\"x\"}}\n{{\"event\":\"later\"}}\n\n{text}{{\"at\":\"2026")).unwrap();
     log.note(clock().now, prompt()).unwrap();
@@ -51,30 +55,30 @@ fn torn_and_foreign_lines_are_skipped() {
 fn only_the_newest_logs_stay() {
     let scratch = Scratch::new();
     for session in 0..LOGS_LIMIT + 5 {
-        let log = SessionLog::of(&scratch.root, &session.to_string());
-        log.begin(&scratch.root, clock().now, prompt()).unwrap();
-        let file = fs::File::options().write(true).open(log.folder.join(&log.name)).unwrap();
+        let log = SessionLog::of(&sessions(&scratch), &session.to_string());
+        log.begin(clock().now, prompt()).unwrap();
+        let file = fs::File::options().write(true).open(log.folder.absolute().join(&log.name)).unwrap();
         file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(session as u64)).unwrap();
     }
     let logs = scratch.files(".piton/sessions");
     assert_eq!(logs.len(), LOGS_LIMIT);
-    assert!(!SessionLog::of(&scratch.root, "4").exists() && SessionLog::of(&scratch.root, "5").exists());
+    assert!(!SessionLog::of(&sessions(&scratch), "4").exists() && SessionLog::of(&sessions(&scratch), "5").exists());
 }
 
 #[test]
 fn the_owner_is_the_process_that_the_client_named() {
     let scratch = Scratch::new();
     let environment = environment("s");
-    let plain = caller(&scratch.root, &environment);
+    let plain = caller(&sessions(&scratch), &environment);
     assert!(!plain.is_client && plain == Caller::find(&environment));
 
-    let log = SessionLog::of(&scratch.root, "s");
+    let log = SessionLog::of(&sessions(&scratch), "s");
     let mut client = plain.clone();
     client.owner = *plain.ancestors.last().unwrap();
-    log.begin(&scratch.root, clock().now, start_event(&client, "startup")).unwrap();
+    log.begin(clock().now, start_event(&client, "startup")).unwrap();
     let gone = SessionEvent::Start { source: "resume".to_owned(), pid: 4_194_305, process_start: Some(1) };
     log.note(clock().now, gone).unwrap();
-    let found = caller(&scratch.root, &environment);
+    let found = caller(&sessions(&scratch), &environment);
     assert_eq!(
         (found.owner, found.is_client),
         (client.owner, true),
@@ -85,35 +89,37 @@ fn the_owner_is_the_process_that_the_client_named() {
 #[test]
 fn a_session_holds_what_its_leases_say() {
     let scratch = Scratch::new();
-    let log = SessionLog::of(&scratch.root, "s");
-    let me = caller(&scratch.root, &environment("s"));
+    let log = SessionLog::of(&sessions(&scratch), "s");
+    let me = caller(&sessions(&scratch), &environment("s"));
     let lock = scratch.lock();
     lease::take(&lock, clock(), &me, "begin").unwrap();
-    log.begin(&scratch.root, clock().now, drives(&scratch.root, &scratch.root)).unwrap();
-    log.note(clock().now, drives(&scratch.root, &scratch.root)).unwrap();
-    let mut elsewhere = driven_run(&scratch.root, Utf8Path::new("/elsewhere/wt"), &data_dir(), &rel("run/state.json"));
+    log.begin(clock().now, drives(&scratch)).unwrap();
+    log.note(clock().now, drives(&scratch)).unwrap();
+    let mut elsewhere =
+        driven_run(&scratch.root, Utf8Path::new("/elsewhere/wt"), &scratch.own(), &rel("run/state.json"));
     assert_eq!(elsewhere.worktree.as_deref(), Some("wt"));
     log.note(clock().now, SessionEvent::Drives(elsewhere.clone())).unwrap();
-    elsewhere.data_dir = rel("other/.piton");
+    elsewhere.folder = rel("runs/ccw.other");
     log.note(clock().now, SessionEvent::Drives(elsewhere)).unwrap();
 
-    let runs = held_runs(&scratch.root, &[], "s", &log.events());
+    let homes = [scratch.own().home];
+    let runs = held_runs(&scratch.root, &[], &homes, "s", &log.events());
     assert_eq!(runs.len(), 1, "each once, and only where the lease is: {runs:?}");
-    assert_eq!(held_runs(&scratch.root, &[], "another", &log.events()), []);
+    assert!(held_runs(&scratch.root, &[], &homes, "another", &log.events()).is_empty());
 }
 
 #[test]
 fn what_was_told_before_the_last_write_is_settled() {
     let scratch = Scratch::new();
-    let log = SessionLog::of(&scratch.root, "s");
+    let log = SessionLog::of(&sessions(&scratch), "s");
     let lock = scratch.lock();
-    lease::take(&lock, clock(), &caller(&scratch.root, &environment("s")), "begin").unwrap();
-    let run = driven_run(&scratch.root, &scratch.root, &data_dir(), &rel("run/state.json"));
-    let data_path = scratch.root.join(data_dir().as_str());
-    let unseen = || events_since_write(&scratch.root, &data_path, &run).unwrap().len();
-    log.begin(&scratch.root, clock().now, prompt()).unwrap();
+    lease::take(&lock, clock(), &caller(&sessions(&scratch), &environment("s")), "begin").unwrap();
+    let run = driven_run(&scratch.root, &scratch.root, &scratch.own(), &rel("run/state.json"));
+    let data_path = scratch.own().absolute();
+    let unseen = || events_since_write(&sessions(&scratch), &data_path, &run).unwrap().len();
+    log.begin(clock().now, prompt()).unwrap();
     assert_eq!(unseen(), 1, "by the time of the lease, where no write is noted");
-    log.note(clock().now, drives(&scratch.root, &scratch.root)).unwrap();
+    log.note(clock().now, drives(&scratch)).unwrap();
     assert_eq!(unseen(), 0);
     log.note(clock().now, prompt()).unwrap();
     assert_eq!(unseen(), 1);

@@ -12,14 +12,11 @@ use super::{
 };
 use crate::{
     model::{Config, CutOff, Listing, ListingEntry, ReadProblem, RelPath, Unread},
-    store::{
-        commit::txn,
-        fs::{
-            error::StoreError,
-            path::{Root, problem_of},
-            stage::{self, DATA_DIR},
-            unread,
-        },
+    store::fs::{
+        error::StoreError,
+        path::{Root, problem_of},
+        stage::{self, DATA_DIR},
+        unread,
     },
 };
 
@@ -220,10 +217,6 @@ fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: WalkLi
     }
     listing.unread.sort_by(|a, b| a.path.cmp(&b.path));
     listing.unread.dedup();
-    for paths in [&mut listing.pending, &mut listing.data_dirs] {
-        paths.sort_unstable();
-        paths.dedup();
-    }
     listing.cut_off.sort_unstable();
     listing.cut_off.dedup();
     listing
@@ -241,10 +234,6 @@ fn by_places(walk_root: WalkRoot<'_>, limits: WalkLimits) -> Listing {
         is_real && place.is_dir() && place != root && scope.enters(place.as_std_path())
     };
     let mut listing = Listing::default();
-    let data_dir = root.join(DATA_DIR);
-    if fs::symlink_metadata(&data_dir).is_ok_and(|metadata| metadata.is_dir()) {
-        add_data_dir(&mut listing, data_dir.as_std_path(), root);
-    }
     for start in places.filter(is_place).chain([root.to_owned()]) {
         let above = start.ancestors().take_while(|above| *above != root);
         let folders = above.filter_map(|above| relative(above.as_std_path(), root));
@@ -253,8 +242,6 @@ fn by_places(walk_root: WalkRoot<'_>, limits: WalkLimits) -> Listing {
             .unwrap_or_else(|_: TooMany| as_deep_as_fits(walk_root, &start, limits));
         listing.entries.extend(part.entries);
         listing.unread.extend(part.unread);
-        listing.pending.extend(part.pending);
-        listing.data_dirs.extend(part.data_dirs);
         listing.cut_off.extend(part.cut_off);
     }
     listing
@@ -321,9 +308,6 @@ fn walk(
             listing.entries.truncate(before_content[found.depth() - 1]);
             continue;
         }
-        if is_dir && name == Some(DATA_DIR) {
-            add_data_dir(&mut listing, found.path(), root);
-        }
         let path = name.filter(|name| !PRUNED.contains(name)).and_then(|_| relative(found.path(), root));
         let Some(path) = path else {
             if is_dir {
@@ -359,23 +343,6 @@ fn walk(
 
 fn has_more_names(folder: &Path, limit: usize) -> bool {
     fs::read_dir(folder).is_ok_and(|names| names.take(limit + 1).count() > limit)
-}
-
-fn add_data_dir(listing: &mut Listing, data_dir: &Path, root: &Utf8Path) {
-    listing.data_dirs.extend(relative(data_dir, root));
-    let pending = unfinished(data_dir);
-    listing.pending.extend(pending.iter().filter_map(|data_dir| relative(data_dir.as_std_path(), root)));
-}
-
-/// Returns the data folders, this one or directly in it, with an unfinished change: the state of the run may not exist yet, or
-/// not any more.
-fn unfinished(data_dir: &Path) -> Vec<Utf8PathBuf> {
-    let Some(data_dir) = Utf8Path::from_path(data_dir) else { return Vec::new() };
-    let Some(names) = unread::names(data_dir) else { return Vec::new() };
-    let folders = names.into_iter().filter(|named| named.is_dir);
-    let folders =
-        folders.map(|named| if named.name == txn::FOLDER { data_dir.to_owned() } else { data_dir.join(named.name) });
-    folders.filter(|folder| txn::is_pending(folder)).collect()
 }
 
 /// Adds what the walk could not look at. A name that is gone meanwhile is not there.

@@ -37,14 +37,15 @@ pub(crate) fn gather(
     environment: &Environment,
 ) -> Evidence {
     let base = wanted.base(&files.root);
-    let data_path = unread::data_path(&files.root, &files.data_dir);
+    let data_path = unread::run_folder(&files.own);
     let owner =
         data_path.as_deref().map_or(Owner::None, |data_path| lease::inspect_in(data_path, files.clock, environment));
     let owner = lease::merge_owners(owner, &wanted.owner_processes, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
-            let run = session::driven_run(&project.root, &files.root, &files.data_dir, &files.state);
-            data_path.as_deref().and_then(|data_path| session::events_since_write(&project.root, data_path, &run))
+            let run = session::driven_run(&project.root, &files.root, &files.own, &files.state);
+            let sessions = super::journals::sessions_folder(project);
+            data_path.as_deref().and_then(|data_path| session::events_since_write(&sessions, data_path, &run))
         }
         Owner::None | Owner::Live { .. } => None,
     };

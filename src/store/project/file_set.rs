@@ -16,7 +16,7 @@ use super::{journals, open::Project};
 use crate::{
     model::{
         Candidate, Clock, Content, Edit, EditKind, FileEntry, FileSet, JournalFile, LinkedWorktree, ReadProblem,
-        ReadSpec, RelPath, Timestamp, Unread,
+        ReadSpec, RelPath, RunFolder, Timestamp, Unread,
     },
     store::{
         commit::{
@@ -56,15 +56,15 @@ pub(crate) fn file_set(
     {
         journal = journals::of(project, candidate);
     }
-    let data_path = || unread::located(&checked, &candidate.data_dir);
-    let has_writers = || data_path().is_some_and(|data_path| lock::has_lock_file(&data_path));
+    let own = journals::folder_of(project, root, candidate);
+    let has_writers = || unread::run_folder(&own).is_some_and(|data_path| lock::has_lock_file(&data_path));
     let read = || {
         if has_writers() {
-            return read_locked(project, &checked, candidate);
+            return read_locked(project, &checked, candidate, &own);
         }
         let files = read_all(&checked, &candidate.reads, None);
         // The first writer may have started while we read.
-        if has_writers() { read_locked(project, &checked, candidate) } else { Ok((files, journal)) }
+        if has_writers() { read_locked(project, &checked, candidate, &own) } else { Ok((files, journal)) }
     };
     set_of(project, root, candidate, clock, read)
 }
@@ -75,7 +75,7 @@ pub(crate) fn file_set(
 ///
 /// As [`RunLock::acquire`].
 pub(crate) fn lock_recorded(project: &Project, root: &Utf8Path, candidate: &Candidate) -> Result<RunLock, StoreError> {
-    let lock = RunLock::acquire(root, &candidate.data_dir, project.lock_timeout)?;
+    let lock = RunLock::acquire(root, &journals::folder_of(project, root, candidate), project.lock_timeout)?;
     if let Some(journal) = journals::of(project, candidate) {
         journals::finish(project, &journal)?;
     }
@@ -84,13 +84,9 @@ pub(crate) fn lock_recorded(project: &Project, root: &Utf8Path, candidate: &Cand
 
 /// Finishes an interrupted change to a run. Returns true if there was one, because files may then have appeared, moved or gone
 /// since they were listed. Does nothing if this user may not write, or another process holds the run.
-pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, data_dir: &RelPath) -> bool {
-    if !txn::is_pending(&data_dir.under(root)) {
-        return false;
-    }
-    let data_path = unread::data_path(root, data_dir);
-    data_path.is_some_and(|data_path| txn::is_pending(&data_path))
-        && RunLock::acquire(root, data_dir, project.lock_timeout).is_ok()
+pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, own: &RunFolder) -> bool {
+    unread::run_folder(own).is_some_and(|data_path| txn::is_pending(&data_path))
+        && RunLock::acquire(root, own, project.lock_timeout).is_ok()
 }
 
 /// Reads the files of a run whose lock the caller holds.
@@ -128,7 +124,7 @@ fn set_of(
         root: root.to_owned(),
         name: candidate.name.clone(),
         state: candidate.state.clone(),
-        data_dir: candidate.data_dir.clone(),
+        own: journals::folder_of(project, root, candidate),
         files,
         journal,
         lost: None,
@@ -154,13 +150,14 @@ fn read_locked(
     project: &Project,
     root: &Root,
     candidate: &Candidate,
+    own: &RunFolder,
 ) -> Result<(BTreeMap<RelPath, FileEntry>, Option<JournalFile>), StoreError> {
-    let Some(data_path) = unread::located(root, &candidate.data_dir) else {
+    let Some(data_path) = unread::run_folder(own) else {
         return Ok((read_all(root, &candidate.reads, None), journals::of(project, candidate)));
     };
     if txn::is_pending(&data_path) {
         // Taking the lock finishes it. If that is refused, the record is applied to the files below.
-        match RunLock::acquire(root.path(), &candidate.data_dir, project.lock_timeout) {
+        match RunLock::acquire(root.path(), own, project.lock_timeout) {
             Ok(_) => {}
             Err(error) if error.is_write_refused() => {}
             Err(error) => return Err(error),

@@ -7,7 +7,7 @@ use crate::{
         RunLock, StoreError,
         commit::txn::{Record, RecordedFile},
         fs::path::Root,
-        testing::{Scratch, candidate, clock, data_dir, rel},
+        testing::{Scratch, candidate, clock, rel},
     },
 };
 
@@ -102,7 +102,7 @@ fn a_reader_waits_for_a_writer_but_not_for_ever() {
     assert!(matches!(refused, Err(StoreError::LockTimeout { .. })));
     drop(held);
     assert_eq!(read(&scratch, reads).bytes(&rel("run/state.json")), Some(&b"s"[..]));
-    RunLock::acquire(&scratch.root, &data_dir(), Duration::ZERO).unwrap();
+    RunLock::acquire(&scratch.root, &scratch.own(), Duration::ZERO).unwrap();
 }
 
 #[test]

@@ -15,12 +15,13 @@ use super::{
 };
 use crate::{
     model::{
-        Attempt, Candidate, Content, DriverId, Entry, JournalFile, Presence, ReadProblem, RelPath, Run, Statement,
-        StatementKind, Status, StepId, Timestamp, clean_line, is_journal_folder, journal_folder,
+        Attempt, Candidate, Content, DriverId, Entry, JournalFile, Presence, ReadProblem, RelPath, Run, RunFolder,
+        Statement, StatementKind, Status, StepId, Timestamp, clean_line, is_journal_folder, journal_folder,
     },
     store::{
-        commit::{archive, recorded, relocate, txn},
+        commit::{archive, data_dir, recorded, txn},
         fs::{
+            calls,
             error::StoreError,
             nofollow,
             path::Root,
@@ -39,18 +40,40 @@ const ARCHIVE: &str = "archive";
 /// Bytes of a journal that is read; a longer one blocks its run.
 const LIMIT: u64 = 64 << 20;
 
-/// Returns the journal of a run with its content; `None` for a run of which nothing is recorded besides its state. It is where it was begun:
-/// in the project, if that was no repository then or its git folder could not be written, else in the git folder.
-pub(crate) fn of(project: &Project, candidate: &Candidate) -> Option<JournalFile> {
-    let folder = journal_folder(candidate.dialect, &candidate.name)?;
-    let path = RelPath::parse(&format!("{RUNS}/{folder}/{FILE}")).ok()?;
+/// Returns the folder of what is kept of a run: in the home of the project's runs, besides that of a workflow file, which is where its state is.
+/// It is where the run was begun: in the project, if that was no repository then or its git folder could not be written, else in the git folder.
+pub(crate) fn folder_of(project: &Project, root: &Utf8Path, candidate: &Candidate) -> RunFolder {
+    let named = journal_folder(candidate.dialect, &candidate.name);
+    let Some(path) = named.and_then(|folder| RelPath::parse(&format!("{RUNS}/{folder}")).ok()) else {
+        let path = candidate.state.parent().unwrap_or_else(|| candidate.state.clone());
+        return RunFolder { home: root.to_owned(), path };
+    };
     let (first, other) = sessions::homes(project);
-    let is_there = |home: &Utf8PathBuf| exists(&path.under(home));
+    let is_there = |home: &Utf8PathBuf| exists(&path.under(home).join(FILE));
     let home = match other {
         Some(other) if is_there(&other) || (!is_there(&first) && !sessions::is_writable(&first)) => other,
         Some(_) | None => first,
     };
-    Some(in_home(home, path))
+    RunFolder { home, path }
+}
+
+/// Returns the folder in the home of a project for what belongs to no run.
+pub(crate) fn common_folder(project: &Project, name: &str) -> RunFolder {
+    let (first, other) = sessions::homes(project);
+    let home = other.filter(|_| !sessions::is_writable(&first)).unwrap_or(first);
+    RunFolder { home, path: RelPath::parse(name).expect("a constant is a path") }
+}
+
+/// Returns the folder of the logs of the client's sessions in a project.
+pub(crate) fn sessions_folder(project: &Project) -> RunFolder {
+    common_folder(project, "sessions")
+}
+
+/// Returns the journal of a run with its content; `None` for a run that has a journal for its state, and for a session of the client.
+pub(crate) fn of(project: &Project, candidate: &Candidate) -> Option<JournalFile> {
+    journal_folder(candidate.dialect, &candidate.name)?;
+    let RunFolder { home, path } = folder_of(project, &project.root, candidate);
+    Some(in_home(home, path.join(FILE).ok()?))
 }
 
 fn in_home(home: Utf8PathBuf, path: RelPath) -> JournalFile {
@@ -137,18 +160,17 @@ pub(crate) fn archived(project: &Project) -> Vec<JournalFile> {
     found.collect()
 }
 
-/// Moves a journal, with everything else that is kept of its run, into the archive. Returns it where it is then.
+/// Moves a journal into the archive. The folder of its run stays, with its lock. Returns the journal where it is then.
 ///
 /// # Errors
 ///
 /// When it cannot be moved.
 pub(crate) fn archive(journal: &JournalFile, at: Timestamp) -> Result<JournalFile, StoreError> {
-    let folder = journal.path.parent().unwrap_or_else(|| journal.path.clone());
-    let wanted = format!("{ARCHIVE}/{}_{}", folder.name(), at.compact());
+    let wanted = format!("{ARCHIVE}/{}_{}", journal.folder().path.name(), at.compact());
     let names = std::iter::once(wanted.clone()).chain((2..).map(|counter| format!("{wanted}-{counter}")));
     let mut free = names.filter_map(|name| RelPath::parse(&name).ok());
     let to = free.find(|to| !exists(&to.under(&journal.home))).expect("a number is free");
-    moved(journal, &folder, &to)
+    moved(journal, to)
 }
 
 /// Moves an archived journal back. Returns it where it is then; `None` if the run was begun again.
@@ -157,21 +179,24 @@ pub(crate) fn archive(journal: &JournalFile, at: Timestamp) -> Result<JournalFil
 ///
 /// When it cannot be moved.
 pub(crate) fn bring_back(journal: &JournalFile) -> Result<Option<JournalFile>, StoreError> {
-    let folder = journal.path.parent().unwrap_or_else(|| journal.path.clone());
-    let back = archive::parts_of(folder.name()).and_then(|(run, ..)| RelPath::parse(&format!("{RUNS}/{run}")).ok());
-    match back.filter(|back| !exists(&back.under(&journal.home))) {
-        Some(back) => moved(journal, &folder, &back).map(Some),
-        None => Ok(None),
-    }
+    let folder = journal.folder();
+    let run = archive::series_of(folder.path.name());
+    let back = run.and_then(|run| RelPath::parse(&format!("{RUNS}/{run}")).ok());
+    let is_free = |back: &RelPath| !exists(&back.under(&journal.home).join(FILE));
+    let Some(back) = back.filter(is_free) else { return Ok(None) };
+    let back = moved(journal, back)?;
+    // Another file in it stays.
+    let _ = calls::remove_dir(&folder.absolute());
+    Ok(Some(back))
 }
 
-fn moved(journal: &JournalFile, from: &RelPath, to: &RelPath) -> Result<JournalFile, StoreError> {
-    let root = Root::open(&journal.home)?;
-    let (real_from, real_to) = (root.target(from)?, root.target(to)?);
-    stage::create_private_dirs(real_to.parent().unwrap_or(&real_to))?;
-    relocate::rename(&real_from, &real_to)?;
-    let path = to.join(FILE).unwrap_or_else(|_| to.clone());
-    Ok(JournalFile { home: journal.home.clone(), path, content: journal.content.clone() })
+fn moved(journal: &JournalFile, to: RelPath) -> Result<JournalFile, StoreError> {
+    let to = RunFolder { home: journal.home.clone(), path: to };
+    let (real_from, real_to) = (journal.file(), data_dir::create(&to)?.join(FILE));
+    calls::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
+    stage::sync_dirs([&real_from, &real_to].into_iter().filter_map(|path| path.parent()))?;
+    let path = to.path.join(FILE).unwrap_or(to.path);
+    Ok(JournalFile { home: to.home, path, content: journal.content.clone() })
 }
 
 /// Finishes the changes of all journals of a project: a run that was about to begin is found nowhere else. Returns how many there were.

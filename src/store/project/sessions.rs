@@ -18,7 +18,7 @@ use super::{
     trusted::{GENERATED, HEADER, RUNS, is_session_id, resolve_links},
 };
 use crate::{
-    model::{Listing, ListingEntry, ReadProblem, RelPath, Timestamp, sha256_hex},
+    model::{Listing, ListingEntry, ReadProblem, RelPath, RunFolder, Timestamp, sha256_hex},
     store::{
         commit::txn,
         fs::{
@@ -94,6 +94,12 @@ impl SessionHome {
         self.root.join(RUNS).join(id)
     }
 
+    /// Returns the folder of a session's records, for its lock.
+    pub(crate) fn folder(&self, id: &str) -> RunFolder {
+        let path = RelPath::parse(&format!("{RUNS}/{id}")).expect("an id is a name");
+        RunFolder { home: self.root.clone(), path }
+    }
+
     /// Creates the folder of a new session, private to this user.
     ///
     /// # Errors
@@ -156,7 +162,8 @@ impl SessionHome {
             let Ok(path) = RelPath::parse(&format!("{RUNS}/{}/{HEADER}", entry.file_name())) else { continue };
             // Without a header it is the leftover of a session that never started, or its start was recorded and cut off.
             if root.open_file(&path).is_err_and(|problem| problem == ReadProblem::Missing) {
-                found.listing.pending.extend(path.parent().filter(|_| txn::is_pending(entry.path())));
+                let own = path.parent().filter(|_| txn::is_pending(entry.path()));
+                found.pending.extend(own.map(|path| RunFolder { home: self.root.clone(), path }));
                 continue;
             }
             let content = root.read_for_probe(&path);
@@ -175,6 +182,8 @@ pub(crate) struct Sessions {
     pub(crate) listing: Listing,
     /// Folders that belong to another user, or are symlinks or files; they were not read.
     pub(crate) foreign: Vec<Utf8PathBuf>,
+    /// Folders of runs whose start was recorded and cut off.
+    pub(crate) pending: Vec<RunFolder>,
 }
 
 /// Returns the home of a project's runs, and the other one that they may be in: the git folder of a repository and its data folder, else only

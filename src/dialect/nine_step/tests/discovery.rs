@@ -24,8 +24,8 @@ fn probe_with(config: Config, entries: &[(&str, Option<&str>)]) -> Probed {
     NineStep.probe(&Listing { root: "/project".into(), entries, config, ..Listing::default() })
 }
 
-fn found(probed: &Probed) -> Vec<(&str, &str, &str)> {
-    probed.candidates.iter().map(|c| (c.name.as_str(), c.state.as_str(), c.data_dir.as_str())).collect()
+fn found(probed: &Probed) -> Vec<(&str, &str)> {
+    probed.candidates.iter().map(|c| (c.name.as_str(), c.state.as_str())).collect()
 }
 
 #[test]
@@ -60,9 +60,9 @@ fn runs_are_found_at_the_root_in_worktrees_and_beside_plans() {
     assert_eq!(
         found(&probed),
         [
-            ("orders", ".plan/orders.workflow-state.json", ".plan/.piton/orders"),
-            ("alerts", ".workflow-state.json", ".piton"),
-            ("quotes", ".worktree/feat-quotes/.workflow-state.json", ".worktree/feat-quotes/.piton"),
+            ("orders", ".plan/orders.workflow-state.json"),
+            ("alerts", ".workflow-state.json"),
+            ("quotes", ".worktree/feat-quotes/.workflow-state.json"),
         ]
     );
     assert_eq!(
@@ -110,7 +110,7 @@ fn other_folders_and_names_can_be_configured() {
     config.nine_step.worktree_dir = "trees/".to_owned();
     config.nine_step.state_file = "nine.json".to_owned();
     let probed = probe_with(config, &[("trees/a/nine.json", None), (".worktree/b/.workflow-state.json", Some(OURS))]);
-    assert_eq!(found(&probed), [("a", "trees/a/nine.json", "trees/a/.piton")]);
+    assert_eq!(found(&probed), [("a", "trees/a/nine.json")]);
 }
 
 #[test]

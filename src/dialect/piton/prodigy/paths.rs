@@ -95,13 +95,12 @@ fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Opt
         .map(|entry| &entry.path)
         .find(|path| is_metadata(path) && path.name().strip_suffix(".json") == Some(session));
     let folder = newest.path.parent()?;
-    let data_dir = folder.parent()?.join(".piton").ok()?;
     let checkpoints = ReadSpec::Contents { dir: folder, suffix: SUFFIX };
     let reads = std::iter::once(checkpoints)
         .chain(session_file(session).map(ReadSpec::File))
         .chain(metadata.cloned().map(ReadSpec::File))
         .chain(workflow);
-    Some(Candidate::new(DialectId::Piton, session.to_owned(), newest.path.clone(), data_dir, reads.collect()))
+    Some(Candidate::new(DialectId::Piton, session.to_owned(), newest.path.clone(), reads.collect()))
 }
 
 fn elsewhere(session: &str, path: &Utf8Path) -> Option<ReadSpec> {

@@ -15,7 +15,9 @@ use crate::{
             testing::{at, path, put, start_change},
         },
     },
-    model::{Clock, Config, FileSet, FindingCode, Listing, ListingEntry, ReadSpec, RunStatus, Status, StepId},
+    model::{
+        Clock, Config, FileSet, FindingCode, Listing, ListingEntry, ReadSpec, RunFolder, RunStatus, Status, StepId,
+    },
 };
 
 const STATE: &str = "state/workflow-1/checkpoints/workflow-2.checkpoint.json";
@@ -44,7 +46,7 @@ fn files(checkpoint: &Value, workflow: Option<&str>) -> FileSet {
         root: Utf8PathBuf::from("/home/.prodigy"),
         name: "workflow-1".to_owned(),
         state: path(STATE),
-        data_dir: path("state/workflow-1/.piton"),
+        own: RunFolder { home: "/project/.piton".into(), path: path("runs/own") },
         files: BTreeMap::new(),
         journal: None,
         lost: None,
