@@ -66,3 +66,41 @@ fn an_open_run_is_archived_only_after_consent() {
         sandbox.piton(["list"]).run().expect_code(3);
     }
 }
+
+/// A restore is an inverse: what an archive took away is there again, where it was.
+#[test]
+fn an_archived_run_comes_back_with_the_same_plan() {
+    let runs = [("nine-step", "user-auth", "2:3"), ("aios", "epic-7", "7.2"), ("dotagent", "user-auth", "task-002")];
+    for (name, run, step) in runs {
+        for (in_git, begins) in [(false, false), (false, true), (true, false), (true, true)] {
+            let sandbox = projects::example(name);
+            if in_git {
+                sandbox.git_init();
+            }
+            if begins {
+                sandbox.piton(["begin", step, "--run", run]).run().expect_code(0);
+            }
+            let files = || foreign(&sandbox).without(".git").without_folders();
+            let (before, plan) = (files(), plan_of(&sandbox, run));
+            sandbox.piton(["archive", run, "--yes"]).run().expect_code(0);
+            assert_eq!(stage_of(&sandbox, run), "archived", "{name}");
+            sandbox.piton(["restore", run]).run().expect_code(0);
+            assert_eq!(before.changes(&files()), [""; 0], "{name}, {in_git}, {begins}");
+            assert_eq!(plan_of(&sandbox, run), plan, "{name}, {in_git}, {begins}");
+            assert_eq!(stage_of(&sandbox, run), "open", "{name}");
+        }
+    }
+}
+
+fn stage_of(sandbox: &Sandbox, run: &str) -> serde_json::Value {
+    let listed = sandbox.piton(["list", "--all"]).run().expect_code(0);
+    let rows = listed.at("/data/runs");
+    let row = rows.as_array().into_iter().flatten().find(|row| row["id"] == run);
+    row.unwrap_or_else(|| panic!("{run}: {listed}"))["lifecycle"]["stage"].clone()
+}
+
+fn plan_of(sandbox: &Sandbox, run: &str) -> serde_json::Value {
+    let plan = sandbox.piton(["plan", run]).run();
+    let part = |name: &str| plan.at(&format!("/data/{name}"));
+    ["verdict", "next", "steps", "progress", "reports", "decisions"].map(part).into_iter().collect()
+}
