@@ -54,7 +54,7 @@ test('the agent gets the brief by a hook, and finish uses its report', { timeout
   const { main, agent: handed, done } = await played(context, stage, '/workflow-resume', plays);
   assert.deepEqual(done.result.permission_denials, []);
   const begun = main[2].last;
-  saw(begun, /"brief_file":\{"path":"[^"]*\/\.piton\/briefs\/2-3-[0-9a-f]+\.md"/);
+  saw(begun, /"brief_file":\{"path":"[^"]*\/runs\/nine-step.user-auth\/briefs\/2-3-[0-9a-f]+\.md"/);
   assert.doesNotMatch(begun, /the user name is not validated/, 'the brief does not pass through the main agent');
   assert.equal(handed.length, 1);
   saw(handed[0].said, /Step 2:3 of the run user-auth is in progress/, /the user name is not validated/, /STATUS: DONE, BLOCKED or NEEDS_CONTEXT/);

@@ -29,7 +29,7 @@ function files(folder) {
 
 /** Every file of a project with its bytes, but for the notes of piton. */
 function contents(folder) {
-  const own = (file) => file.split(path.sep).includes('.piton');
+  const own = (file) => file.startsWith(path.join('.git', 'piton'));
   const kept = files(folder).filter((file) => !own(file));
   return Object.fromEntries(kept.map((file) => [file, fs.readFileSync(path.join(folder, file), 'latin1')]));
 }
@@ -109,7 +109,7 @@ onStage('from git: the skill answers to both names, piton is not asked for, and 
 
   const gone = stage.claude('plugin', 'uninstall', 'piton@piton');
   assert.equal(gone.code, 0, gone.err);
-  assert.ok(fs.existsSync(path.join(stage.project, '.piton/sessions')), 'the hooks ran');
+  assert.ok(fs.existsSync(path.join(stage.project, '.git/piton/sessions')), 'the hooks ran');
   assert.deepEqual(contents(stage.project), before);
   assert.equal(stage.git('status', '--porcelain'), '', 'git sees nothing of piton');
   // `.gitconfig` belongs to this test, the rest to the client.

@@ -147,7 +147,7 @@ scene('after a compaction the context of the step comes back', 'nine-step', asyn
   saw(after, /the password check is not constant-time/);
   const hooks = second.lines.filter((line) => line.hook_event).map((line) => line.hook_event);
   assert.ok(hooks.includes('SessionStart') && !hooks.includes('PreCompact'), hooks.join());
-  const logs = path.join(stage.project, '.piton/sessions');
+  const logs = path.join(stage.project, '.git/piton/sessions');
   const [log] = fs.readdirSync(logs);
   assert.match(fs.readFileSync(path.join(logs, log), 'utf8'), /"event":"start","source":"compact"/);
 });

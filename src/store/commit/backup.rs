@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{archive, data_dir, lock::RunLock};
+use super::{archive, data_dir, lock::RunLock, relocate};
 use crate::{
     model::{RelPath, sha256_hex},
     store::fs::{
@@ -127,7 +127,11 @@ fn give_name(lock: &RunLock, partial: &Utf8Path, folder: &RelPath) -> Result<(),
     if let Some(parent) = real.parent() {
         stage::make_durable_folders(parent)?;
     }
-    calls::rename(partial, &real).map_err(|source| StoreError::io(&real, source))?;
+    match calls::rename(partial, &real) {
+        // The home of the run may be on another file system.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return relocate::rename(partial, &real),
+        renamed => renamed.map_err(|source| StoreError::io(&real, source))?,
+    }
     let synced = stage::sync_dirs(real.parent().into_iter().chain([lock.data_path()]));
     if synced.is_err() {
         // In one step: emptying a named folder could be interrupted and leave an incomplete backup. If the rename fails too,

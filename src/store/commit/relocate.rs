@@ -31,8 +31,8 @@ pub(crate) fn move_folder(lock: &RunLock, from: &RelPath, to: &RelPath) -> Resul
     moved
 }
 
-/// Moves a folder into one that exists.
-fn rename(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {
+/// Moves a folder into one that exists, durably.
+pub(super) fn rename(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {
     stage::remove_leftovers(std::iter::once(to));
     match calls::rename(from, to) {
         Ok(()) => {}
