@@ -513,7 +513,7 @@ fn probe(state_home: StateHome, listing: &Listing, locations: &mut Vec<RunLocati
 /// Names the runs whose states do not tell it by their journals, and adds those of which only the journal is left.
 fn add_unmatched(project: &Project, listings: Vec<Listing>, locations: &mut Vec<RunLocation>) {
     let mut lost = Vec::new();
-    for unmatched in unmatched::all(project, locations).into_iter().filter(|unmatched| !unmatched.is_archived()) {
+    for unmatched in unmatched::all(project, locations) {
         let is_of = |run: &&mut RunLocation| {
             let candidate = &run.candidate;
             !candidate.is_named && candidate.dialect == unmatched.dialect && unmatched.has(&candidate.state)

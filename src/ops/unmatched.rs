@@ -1,13 +1,10 @@
-//! Journals of a project that belong to no run that was found by its name: the state cannot be read, is gone, or is archived.
+//! Journals of a project that belong to no run that was found by its name: the state cannot be read, or is gone.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use camino::Utf8PathBuf;
 
-use super::{
-    journal::{self, ARCHIVED},
-    run_location::RunLocation,
-};
+use super::{journal, run_location::RunLocation};
 use crate::{
     engine,
     model::{DialectId, Entry, LostState, RelPath, journal_folder, run_of_journal},
@@ -21,12 +18,13 @@ pub(super) struct Unmatched {
     entries: Arc<[Entry]>,
 }
 
-/// Returns the journals of a project that belong to none of these runs by name: a state that cannot be read does not tell its run, and the
-/// state of a run may be gone.
+/// Returns the journals of a project that belong to none of these runs by name, and whose runs are not archived: a state that cannot be read
+/// does not tell its run, and the state of a run may be gone.
 pub(super) fn all(project: &Project, runs: &[RunLocation]) -> Vec<Unmatched> {
     let of_run = |run: &RunLocation| journal_folder(run.candidate.dialect, &run.candidate.name);
     let known: BTreeSet<String> = runs.iter().filter_map(of_run).collect();
-    let unmatched = store::journals::all(project, |folder| !known.contains(folder)).filter_map(|journal| {
+    let journals = store::journals::all(project, |folder| !known.contains(folder));
+    let unmatched = journals.filter(|journal| !journal::may_be_archived(journal)).filter_map(|journal| {
         let (dialect, run) = run_of_journal(journal.path.parent()?.name())?;
         let entries = journal::read(&project.trusted, &journal).entries;
         Some(Unmatched { dialect, run, entries })
@@ -35,11 +33,6 @@ pub(super) fn all(project: &Project, runs: &[RunLocation]) -> Vec<Unmatched> {
 }
 
 impl Unmatched {
-    /// Tells whether its run is archived.
-    pub(super) fn is_archived(&self) -> bool {
-        self.entries.last().is_some_and(|entry| entry.change == ARCHIVED)
-    }
-
     /// Tells whether it recorded a state with this path last.
     pub(super) fn has(&self, state: &RelPath) -> bool {
         engine::versions::last_digests(&self.entries).contains_key(state)
