@@ -270,7 +270,7 @@ fn state_of(sandbox: &Sandbox) -> Tree {
 }
 
 fn is_backup(path: &Utf8Path) -> bool {
-    let is_kept = path.starts_with(projects::NINE_STEP_BACKUPS) || path.as_str().contains(".piton/");
+    let is_kept = path.starts_with(projects::NINE_STEP_BACKUPS) || path.as_str().contains("piton/");
     matches!(path.extension(), Some("backup" | "bak")) && !is_kept
 }
 
@@ -285,7 +285,7 @@ fn leftovers(sandbox: &Sandbox) -> Vec<String> {
         Some(".gitignore") => {
             has_begun(path) && sandbox.top().join(path).metadata().is_ok_and(|metadata| metadata.len() == 0)
         }
-        Some(_) if path.as_str().contains(".piton/backup") => true,
+        Some("backup") if path.as_str().contains("piton/runs/") => true,
         Some(_) if is_of_archive(path) => {
             sandbox.top().join(path).read_dir().is_ok_and(|mut names| names.next().is_none())
         }

@@ -62,11 +62,25 @@ pub(crate) fn free_folder(lock: &RunLock, wanted: &RelPath) -> Result<RelPath, S
     for attempt in 1..=999 {
         let name = if attempt == 1 { wanted.as_str().to_owned() } else { format!("{wanted}-{attempt}") };
         let Ok(path) = RelPath::parse(&name) else { break };
-        if fs::symlink_metadata(lock.root().target(&path)?).is_err() {
+        let real = lock.root().target(&path)?;
+        remove_begun(&real);
+        if fs::symlink_metadata(&real).is_err() {
             return Ok(path);
         }
     }
     Err(StoreError::UnsafePath { path: lock.root().target(wanted)?, problem: "there is no free name to move it to" })
+}
+
+/// Removes a folder that was made for files that were not written: it has nothing but what a killed writer left under temporary names.
+fn remove_begun(folder: &Utf8Path) {
+    let names = unread::names(folder).unwrap_or_default();
+    if names.iter().all(|entry| !entry.is_dir && stage::is_temporary(entry.name.as_ref())) {
+        for entry in names {
+            drop(fs::remove_file(folder.join(entry.name)));
+        }
+        // Not one with files in it.
+        drop(fs::remove_dir(folder));
+    }
 }
 
 /// Returns the names of the archives in a folder that are more than `keep`, oldest first.

@@ -188,7 +188,8 @@ pub(in crate::store) fn remove_data_leftovers(data_path: &Utf8Path) {
     }
 }
 
-/// Removes leftovers of interrupted writes to these targets. The caller holds the lock, so none of them is in use.
+/// Removes leftovers of interrupted writes to these targets, and to the backups beside them, whose names go on after theirs. The caller holds
+/// the lock, so none of them is in use.
 pub(in crate::store) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) {
     let mut wanted: Vec<(&Utf8Path, String)> =
         targets.filter_map(|target| Some((target.parent()?, prefix(target)))).collect();
@@ -198,7 +199,11 @@ pub(in crate::store) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a U
         let Ok(names) = platform::names(dir) else { continue };
         for DirEntry { name, is_dir } in names {
             let is_ours = |(folder, prefix): &(&Utf8Path, String)| {
-                *folder == dir && name.strip_prefix(prefix.as_str()).is_some_and(is_token)
+                let rest = name.strip_prefix(prefix.as_str()).filter(|_| *folder == dir);
+                let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+                let after_word =
+                    |rest: &str| rest.split_once('.').is_some_and(|(word, rest)| is_word(word) && is_token(rest));
+                rest.is_some_and(|rest| is_token(rest) || after_word(rest))
             };
             if wanted.iter().any(is_ours) {
                 let path = dir.join(&name);
