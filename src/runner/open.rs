@@ -473,8 +473,13 @@ fn check_included(header: &Header, files: &WorkflowFiles) -> Result<(), RunError
 
 pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), RunError> {
     let path = source.file.under(&source.root);
-    let text = files::read(&path)
-        .map_err(|why| RunError::new(ProblemKind::NotFound, format!("the workflow file cannot be read: {why}"), []))?;
+    let text = files::read(&path).map_err(|why| {
+        let (kind, next) = match store::unread::exists(&path) {
+            true => (ProblemKind::Unreadable, "piton doctor"),
+            false => (ProblemKind::NotFound, "piton workflows"),
+        };
+        RunError::new(kind, format!("the workflow file cannot be read: {why}"), [next.to_owned()])
+    })?;
     let mut parsed = workflow::parse_with(&source.file, text.as_bytes(), &|path| store::read_bytes(&source.root, path));
     if let Some(workflow) = &parsed.workflow {
         let declared = workflow.expected_schemas().into_iter();
