@@ -74,6 +74,7 @@ impl Scratch {
             config: Arc::new(Config::default()),
             lock_timeout: Duration::from_millis(50),
             branches: std::sync::OnceLock::new(),
+            homes: std::sync::OnceLock::new(),
         }
     }
 

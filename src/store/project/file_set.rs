@@ -50,13 +50,13 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let mut journal = journals::of(project, candidate);
+    let own = journals::folder_of(project, root, candidate);
+    let mut journal = journals::in_folder(candidate, &own);
     if let Some(begun) = &journal
         && journals::finish(project, begun)?
     {
-        journal = journals::of(project, candidate);
+        journal = journals::in_folder(candidate, &own);
     }
-    let own = journals::folder_of(project, root, candidate);
     let has_writers = || unread::run_folder(&own).is_some_and(|data_path| lock::has_lock_file(&data_path));
     let read = || {
         if has_writers() {
@@ -66,7 +66,7 @@ pub(crate) fn file_set(
         // The first writer may have started while we read.
         if has_writers() { read_locked(project, &checked, candidate, &own) } else { Ok((files, journal)) }
     };
-    set_of(project, root, candidate, clock, read)
+    set_of(project, (root, &own), candidate, clock, read)
 }
 
 /// Locks a run, and finishes what a killed writer began of it.
@@ -75,8 +75,9 @@ pub(crate) fn file_set(
 ///
 /// As [`RunLock::acquire`].
 pub(crate) fn lock_recorded(project: &Project, root: &Utf8Path, candidate: &Candidate) -> Result<RunLock, StoreError> {
-    let lock = RunLock::acquire(root, &journals::folder_of(project, root, candidate), project.lock_timeout)?;
-    if let Some(journal) = journals::of(project, candidate) {
+    let own = journals::folder_of(project, root, candidate);
+    let lock = RunLock::acquire(root, &own, project.lock_timeout)?;
+    if let Some(journal) = journals::in_folder(candidate, &own) {
         journals::finish(project, &journal)?;
     }
     Ok(lock)
@@ -85,7 +86,9 @@ pub(crate) fn lock_recorded(project: &Project, root: &Utf8Path, candidate: &Cand
 /// Finishes an interrupted change to a run. Returns true if there was one, because files may then have appeared, moved or gone
 /// since they were listed. Does nothing if this user may not write, or another process holds the run.
 pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, own: &RunFolder) -> bool {
-    unread::run_folder(own).is_some_and(|data_path| txn::is_pending(&data_path))
+    // Most have none; to resolve a path takes many calls.
+    txn::is_pending(&own.absolute())
+        && unread::run_folder(own).is_some_and(|data_path| txn::is_pending(&data_path))
         && RunLock::acquire(root, own, project.lock_timeout).is_ok()
 }
 
@@ -97,17 +100,18 @@ pub(crate) fn file_set_locked(
     candidate: &Candidate,
     clock: Clock,
 ) -> FileSet {
+    let own = journals::folder_of(project, root, candidate);
     let read = || {
-        let journal = journals::of(project, candidate);
+        let journal = journals::in_folder(candidate, &own);
         Ok((read_all(lock.root(), &candidate.reads, None), journal))
     };
-    set_of(project, root, candidate, clock, read).expect("only taking a lock can fail")
+    set_of(project, (root, &own), candidate, clock, read).expect("only taking a lock can fail")
 }
 
 /// Returns the files that are read, with the problem of each path that could not be looked at.
 fn set_of(
     project: &Project,
-    root: &Utf8Path,
+    (root, own): (&Utf8Path, &RunFolder),
     candidate: &Candidate,
     clock: Clock,
     read: impl FnOnce() -> Result<(BTreeMap<RelPath, FileEntry>, Option<JournalFile>), StoreError>,
@@ -124,7 +128,7 @@ fn set_of(
         root: root.to_owned(),
         name: candidate.name.clone(),
         state: candidate.state.clone(),
-        own: journals::folder_of(project, root, candidate),
+        own: own.clone(),
         files,
         journal,
         lost: None,
@@ -153,7 +157,7 @@ fn read_locked(
     own: &RunFolder,
 ) -> Result<(BTreeMap<RelPath, FileEntry>, Option<JournalFile>), StoreError> {
     let Some(data_path) = unread::run_folder(own) else {
-        return Ok((read_all(root, &candidate.reads, None), journals::of(project, candidate)));
+        return Ok((read_all(root, &candidate.reads, None), journals::in_folder(candidate, own)));
     };
     if txn::is_pending(&data_path) {
         // Taking the lock finishes it. If that is refused, the record is applied to the files below.
@@ -164,7 +168,7 @@ fn read_locked(
         }
     }
     let _shared = lock::lock_shared(&data_path, project.lock_timeout)?;
-    let journal = journals::of(project, candidate);
+    let journal = journals::in_folder(candidate, own);
     let change = journal.as_ref().and_then(|journal| recorded::last_change(journal.bytes()));
     let recorded = change.and_then(|change| recorded::pending(root, &change));
     let pending = match recorded {

@@ -71,9 +71,13 @@ pub(crate) fn sessions_folder(project: &Project) -> RunFolder {
 
 /// Returns the journal of a run with its content; `None` for a run that has a journal for its state, and for a session of the client.
 pub(crate) fn of(project: &Project, candidate: &Candidate) -> Option<JournalFile> {
+    in_folder(candidate, &folder_of(project, &project.root, candidate))
+}
+
+/// [`of`] for a run whose folder is known.
+pub(super) fn in_folder(candidate: &Candidate, folder: &RunFolder) -> Option<JournalFile> {
     journal_folder(candidate.dialect, &candidate.name)?;
-    let RunFolder { home, path } = folder_of(project, &project.root, candidate);
-    Some(in_home(home, path.join(FILE).ok()?))
+    Some(in_home(folder.home.clone(), folder.path.join(FILE).ok()?))
 }
 
 fn in_home(home: Utf8PathBuf, path: RelPath) -> JournalFile {

@@ -113,6 +113,8 @@ pub(crate) struct Project {
     pub(crate) lock_timeout: Duration,
     /// The branch of each linked worktree, read once a run asks.
     pub(in crate::store) branches: OnceLock<Vec<(Utf8PathBuf, Option<String>)>>,
+    /// The home of its runs, and the other one that they may be in.
+    pub(in crate::store) homes: OnceLock<(Utf8PathBuf, Option<Utf8PathBuf>)>,
 }
 
 impl Project {
@@ -161,8 +163,8 @@ impl Project {
         let (config, ignored_settings) = (Arc::new(loaded.config), loaded.ignored);
         let lock_timeout = environment.lock_timeout;
         let trusted = Trusted::of(environment);
-        let branches = OnceLock::new();
-        Ok(Self { root, cwd, git, unread, config, trusted, ignored_settings, foreign, lock_timeout, branches })
+        let (branches, homes) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { root, cwd, git, unread, config, trusted, ignored_settings, foreign, lock_timeout, branches, homes })
     }
 
     /// Excludes the worktrees of sessions: they hold the work of a session, not a project. The one around the current folder

@@ -186,9 +186,13 @@ pub(crate) struct Sessions {
     pub(crate) pending: Vec<RunFolder>,
 }
 
-/// Returns the home of a project's runs, and the other one that they may be in: the git folder of a repository and its data folder, else only
+/// Returns the home of a project's runs, and the other one that they may be in: in the git folder of a repository, and in the project; else only
 /// that. Neither need exist.
 pub(super) fn homes(project: &Project) -> (Utf8PathBuf, Option<Utf8PathBuf>) {
+    project.homes.get_or_init(|| find_homes(project)).clone()
+}
+
+fn find_homes(project: &Project) -> (Utf8PathBuf, Option<Utf8PathBuf>) {
     let in_project = project.root.join(DATA_DIR);
     let own_dir = common_dir(project).filter(|_| project.git.as_ref().is_some_and(|git| git.is_own));
     match (own_dir, part(project)) {
