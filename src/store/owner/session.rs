@@ -19,7 +19,7 @@ use crate::{
             environment::Environment,
             error::StoreError,
             process::Process,
-            unread::{self, there},
+            unread::{self, exists, there},
         },
     },
 };
@@ -191,20 +191,18 @@ pub(crate) fn held_runs(
             let holder = unread::run_folder(folder).and_then(|data_path| lease::lease_holder(&data_path));
             holder.is_some_and(|holder| holder.session == session)
         };
-        let folders = homes.iter().map(|home| RunFolder { home: home.clone(), path: run.folder.clone() });
+        let mut folders = homes.iter().map(|home| RunFolder { home: home.clone(), path: run.folder.clone() });
+        let Some(folder) = folders.find(holds) else { continue };
         let root = match &run.worktree {
-            None => Some(top),
+            // The files of a workflow run are in its home.
+            _ if run.state.starts_with(&run.folder) => Some(folder.home.clone()),
+            None => Some(top.to_owned()),
             Some(name) => {
-                let roots = elsewhere.iter().chain(homes).map(Utf8PathBuf::as_path);
-                roots.filter(|path| path.file_name() == Some(name)).find(|root| root.exists())
+                let mut named = elsewhere.iter().filter(|path| path.file_name() == Some(name));
+                named.find(|root| exists(&run.state.under(root))).cloned()
             }
         };
-        if let (Some(root), Some(folder)) = (root, folders.into_iter().find(holds)) {
-            // The files of a workflow run are in its home.
-            let is_own = run.state.starts_with(&run.folder);
-            let root = if is_own { folder.home.clone() } else { root.to_owned() };
-            held.push(HeldRun { root, folder, run: run.clone() });
-        }
+        held.extend(root.map(|root| HeldRun { root, folder, run: run.clone() }));
     }
     held
 }
