@@ -37,7 +37,8 @@ pub(super) fn walk(listing: &Listing) -> Option<Finding> {
 /// Returns a finding if a change was finished without a file that another program changed.
 pub(super) fn change(opened: &OpenedRun) -> Option<Finding> {
     let files = &opened.files;
-    let (cut, folder) = store::cut_off_change(&files.root, &[files.own.absolute()])?;
+    let folder = files.own.absolute();
+    let cut = store::cut_off_change(&files.root, &folder)?;
     let first = cut.left.first()?;
     let step = cut.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
     let left: Vec<&str> = cut.left.iter().map(|file| file.path.as_str()).collect();

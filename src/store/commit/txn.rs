@@ -191,21 +191,15 @@ pub(crate) struct LeftFile {
     pub(crate) path: RelPath,
     /// The digest of what was found there; `None` if it was gone.
     found: Option<String>,
-    /// The content that it would have got, as a file below the data folder; `None` if the change removes it.
+    /// The content that it would have got, as a file below the folder of the run; `None` if the change removes it.
     pub(crate) kept: Option<String>,
 }
 
-/// Returns the change of a run that was cut off, as long as a file that it left is as it was left. `own` are Piton's folders of the run. Also
-/// returns the one that it is noted in.
-pub(crate) fn cut_off_change(root: &Utf8Path, own: &[Utf8PathBuf]) -> Option<(CutOffChange, Utf8PathBuf)> {
-    let is_noted = |folder: &&Utf8PathBuf| {
-        let path = folder.join(FOLDER).join(CUT_OFF);
-        there(&path, fs::symlink_metadata(&path)).is_some()
-    };
-    let mut noted = own.iter().filter(is_noted).peekable();
-    noted.peek()?;
-    let root = unread::root(root)?;
-    noted.find_map(|folder| Some((left_over(&root, folder)?, folder.clone())))
+/// Returns the change that was cut off and is noted in `data_path`, Piton's folder of the run, as long as a file that it left is as it was left.
+pub(crate) fn cut_off_change(root: &Utf8Path, data_path: &Utf8Path) -> Option<CutOffChange> {
+    let path = data_path.join(FOLDER).join(CUT_OFF);
+    there(&path, fs::symlink_metadata(&path))?;
+    left_over(&unread::root(root)?, data_path)
 }
 
 fn left_over(root: &Root, data_path: &Utf8Path) -> Option<CutOffChange> {

@@ -100,8 +100,7 @@ fn what_another_program_changed_is_left_and_named_until_it_changes_again() {
     plant(&scratch, &two.encode(), 0o600);
     drop(scratch.lock());
     assert_eq!((scratch.text("run/a").as_deref(), scratch.text("run/b").as_deref()), (Some("new"), Some("foreign")));
-    let own = [scratch.own().absolute()];
-    let told = || cut_off_change(&scratch.root, &own).map(|(change, _)| change);
+    let told = || cut_off_change(&scratch.root, &scratch.own().absolute());
     let change = told().unwrap();
     assert_eq!((change.change.as_str(), change.step), ("finish", Some(StepId::new("2:3"))));
     let [left] = change.left.as_slice() else { panic!("{:?}", change.left) };
