@@ -10,11 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
 use super::{
-    OpError, commit,
-    journal::{self, ARCHIVED},
-    lifecycle::gone,
-    opened_run::OpenedRun,
-    project_context::ProjectContext,
+    OpError, commit, journal, lifecycle::gone, opened_run::OpenedRun, project_context::ProjectContext,
     run_location::RunLocation,
 };
 use crate::{
@@ -167,8 +163,9 @@ fn in_journal(ctx: &ProjectContext, journal: JournalFile) -> Option<ArchivedRun>
     if !journal::may_be_archived(&journal) {
         return None;
     }
-    let entries = journal::read(&ctx.project.trusted, &journal).entries;
-    let last = entries.last().filter(|last| last.change == ARCHIVED)?;
+    let read = journal::read(&ctx.project.trusted, &journal);
+    let entries = read.is_archived().then_some(&read.entries)?;
+    let last = entries.last()?;
     if last.files.iter().any(|file| file.after.is_some()) {
         // Its system has the files.
         return None;
@@ -178,7 +175,7 @@ fn in_journal(ctx: &ProjectContext, journal: JournalFile) -> Option<ArchivedRun>
     let run = store::archive::series_of(run).unwrap_or(run);
     let (dialect, name) = run_of_journal(run)?;
     let was_there = |path: &RelPath| last.files.iter().any(|file| file.path == *path);
-    let files = engine::versions::before(&entries, entries.len()).unwrap_or_default();
+    let files = engine::versions::before(entries, entries.len()).unwrap_or_default();
     let files = files.into_iter().filter(|(path, _)| was_there(path)).collect();
     let root = match last.note.get("worktree").and_then(Value::as_str) {
         None => ctx.project.root.clone(),
@@ -396,8 +393,7 @@ fn restored(ctx: &ProjectContext) -> Entry {
 /// Moves the journal of a run of the same name away if that one is archived too.
 fn make_room(ctx: &ProjectContext, candidate: &Candidate) -> Result<(), OpError> {
     let Some(there) = store::journals::of(&ctx.project, candidate) else { return Ok(()) };
-    let entries = journal::read(&ctx.project.trusted, &there).entries;
-    if entries.last().is_some_and(|entry| entry.change == ARCHIVED) {
+    if journal::read(&ctx.project.trusted, &there).is_archived() {
         store::journals::archive(&there, ctx.clock.now)?;
     }
     Ok(())

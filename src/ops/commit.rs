@@ -139,7 +139,7 @@ pub(super) fn commit_start(
     project: &Project,
     candidate: &Candidate,
     lock: &RunLock,
-    (edits, meta): (&[Edit], &CheckpointMeta),
+    edits: &[Edit],
     (at, session): (Timestamp, Option<String>),
 ) -> Result<(), OpError> {
     let entry = Entry { session, ..Entry::new("start", None, at) };
@@ -147,7 +147,7 @@ pub(super) fn commit_start(
     let standing = |journal: JournalFile| Ok::<_, StoreError>((store::journals::standing(trusted, &journal)?, journal));
     let mut begun = store::journals::of(project, candidate).map(standing).transpose()?;
     if let Some((JournalStanding::Ours, before)) = &begun
-        && journal::read(trusted, before).entries.last().is_some_and(|entry| entry.change == journal::ARCHIVED)
+        && journal::read(trusted, before).is_archived()
     {
         // A run that is begun again under the name of an archived one has a journal of its own.
         store::journals::archive(before, at)?;
@@ -155,7 +155,9 @@ pub(super) fn commit_start(
     }
     match begun {
         // Nothing is added to a journal that came with the project: the plan asks about it.
-        None | Some((JournalStanding::Foreign, _)) => Ok(store::commit(lock, edits, meta)?),
+        None | Some((JournalStanding::Foreign, _)) => {
+            Ok(store::commit(lock, edits, &CheckpointMeta::new(&entry.change))?)
+        }
         Some((_, journal)) => commit_to(trusted, lock, &journal, entry, edits),
     }
 }

@@ -31,6 +31,11 @@ impl ReadJournal {
         Self { entries: entries.into(), end: JournalEnd::of(SEED), finding: None }
     }
 
+    /// Tells whether its run is archived.
+    pub(super) fn is_archived(&self) -> bool {
+        self.entries.last().is_some_and(|entry| entry.change == ARCHIVED)
+    }
+
     /// Returns the length of the sound records of a journal whose last write was cut off.
     pub(super) fn truncated(&self, journal: &JournalFile) -> Option<u64> {
         let rest = &journal.bytes()[usize::try_from(self.end.length).ok()?..];

@@ -22,7 +22,7 @@ use crate::{
     },
     engine,
     model::{Change, ChangeKind, DialectId, Edit, FileSet, Finding, Listing, ListingEntry, RelPath, RunId, StartSpec},
-    store::{self, CheckpointMeta, RunLock, Scope},
+    store::{self, RunLock, Scope},
     workflow::{Workflow, inputs},
 };
 
@@ -88,8 +88,8 @@ pub(crate) fn start(
     let lock = RunLock::acquire(&location.root, &own, ctx.project.lock_timeout)?;
     startable::hide_from_git(&ctx.project, dialect);
     hide_new_state(ctx, dialect, &location, &edits);
-    let (meta, session) = (CheckpointMeta::new(change.kind.as_str()), ctx.environment.session.clone());
-    commit::commit_start(&ctx.project, &location.candidate, &lock, (&edits, &meta), (change.at, session))?;
+    let session = ctx.environment.session.clone();
+    commit::commit_start(&ctx.project, &location.candidate, &lock, &edits, (change.at, session))?;
     // Under the same lock, so that the report is about this run.
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
     let opened = OpenedRun::new(location.candidate.clone(), files, &ctx.project.trusted);
