@@ -17,11 +17,7 @@ pub(crate) fn replacing(entries: &[Entry]) -> impl Iterator<Item = (usize, &Entr
 /// Returns the state before the change with this number; `None` if there is no such change, or it is not known.
 pub(crate) fn before(entries: &[Entry], number: usize) -> Option<VersionFiles> {
     let (earlier, since) = entries.split_at_checked(number.checked_sub(1)?)?;
-    let mut files = VersionFiles::new();
-    for change in earlier.iter().flat_map(|entry| &entry.files) {
-        find(&mut files, change);
-        write(&mut files, change);
-    }
+    let mut files = after(earlier);
     let (next, later) = since.split_first()?;
     next.files.iter().for_each(|change| find(&mut files, change));
     // A file that is changed later for the first time was what that change found.
@@ -43,12 +39,16 @@ pub(crate) fn before(entries: &[Entry], number: usize) -> Option<VersionFiles> {
 
 /// Returns the state as it was recorded last; `None` of a run whose state is archived, or of which none is known.
 pub(crate) fn last(entries: &[Entry]) -> Option<VersionFiles> {
+    Some(after(entries)).filter(|files| !files.is_empty())
+}
+
+fn after(entries: &[Entry]) -> VersionFiles {
     let mut files = VersionFiles::new();
     for change in entries.iter().flat_map(|entry| &entry.files) {
         find(&mut files, change);
         write(&mut files, change);
     }
-    (!files.is_empty()).then_some(files)
+    files
 }
 
 /// Returns the digest that each file was recorded with last. Cheaper than [`last`].

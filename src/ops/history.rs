@@ -82,7 +82,7 @@ fn item(opened: &OpenedRun, version: Version<'_>) -> HistoryItem {
     let entry = match &version.source {
         Source::Replaced(_, entry) => Some(*entry),
         Source::Checkpoint(past) => opened.journal.entries.iter().find(|entry| is_of(entry, past)),
-        Source::Last | Source::Backup(_) | Source::Commit(_) => None,
+        Source::Last(_) | Source::Backup(_) | Source::Commit(_) => None,
     };
     HistoryItem {
         at: version.at,
@@ -100,7 +100,7 @@ fn item(opened: &OpenedRun, version: Version<'_>) -> HistoryItem {
                 replaced.map(|file| file.path.clone()).collect()
             }
             Source::Checkpoint(past) => vec![past.file.clone()],
-            Source::Last => opened.last_recorded().into_iter().flatten().map(|(path, _)| path).collect(),
+            Source::Last(files) => files.keys().cloned().collect(),
             Source::Backup(_) | Source::Commit(_) => vec![opened.files.state.clone()],
         },
         id: version.name,

@@ -36,8 +36,8 @@ pub(super) struct Version<'a> {
 /// Where a version comes from.
 #[derive(Debug)]
 pub(super) enum Source<'a> {
-    /// It is what the last change wrote; another program replaced or removed it.
-    Last,
+    /// It is what the last change wrote, with these files; another program replaced or removed it.
+    Last(VersionFiles),
     /// The change with this number replaced it.
     Replaced(usize, &'a Entry),
     /// A checkpoint in a journal that is the state.
@@ -52,7 +52,7 @@ impl Version<'_> {
     /// Returns what it is, for people.
     pub(super) fn what(&self) -> String {
         match &self.source {
-            Source::Last => "as recorded last".to_owned(),
+            Source::Last(_) => "as recorded last".to_owned(),
             Source::Replaced(..) | Source::Checkpoint(_) => format!("before {}", self.change().unwrap_or_default()),
             Source::Backup(path) => path.to_string(),
             Source::Commit(_) => format!("in commit {}", self.name.trim_start_matches(IN_GIT)),
@@ -64,7 +64,7 @@ impl Version<'_> {
         match &self.source {
             Source::Replaced(_, entry) => Some(&entry.change),
             Source::Checkpoint(past) => Some(&past.change),
-            Source::Last | Source::Backup(_) | Source::Commit(_) => None,
+            Source::Last(_) | Source::Backup(_) | Source::Commit(_) => None,
         }
     }
 
@@ -73,7 +73,7 @@ impl Version<'_> {
         match &self.source {
             Source::Replaced(_, entry) => entry.step.as_ref(),
             Source::Checkpoint(past) => past.step.as_ref(),
-            Source::Last | Source::Backup(_) | Source::Commit(_) => None,
+            Source::Last(_) | Source::Backup(_) | Source::Commit(_) => None,
         }
     }
 }
@@ -111,10 +111,10 @@ pub(super) fn recorded(opened: &OpenedRun) -> impl Iterator<Item = Version<'_>> 
     let past = past.unwrap_or_default().into_iter().rev();
     let past = past.map(|past| Version { name: past.id.clone(), at: past.at, source: Source::Checkpoint(past) });
     let entries = if is_beside { &*opened.journal.entries } else { &[] };
-    let last = opened.last_recorded().map(|_| Version {
+    let last = opened.last_recorded().map(|files| Version {
         name: LAST.to_owned(),
         at: entries.iter().rfind(|entry| !entry.files.is_empty()).map(|entry| entry.at),
-        source: Source::Last,
+        source: Source::Last(files),
     });
     let replaced = engine::versions::replacing(entries).map(|(number, entry)| Version {
         name: name_of(number),
@@ -143,7 +143,7 @@ pub(super) fn restoring(opened: &OpenedRun, version: &Version<'_>) -> Result<(Ve
             store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
             return Ok((edits, opened.reread(files)));
         }
-        Source::Last => opened.last_recorded(),
+        Source::Last(files) => Some(files.clone()),
         Source::Replaced(number, _) => engine::versions::before(&opened.journal.entries, *number),
         Source::Backup(path) => opened.files.bytes(path).and_then(state),
         Source::Commit(bytes) => state(bytes),
