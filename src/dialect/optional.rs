@@ -209,7 +209,7 @@ pub(crate) trait Archives: Sync {
         Ok(None)
     }
 
-    /// Returns the folder in which its archives are, for a state in `state_dir`; `None` if they are in the data folder, or are runs.
+    /// Returns the folder in which its archives are, for a state in `state_dir`; `None` if they are in Piton's folder, or are runs.
     fn archive_folder(&self, _state_dir: &RelPath) -> Option<RelPath> {
         None
     }

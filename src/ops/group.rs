@@ -90,7 +90,7 @@ pub(crate) fn take(
                     Ok(Taken::By(Holder { text, of_agents: Some(other) }))
                 }
                 None => {
-                    store::write_copy(&lock, &file, run.as_bytes())?;
+                    store::overwrite(&lock, &file, run.as_bytes())?;
                     Ok(Taken::Held(lock))
                 }
             }

@@ -2,7 +2,7 @@
 //! paths, not formats.
 //!
 //! Everything it reads is untrusted: a path is checked against its root before it is opened, sizes and depths are bounded, and even
-//! the content of Piton's data folder is checked, because a repository may ship one.
+//! the content of Piton's folders is checked, because a repository may ship one.
 //!
 //! Reading starts at [`Project`] and goes through [`listings`] to [`file_set`] and [`gather`]; writing starts at [`RunLock`] and goes
 //! to [`commit()`].
@@ -26,7 +26,7 @@ mod testing;
 pub(crate) use commit::{
     append::set_tail_aside,
     archive, aside, backup, briefs,
-    checkpoint::{CheckpointMeta, commit, commit_recorded, write_copy},
+    checkpoint::{CheckpointMeta, commit, commit_recorded, overwrite},
     journal,
     lock::{RunLock, try_lock},
     recorded::JournalAppend,

@@ -57,7 +57,7 @@ struct RollbackContext<'a> {
 /// Proposes a rollback, and writes it if confirmed.
 pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Result<Report<RollbackReport>, OpError> {
     let location = select::location(ctx)?;
-    // Without a confirmation it only reads: no lock, no data folder.
+    // Without a confirmation it only reads: no lock, no folder.
     if request.yes && request.to.is_some() {
         let locked = LockedRun::open(ctx, &location)?;
         return answer(ctx, &location, &locked.opened, request, Some(&locked));

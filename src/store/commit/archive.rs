@@ -10,7 +10,7 @@ use crate::{
     store::fs::{error::StoreError, stage, unread},
 };
 
-/// The data folder of files that belong to no run.
+/// The folder of files that belong to no run.
 pub(crate) const LEFTOVERS: &str = "leftovers";
 
 /// One archive.

@@ -1,6 +1,6 @@
 //! The backup of what a rollback discards: complete, verified file by file, and durable before anything is changed.
 //!
-//! It is assembled in the data folder and renamed to its final name at the end, so a named backup is always complete. The next
+//! It is assembled in Piton's folder of the run and renamed to its final name at the end, so a named backup is always complete. The next
 //! lock of the run removes an incomplete one.
 
 use std::{collections::BTreeSet, fs, io};

@@ -350,13 +350,13 @@ impl CheckpointWriter<'_> {
     }
 }
 
-/// Overwrites a copy of a state in an existing data folder, in place: only a state that is lost needs it, so a kill in the middle costs
-/// nothing and leaves nothing behind.
+/// Overwrites a file in an existing folder, in place: nothing depends on its content, so a kill in the middle costs nothing and leaves nothing
+/// behind.
 ///
 /// # Errors
 ///
 /// If the folder does not exist, or the file cannot be written.
-pub(crate) fn write_copy(held: &RunLock, path: &RelPath, bytes: &[u8]) -> Result<(), StoreError> {
+pub(crate) fn overwrite(held: &RunLock, path: &RelPath, bytes: &[u8]) -> Result<(), StoreError> {
     let real = held.root().target(path)?;
     data_file::overwrite(&real, bytes).map_err(|source| StoreError::io(&real, source))
 }

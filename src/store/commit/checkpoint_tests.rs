@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::{commit, write_copy};
+use super::{commit, overwrite};
 use crate::{
     model::{Edit, EditKind, ReadSpec},
     store::{
@@ -351,9 +351,9 @@ fn a_copy_is_overwritten_as_a_whole_where_its_folder_is_there() {
     let scratch = Scratch::new();
     let lock = scratch.lock();
     for text in ["a long text", "short", ""] {
-        write_copy(&lock, &rel(".piton/runs/ccw.run/copy"), text.as_bytes()).unwrap();
-        assert_eq!(scratch.text(".piton/runs/ccw.run/copy").as_deref(), Some(text));
+        overwrite(&lock, &rel(".piton/runs/ccw.run/holder"), text.as_bytes()).unwrap();
+        assert_eq!(scratch.text(".piton/runs/ccw.run/holder").as_deref(), Some(text));
     }
-    assert!(write_copy(&lock, &rel("run/nowhere/copy"), b"x").is_err());
+    assert!(overwrite(&lock, &rel("run/nowhere/copy"), b"x").is_err());
     assert!(!scratch.root.join("run/nowhere").exists());
 }

@@ -84,7 +84,7 @@ impl RunLock {
         &self.data_path
     }
 
-    /// Returns a subfolder of the data folder, created if needed. A symlink in its place is refused.
+    /// Returns a subfolder of Piton's folder of the run, created if needed. A symlink in its place is refused.
     pub(super) fn folder(&self, name: &str) -> Result<Utf8PathBuf, StoreError> {
         subfolder(&self.data_path, name)
     }

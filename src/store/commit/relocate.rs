@@ -12,7 +12,7 @@ use crate::{
     store::fs::{calls, error::StoreError, stage},
 };
 
-/// Moves the folder of a run, with its data folder, durably to an unused name.
+/// Moves the folder of a run durably to an unused name.
 ///
 /// # Errors
 ///
