@@ -288,11 +288,17 @@ impl CheckpointWriter<'_> {
         let (put, gone): (Vec<usize>, Vec<usize>) =
             (0..self.targets.len()).partition(|at| self.targets[*at].after.is_some());
         self.replace_targets(&put)?;
-        if !gone.is_empty() {
-            // Moved files are durable at their new place before they are removed from the old one.
+        if gone.is_empty() {
+            return Ok(());
+        }
+        // Moved files are durable at their new place before they are removed from the old one.
+        self.sync_names(new_dirs)?;
+        self.replace_targets(&gone)?;
+        if self.journal.is_some() {
+            // A file that comes back without its marker would stay.
             self.sync_names(new_dirs)?;
         }
-        self.replace_targets(&gone)
+        self.remove_markers()
     }
 
     /// Replaces or removes some of the targets. Stops at the first failure; `roll_back` undoes the ones before it.
@@ -305,12 +311,15 @@ impl CheckpointWriter<'_> {
             }
             .map_err(|source| StoreError::io(&target.real, source))?;
             target.staged = None;
-            if let Some(marker) = &target.marker {
-                calls::remove_file(&marker.path).map_err(|source| StoreError::io(&target.real, source))?;
-            }
-            target.marker = None;
         }
         Ok(())
+    }
+
+    fn remove_markers(&self) -> Result<(), StoreError> {
+        let mut markers = self.targets.iter().filter_map(|target| target.marker.as_ref());
+        markers.try_for_each(|marker| {
+            calls::remove_file(&marker.path).map_err(|source| StoreError::io(&marker.path, source))
+        })
     }
 
     fn sync_names(&self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
