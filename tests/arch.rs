@@ -215,6 +215,19 @@ fn crates_stay_in_their_rooms() {
 }
 
 #[test]
+fn dialects_know_of_the_engine_which_records_count() {
+    let mut wrong = Vec::new();
+    each_file(|path, room, code| {
+        let names =
+            code.match_indices("engine::").filter(|(at, _)| !code[at + "engine::".len()..].starts_with("share::"));
+        if room == "dialect" && !is_test(path) && names.count() > 0 {
+            wrong.push(format!("{path}: a dialect translates and does not decide"));
+        }
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn the_engine_knows_no_dialect() {
     let mut wrong = Vec::new();
     each_file(|path, room, code| {

@@ -13,7 +13,7 @@ use crate::{
         },
     },
     hook,
-    model::{Change, ChangeKind, Config, DialectId, RelPath, StartSpec},
+    model::{About, Change, ChangeKind, Config, DialectId, RelPath, StartSpec},
     ops::ChangeRequest,
     store,
     workflow::{
@@ -154,7 +154,7 @@ pub(super) fn definition(data: &[u8]) {
         )
     };
     let change = Change { at: clock().now, kind: ChangeKind::Start(Box::new(StartSpec::new("w", "feature"))) };
-    let edits = piton::start(&header, change, Outline::of(&read, "0".repeat(64)), None);
+    let edits = piton::start(&header, (About::default(), change), Outline::of(&read, "0".repeat(64)), None);
     let mut bundle = super::bundle::Bundle::parse(b"");
     bundle.commit(&edits.expect("a plain name"));
     let listing = bundle.listing(by_id(DialectId::Piton));

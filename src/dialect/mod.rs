@@ -45,6 +45,7 @@ use serde_json::Value;
 
 use crate::{
     document::Node,
+    engine::share::LastRecords,
     model::{
         Brief, Candidate, Change, Config, DialectId, Edit, Entry, EvidenceRequest, FileSet, Finding, Listing, Next,
         Plan, RelPath, Run, Timestamp,
@@ -172,6 +173,8 @@ pub(crate) struct Loaded {
     pub(crate) native: Value,
     /// What was said and seen, where the state is a journal.
     pub(crate) entries: Vec<Entry>,
+    /// Which record each step stands at, where the state is a journal.
+    pub(crate) standing: LastRecords,
 }
 
 impl std::fmt::Debug for dyn Dialect {

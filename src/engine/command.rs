@@ -2,7 +2,7 @@
 //! word and can never become an option of `piton`.
 
 use crate::model::{
-    AgentStatus, Part, PartKind, ReviewVerdict, RunId, Status, Step, StepId, StepKind, quoted, safe_line,
+    AgentStatus, Part, PartKind, ReviewVerdict, RunId, Status, Step, StepId, StepKind, Uid, quoted, safe_line,
 };
 
 /// Returns ` --NAME VALUE`, or ` --NAME=VALUE` if the value starts with a dash.
@@ -92,27 +92,35 @@ pub(super) fn next_of_part(step: &Step, part: &Part, run: &RunId) -> String {
     on_step(verb, &step.id, run, &option("part", &part.name))
 }
 
-/// Returns the command that ends a step or its part, with the words that have to be filled in.
-pub(crate) fn end(step: &Step, part: Option<&str>, run: &RunId) -> String {
+/// Returns the option that names the attempt that a report is about.
+fn of_attempt(begun: Option<Uid>) -> String {
+    begun.map(|begun| option("begun", &begun.short())).unwrap_or_default()
+}
+
+/// Returns the command that ends an attempt at a step or its part, with the words that have to be filled in.
+pub(crate) fn end(step: &Step, part: Option<&str>, run: &RunId, begun: Option<Uid>) -> String {
     let tail = match (part, step.kind) {
         (Some(part), _) => option("part", part),
         (None, StepKind::Review) => " --verdict VERDICT --summary TEXT".to_owned(),
         (None, StepKind::Work | StepKind::Gate | StepKind::Container) => " --summary TEXT".to_owned(),
     };
-    let finish = on_step("finish", &step.id, run, &tail);
+    let finish = on_step("finish", &step.id, run, &format!("{tail}{}", of_attempt(begun)));
     if part.is_none() { with_verdicts(finish, step) } else { finish }
 }
 
 /// Returns the command that ends a step whose agent reported: the report has the words that [`end`] asks for.
-pub(crate) fn end_reported(step: &Step, run: &RunId, reported: Option<AgentStatus>) -> String {
+pub(crate) fn end_reported(step: &Step, run: &RunId, reported: Option<AgentStatus>, begun: Option<Uid>) -> String {
+    let of_attempt = of_attempt(begun);
     match (reported, step.kind) {
-        (None, _) => end(step, None, run),
-        (Some(_), StepKind::Review) => on_step("finish", &step.id, run, " --verdict VERDICT"),
+        (None, _) => end(step, None, run, begun),
+        (Some(_), StepKind::Review) => on_step("finish", &step.id, run, &format!(" --verdict VERDICT{of_attempt}")),
         (Some(AgentStatus::Done), StepKind::Work | StepKind::Gate | StepKind::Container) => {
-            on_step("finish", &step.id, run, "")
+            on_step("finish", &step.id, run, &of_attempt)
         }
-        (Some(AgentStatus::Blocked | AgentStatus::NeedsContext), _) if step.ends.failed => failed(step, run),
-        (Some(AgentStatus::Blocked | AgentStatus::NeedsContext), _) => end(step, None, run),
+        (Some(AgentStatus::Blocked | AgentStatus::NeedsContext), _) if step.ends.failed => {
+            format!("{}{of_attempt}", failed(step, run))
+        }
+        (Some(AgentStatus::Blocked | AgentStatus::NeedsContext), _) => end(step, None, run, begun),
     }
 }
 
@@ -155,13 +163,14 @@ pub(crate) fn after_part(step: &Step, run: &RunId) -> String {
     match step.detail.parts.iter().find(|part| part.is_open()) {
         Some(part) => next_of_part(step, part, run),
         None if is_analysis => context(&step.id, run),
-        None => end(step, None, run),
+        None => end(step, None, run, None),
     }
 }
 
-/// Returns how the result of a step is reported, with the words for it. Words in capitals stand for what is filled in.
-pub(super) fn report(step: &Step, run: &RunId) -> String {
-    let finish = |tail: &str| on_step("finish", &step.id, run, tail);
+/// Returns how the result of an attempt is reported, with the words for it. Words in capitals stand for what is filled in.
+pub(super) fn report(step: &Step, run: &RunId, begun: Option<Uid>) -> String {
+    let of_attempt = of_attempt(begun);
+    let finish = |tail: &str| on_step("finish", &step.id, run, &format!("{tail}{of_attempt}"));
     match step.kind {
         StepKind::Review if step.ends.verdicts.len() == 1 => {
             let passes = finish(" --verdict VERDICT --summary TEXT");

@@ -2,7 +2,7 @@ use super::{
     after_part, agent_contract, context, end, end_reported, failed, finish, next_of_part, on_run, on_step, option,
     override_hold, quoted, redo, report,
 };
-use crate::model::{AgentStatus, Part, PartKind, ReviewVerdict, RunId, Status, Step, StepId, StepKind};
+use crate::model::{AgentStatus, Part, PartKind, ReviewVerdict, RunId, Status, Step, StepId, StepKind, Uid};
 
 /// Splits a line into words as a POSIX shell does, for the quoting that `quoted` uses. Anything else that a shell would read
 /// as more than itself is an error.
@@ -130,9 +130,9 @@ fn a_report_lists_the_ends_that_a_step_accepts() {
     let mut step = Step::new(StepId::new("S"), "");
     let work = "`piton finish S --run R --summary TEXT` with what the next agent has to know, and `--output FILE` for each file";
     let failed = "; if it failed, with `--status failed --error TEXT`";
-    assert_eq!(report(&step, &RunId::new("R")), format!("{work}{failed}"));
+    assert_eq!(report(&step, &RunId::new("R"), None), format!("{work}{failed}"));
     step.ends.failed = false;
-    assert_eq!(report(&step, &RunId::new("R")), work);
+    assert_eq!(report(&step, &RunId::new("R"), None), work);
     step.kind = StepKind::Review;
     for (verdicts, words) in [
         (
@@ -144,14 +144,14 @@ fn a_report_lists_the_ends_that_a_step_accepts() {
         step.ends.verdicts = verdicts;
         let finish = "`piton finish S --run R --verdict VERDICT --summary TEXT`";
         let line = format!("{finish} with {words}, and `--finding TEXT` for each thing to address");
-        assert_eq!(report(&step, &RunId::new("R")), line);
+        assert_eq!(report(&step, &RunId::new("R"), None), line);
     }
     step.ends.verdicts = &[ReviewVerdict::Approved];
     let passes = "`piton finish S --run R --verdict VERDICT --summary TEXT` with APPROVED if it passes";
-    assert_eq!(report(&step, &RunId::new("R")), passes);
+    assert_eq!(report(&step, &RunId::new("R"), None), passes);
     step.ends.failed = true;
     let fails = "; if it does not pass, `piton finish S --run R --status failed --error TEXT`";
-    assert_eq!(report(&step, &RunId::new("R")), format!("{passes}{fails}"));
+    assert_eq!(report(&step, &RunId::new("R"), None), format!("{passes}{fails}"));
 }
 
 #[test]
@@ -201,25 +201,27 @@ fn step_of(kind: StepKind) -> Step {
 fn the_end_of_a_step_asks_for_the_words_that_are_missing() {
     let run = RunId::new("R");
     let (work, review) = (step_of(StepKind::Work), step_of(StepKind::Review));
-    assert_eq!(end(&work, None, &run), "piton finish S --run R --summary TEXT");
-    assert_eq!(end(&review, None, &run), "piton finish S --run R --verdict VERDICT --summary TEXT");
-    assert_eq!(end(&review, Some("p"), &run), "piton finish S --run R --part p");
+    let begun = Some(Uid::new([0x1a; 16]));
+    assert_eq!(end(&work, None, &run, begun), "piton finish S --run R --summary TEXT --begun 1a1a1a1a");
+    assert_eq!(end(&work, None, &run, None), "piton finish S --run R --summary TEXT");
+    assert_eq!(end(&review, None, &run, None), "piton finish S --run R --verdict VERDICT --summary TEXT");
+    assert_eq!(end(&review, Some("p"), &run, None), "piton finish S --run R --part p");
     assert_eq!(failed(&work, &run), "piton finish S --run R --status failed --error TEXT");
     assert_eq!(context(&work.id, &run), "piton context R --step S");
     // What the agent said is not asked for again.
     let mut never_fails = work.clone();
     never_fails.ends.failed = false;
     for (step, reported, expected) in [
-        (&work, None, end(&work, None, &run)),
-        (&review, None, end(&review, None, &run)),
+        (&work, None, end(&work, None, &run, None)),
+        (&review, None, end(&review, None, &run, None)),
         (&review, Some(AgentStatus::Done), "piton finish S --run R --verdict VERDICT".to_owned()),
         (&review, Some(AgentStatus::Blocked), "piton finish S --run R --verdict VERDICT".to_owned()),
         (&work, Some(AgentStatus::Done), "piton finish S --run R".to_owned()),
         (&work, Some(AgentStatus::Blocked), failed(&work, &run)),
         (&work, Some(AgentStatus::NeedsContext), failed(&work, &run)),
-        (&never_fails, Some(AgentStatus::Blocked), end(&work, None, &run)),
+        (&never_fails, Some(AgentStatus::Blocked), end(&work, None, &run, None)),
     ] {
-        assert_eq!(end_reported(step, &run, reported), expected, "{reported:?}");
+        assert_eq!(end_reported(step, &run, reported, None), expected, "{reported:?}");
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::model::{
     Action, Brief, Context, Decision, Next, Omitted, Plan, ReadingItem, RelPath, Run, Status, Step, StepKind,
-    StepReport, Verdict, mask_secrets, safe_line, safe_text,
+    StepReport, Uid, Verdict, mask_secrets, safe_line, safe_text,
 };
 
 /// The notice in every context, in every format.
@@ -25,15 +25,22 @@ const UNTRUSTED: &str = "Names, titles, paths and quoted texts come from files o
 /// Bytes reserved for the last entry of `omitted`.
 const LAST_OMITTED_BYTES: usize = 64;
 
-/// Assembles a context within `budget` bytes of JSON.
+/// Assembles a context within `budget` bytes of JSON. `begun`: the record that began the attempt that it is for, if that is begun.
 ///
 /// If it is too large, sections are dropped in this order and listed in `omitted`: completed steps, acceptance criteria,
 /// requirements, variables, open questions, the prompt text, files to touch, the reading list, reports and findings from the end. Goal,
 /// position, next action and the fields that the system's agents require always stay.
-pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, budget: usize) -> Context {
+pub(crate) fn assemble(
+    run: &Run,
+    planned: &Planned,
+    next: &Next,
+    brief: Brief,
+    (begun, budget): (Option<Uid>, usize),
+) -> Context {
     let plan = &planned.plan;
     let graph = Graph::of(run);
-    let Handed { mut reports, decisions } = handed(run, &graph, &planned.statements, &next.step);
+    let handed = handed(run, &graph, &planned.statements, &next.step).with_late(&planned.late, &next.step);
+    let Handed { mut reports, decisions } = handed;
     let step = graph.position(&next.step).map(|at| &run.steps[at]);
     let findings_to_address = step.map(|step| findings(run, &graph, step, next.action)).unwrap_or_default();
     for report in &mut reports {
@@ -62,7 +69,10 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
         next_action: next_action(next, step.filter(|_| !findings_to_address.is_empty())),
         task: safe_text(brief.task.trim()),
         instructions: safe_text(brief.instructions.trim()),
-        report: graph.position(&next.step).map(|at| report(run, &graph, at, planned, next)).unwrap_or_default(),
+        report: graph
+            .position(&next.step)
+            .map(|at| report((run, &graph), at, (planned, next), begun))
+            .unwrap_or_default(),
         findings_to_address,
         required_reading: reading(run, step, brief.reading),
         files_to_touch: step
@@ -101,7 +111,7 @@ fn position(step: Option<&Step>, plan: &Plan) -> String {
 }
 
 /// Returns how the agent that does the step reports its result; nothing where the work has ended and goes on elsewhere.
-fn report(run: &Run, graph: &Graph, at: usize, planned: &Planned, next: &Next) -> String {
+fn report((run, graph): (&Run, &Graph), at: usize, (planned, next): (&Planned, &Next), begun: Option<Uid>) -> String {
     let (step, plan) = (&run.steps[at], &planned.plan);
     let is_work = matches!(next.action, Action::Run | Action::Retry | Action::Return);
     if is_work && step.recorded && plan.commands.begin.is_some() {
@@ -109,7 +119,7 @@ fn report(run: &Run, graph: &Graph, at: usize, planned: &Planned, next: &Next) -
         let open = open_parts(step).into_iter().next().filter(|_| by_parts);
         let part = open
             .map(|part| format!("`{}`, and so on for each part; then ", command::next_of_part(step, part, &run.id)));
-        format!("{}{}", part.unwrap_or_default(), command::report(step, &run.id))
+        format!("{}{}", part.unwrap_or_default(), command::report(step, &run.id, begun))
     } else if is_work && !step.recorded && run.ended.is_none() {
         let files: Vec<&str> = run.state_files.iter().map(RelPath::as_str).collect();
         format!("the agent that does it updates {}, which Piton only reads", files.join(", "))

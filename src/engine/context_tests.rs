@@ -77,7 +77,7 @@ fn planned(run: &Run) -> Planned {
 
 fn context(run: &Run, brief: Brief, budget: usize) -> Context {
     let plan = planned(run);
-    assemble(run, &plan, &plan.plan.next[0], brief, budget)
+    assemble(run, &plan, &plan.plan.next[0], brief, (None, budget))
 }
 
 fn bytes(context: &Context) -> usize {
@@ -156,12 +156,15 @@ fn the_words_of_a_review_reach_further_back_too() {
     let run = rich("");
     let options = Options { to_step: Some(StepId::new("A")), ..options() };
     let plan = plan_of(&run, &options);
-    let context = assemble(&run, &plan, &plan.plan.next[0], Brief::default(), PLENTY);
+    let context = assemble(&run, &plan, &plan.plan.next[0], Brief::default(), (None, PLENTY));
     assert_eq!((context.step.as_str(), context.action), ("A", Action::Return));
     assert_eq!(context.findings_to_address, ["no test", "no docs"]);
     // Nothing is addressed to a step that no failure sends the run back to.
     let plan = plan_of(&run, &Options { from: ids(&["A"]), ..super::super::testing::options() });
-    assert_eq!(assemble(&run, &plan, &plan.plan.next[0], Brief::default(), PLENTY).findings_to_address, [""; 0]);
+    assert_eq!(
+        assemble(&run, &plan, &plan.plan.next[0], Brief::default(), (None, PLENTY)).findings_to_address,
+        [""; 0]
+    );
 }
 
 #[test]
@@ -305,6 +308,7 @@ fn a_step_that_builds_on_thousands_is_handed_over() {
 /// Builds a report with a summary.
 fn report(id: &str, status: Status) -> StepReport {
     StepReport {
+        late: false,
         step: StepId::new(id),
         part: None,
         at: at(0),
@@ -326,7 +330,7 @@ fn context_with(run: &Run, reports: Vec<StepReport>, brief: Brief, budget: usize
     let said = |report| Statement { run: "R".to_owned(), dialect: run.dialect, kind: StatementKind::Report(report) };
     let evidence = Evidence { statements: reports.into_iter().map(said).collect(), ..Evidence::default() };
     let plan = crate::engine::testing::planned(run, &evidence, &options());
-    assemble(run, &plan, &plan.plan.next[0], brief, budget)
+    assemble(run, &plan, &plan.plan.next[0], brief, (None, budget))
 }
 
 #[test]
@@ -485,7 +489,7 @@ fn a_finished_step_is_looked_at_unless_something_was_said_about_it() {
     let looked_at = |about: &str| {
         let statements = vec![decided(&run, 5, about, DecisionKind::Approve)];
         let plan = planned_with_evidence(&run, &Evidence { statements, ..Evidence::default() }, &options());
-        let context = assemble(&run, &plan, &plan.plan.next[0], Brief::default(), PLENTY);
+        let context = assemble(&run, &plan, &plan.plan.next[0], Brief::default(), (None, PLENTY));
         context.done.into_iter().map(|item| item.what).collect::<Vec<_>>()
     };
     assert_eq!(looked_at("A"), ["B: Title of B"]);

@@ -118,6 +118,11 @@ impl Decisions {
         self.redo.get(&at).map(|decision| sentence(decision, "asked for it to be done again"))
     }
 
+    /// Drops the word to do a step again: what came later asks again.
+    pub(super) fn forget_redo(&mut self, at: usize) {
+        self.redo.remove(&at);
+    }
+
     /// Returns when a person asked for a step to be done again.
     pub(super) fn redo_at(&self, at: usize) -> Option<Timestamp> {
         self.redo.get(&at).map(|decision| decision.at)

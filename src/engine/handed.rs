@@ -38,6 +38,14 @@ struct Said<'a> {
     gone_decisions: Vec<(usize, &'a Decision)>,
 }
 
+impl Handed {
+    /// Returns the same with the reports about a step that came when it had moved.
+    pub(super) fn with_late(mut self, late: &[StepReport], step: &StepId) -> Self {
+        self.reports.extend(late.iter().filter(|report| report.step == *step).cloned().map(safe_report));
+        self
+    }
+}
+
 /// Returns what reaches a step: the reports of the reviews that send work back to it or past it, its own last one, those of steps that are gone
 /// since, those of its direct predecessors in full, and of the steps before them a line each; and the decisions about any of these and about
 /// the run.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::model::{
     Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Mode, Next, Options, Plan,
-    Progress, Run, RunHeader, RunStatus, Severity, Statement, Step, StepId, StepKind, Verdict,
+    Progress, Run, RunHeader, RunStatus, Severity, Statement, Step, StepId, StepKind, StepReport, Verdict,
 };
 
 /// A plan with the findings behind it.
@@ -37,6 +37,8 @@ pub(crate) struct Planned {
     pub(crate) unattended: bool,
     /// What was said about the run, oldest first.
     pub(crate) statements: Vec<Statement>,
+    /// The reports that came when their step had moved, oldest first.
+    pub(crate) late: Vec<StepReport>,
 }
 
 impl Planned {
@@ -131,7 +133,8 @@ impl PlanInputs<'_> {
         let verdict = self.verdict(&next, all_over, &findings);
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
         let statements = guest::statements(run, evidence);
-        let handed = next.first().map(|next| handed(run, &graph, &statements, &next.step)).unwrap_or_default();
+        let handed = |next: &Next| handed(run, &graph, &statements, &next.step).with_late(&evidence.late, &next.step);
+        let handed = next.first().map(handed).unwrap_or_default();
         let can_be_resumed = chosen.can_be_resumed(run);
         let input = QuestionInput {
             reconciled,
@@ -177,6 +180,7 @@ impl PlanInputs<'_> {
             needs: chosen.needs,
             unattended,
             statements: statements.into_owned(),
+            late: evidence.late.clone(),
         }
     }
 

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::model::{
     CommitFact, Evidence, FileFact, Finding, FindingClass, FindingCode, Presence, RelPath, ReviewVerdict, Run,
-    Statement, StatementKind, Status, Step, StepId, StepKind, clean_line, plural,
+    Statement, StatementKind, Status, Step, StepId, StepKind, StepReport, clean_line, plural,
 };
 
 /// Returns the effective status of every step, by position in `run.steps`.
@@ -58,6 +58,10 @@ pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_find
         let has_status = !unstated.contains(id);
         let mut reconciler =
             Reconciler { goes_on, overridden, has_status, ..Reconciler::new(run, step, evidence, &index) };
+        let is_doubted = reconciler.is_doubted_late();
+        if is_doubted {
+            reconciled.decisions.forget_redo(at);
+        }
         if !has_status {
             reconciled.unstated.insert(at);
         }
@@ -81,7 +85,8 @@ pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_find
             EffectiveStatus::Unreadable
         } else {
             let found = reconciler.effective_status();
-            reconciler.reopened(found, reconciled.decisions.redo(at))
+            let found = reconciler.reopened(found, reconciled.decisions.redo(at));
+            if is_doubted { reconciler.doubted_late(found) } else { found }
         };
         if reconciler.is_outcome_unknown {
             reconciled.unknown_outcomes.insert(at);
@@ -120,6 +125,47 @@ impl Reconciler<'_> {
         self.is_outcome_unknown = false;
         self.reasons = vec![redo];
         status
+    }
+
+    /// Tells whether a step that must not run twice may have taken effect by a late report, with no decision about it since.
+    fn is_doubted_late(&self) -> bool {
+        let decided = |statement: &Statement| match &statement.kind {
+            StatementKind::Decision(decision) if decision.step.as_ref() == Some(&self.step.id) => Some(decision.at),
+            StatementKind::Decision(_) | StatementKind::Begun(_) | StatementKind::Report(_) => None,
+        };
+        let last = self.evidence.statements.iter().filter_map(decided).max();
+        let is_news = |report: &StepReport| {
+            report.step == self.step.id && report.status == Status::Completed && last.is_none_or(|at| at <= report.at)
+        };
+        !self.step.idempotent && self.evidence.late.iter().any(is_news)
+    }
+
+    /// Returns the status of a step that a late report says is done.
+    fn doubted_late(&mut self, found: EffectiveStatus) -> EffectiveStatus {
+        match found {
+            EffectiveStatus::Open
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Failed
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Blocked
+                if !self.goes_on =>
+            {
+                self.outcome_unknown("a report came late that says it is done")
+            }
+            EffectiveStatus::Open
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Failed
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Blocked
+            | EffectiveStatus::Done
+            | EffectiveStatus::Conditions
+            | EffectiveStatus::Skipped
+            | EffectiveStatus::Cancelled
+            | EffectiveStatus::Verify
+            | EffectiveStatus::Waiting
+            | EffectiveStatus::Unreadable
+            | EffectiveStatus::OpenContainer => found,
+        }
     }
 
     /// What cannot be read cannot be closed, but it is not run again where everything else says that it is done.

@@ -200,7 +200,7 @@ pub(super) fn begun_by(attempt: &Attempt) -> String {
 }
 
 /// Returns what the run was told, oldest first.
-pub(crate) fn said(run: &Run, statements: &[Statement]) -> (Vec<StepReport>, Vec<Decision>) {
+pub(crate) fn said(run: &Run, statements: &[Statement], late: &[StepReport]) -> (Vec<StepReport>, Vec<Decision>) {
     let (mut reports, mut decisions) = (Vec::new(), Vec::new());
     for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
         match &statement.kind {
@@ -209,6 +209,10 @@ pub(crate) fn said(run: &Run, statements: &[Statement]) -> (Vec<StepReport>, Vec
             StatementKind::Decision(decision) => decisions.push(safe_decision(decision.clone())),
             StatementKind::Begun(_) => {}
         }
+    }
+    if !late.is_empty() {
+        reports.extend(late.iter().cloned().map(safe_report));
+        reports.sort_by_key(|report| report.at);
     }
     (reports, decisions)
 }
@@ -244,6 +248,7 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
                 agent: outcome.agent.clone(),
                 status: outcome.status,
                 amends: outcome.amends,
+                late: false,
                 verdict: outcome.verdict,
                 summary: outcome.summary.clone(),
                 // A failed review has its findings for an error.

@@ -110,7 +110,7 @@ fn an_earlier_run_of_the_same_name_is_not_heard() {
 fn what_is_untrusted_is_cleaned_and_an_end_without_words_replaces_what_was_said() {
     let run = three();
     let hostile = |outcome: &mut Outcome| outcome.summary = Some("\u{1b}[31mred".to_owned());
-    let (reports, _) = said(&run, &[report(&run, 1, "A", hostile)]);
+    let (reports, _) = said(&run, &[report(&run, 1, "A", hostile)], &[]);
     assert_eq!(summaries(&reports), ["[31mred"]);
     let silent = Outcome::completed(StepId::new("A"));
     let silent = said_at(&run, 2, ChangeKind::Finish(Box::new(silent))).unwrap();
@@ -138,6 +138,7 @@ pub(super) fn decided(run: &Run, seconds: i64, id: &str, decision: DecisionKind)
 pub(super) fn begun(run: &Run, seconds: i64, id: &str) -> Statement {
     let driver = DriverId { session: None, pid: 7, process_start: None, boot_id: None, host: "h".to_owned() };
     let kind = StatementKind::Begun(Attempt {
+        id: None,
         step: StepId::new(id),
         part: None,
         at: at(seconds),
@@ -317,7 +318,7 @@ fn attempts_and_failures_are_counted_from_what_was_recorded() {
     let base = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
     let begun = |seconds: i64, number: u32| match begun(&base, seconds, "A") {
         Statement { kind: StatementKind::Begun(attempt), run, dialect } => {
-            Statement { kind: StatementKind::Begun(Attempt { attempt: number, ..attempt }), run, dialect }
+            Statement { kind: StatementKind::Begun(Attempt { id: None, attempt: number, ..attempt }), run, dialect }
         }
         statement => statement,
     };
@@ -467,7 +468,7 @@ fn every_text_of_a_report_and_a_decision_is_cleaned() {
         decision.despite = Some(hostile("despite"));
     }
     let statements = vec![report(&run, 5, "B", all), accepted];
-    for (reports, decisions) in [handed(&run, statements.clone()), said(&run, &statements)] {
+    for (reports, decisions) in [handed(&run, statements.clone()), said(&run, &statements, &[])] {
         let texts = serde_json::to_string(&(&reports, &decisions)).unwrap();
         let words = ["agent", "summary", "error", "condition", "finding", "commit", "by", "note", "choice", "despite"];
         for word in words {

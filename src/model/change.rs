@@ -128,6 +128,9 @@ pub(crate) struct Outcome {
     /// What the step ends with, for a step that declares its schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) result: Option<Value>,
+    /// The attempt that it is about, as the brief names it; the last one of the caller if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) begun: Option<String>,
     /// The answer of a person at a gate that offers several. Set by `engine::transition`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) choice: Option<String>,
@@ -202,6 +205,7 @@ impl Outcome {
             phases: _,
             to_step: _,
             result,
+            begun: _,
             // A word of the definition.
             choice: _,
             set,

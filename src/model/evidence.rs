@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Finding, GuestEvidence, GuestRequest, Presence, RelPath, RollBackRecord, SessionLine, Statement, StatementKind,
-    Step, StepId, Timestamp,
+    Step, StepId, StepReport, Timestamp,
 };
 
 /// The evidence that a dialect needs before its run can be planned.
@@ -109,6 +109,8 @@ pub(crate) struct Evidence {
     pub(crate) records: Vec<EvidenceRecord>,
     /// What was said about the run, oldest first.
     pub(crate) statements: Vec<Statement>,
+    /// The reports that came when their step had moved, oldest first.
+    pub(crate) late: Vec<StepReport>,
     /// Whether the driver of each attempt, by step and number, is still there.
     pub(crate) presences: BTreeMap<(StepId, u32), Presence>,
     /// Digests of the current definitions of recorded steps, for dialects that leave them out of the run.

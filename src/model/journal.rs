@@ -4,8 +4,39 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Delta, DialectId, Edit, EditKind, EvidenceRecord, RelPath, RollBackRecord, Statement, StepId, Timestamp, sha256_hex,
+    Delta, DialectId, Edit, EditKind, EvidenceRecord, RelPath, RollBackRecord, Statement, StatementKind, StepId,
+    Timestamp, Uid, sha256_hex,
 };
+
+/// Which record of a journal it is, who wrote it, and what it is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct About {
+    pub(crate) id: Uid,
+    /// The session or process that wrote it; left out for a call from a passing shell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) driver: Option<Uid>,
+    /// The record that its step stood at; left out for a step that no record moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) on: Option<Uid>,
+    /// Of a begin: it takes the step over from the attempt that it is about.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) takes: bool,
+}
+
+impl About {
+    /// Returns a record that is about no step.
+    pub(crate) const fn new(id: Uid, driver: Option<Uid>) -> Self {
+        Self { id, driver, on: None, takes: false }
+    }
+
+    /// Returns a record that is written that many before this one, in the same call.
+    pub(crate) fn before(self, count: usize) -> Self {
+        match count {
+            0 => self,
+            _ => Self::new(Uid::of([self.id.to_string().as_str(), &count.to_string()]), self.driver),
+        }
+    }
+}
 
 /// A record of the journal of a run: one for each call that changed or said something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +46,12 @@ pub(crate) struct Entry {
     pub(crate) change: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) step: Option<StepId>,
+    /// The part of the step that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) part: Option<String>,
+    /// The steps that build on one that begins, and that are open again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reopens: Vec<StepId>,
     /// The session of the client that called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
@@ -33,6 +70,12 @@ pub(crate) struct Entry {
     /// The state files that it changes. The record is durable before they are replaced, so that a change that was cut off is finished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<ChangedFile>,
+    /// Of an entry that was read: which record it is part of.
+    #[serde(skip)]
+    pub(crate) about: Option<About>,
+    /// Its step had moved when it was written: it is kept, and counts for nothing.
+    #[serde(skip)]
+    pub(crate) is_late: bool,
 }
 
 impl Entry {
@@ -42,13 +85,32 @@ impl Entry {
             at,
             change: change.to_owned(),
             step,
+            part: None,
+            reopens: Vec::new(),
             session: None,
             said: Vec::new(),
             left: Vec::new(),
             back: None,
             note: Value::Null,
             files: Vec::new(),
+            about: None,
+            is_late: false,
         }
+    }
+
+    /// Returns an entry as it was read from a record.
+    pub(crate) fn of_record(mut self, about: About, is_late: bool) -> Self {
+        for statement in &mut self.said {
+            if let StatementKind::Begun(attempt) = &mut statement.kind {
+                attempt.id = Some(about.id);
+            }
+        }
+        Self { about: Some(about), is_late, ..self }
+    }
+
+    /// Tells whether it only adds to what is recorded about a step that is done.
+    pub(crate) fn amends(&self) -> bool {
+        self.said.iter().any(|said| matches!(&said.kind, StatementKind::Report(report) if report.amends))
     }
 
     /// Tells whether it says more than which change it is about.

@@ -60,6 +60,7 @@ mod status;
 pub(crate) mod testing;
 mod text;
 mod time;
+mod uid;
 mod words;
 
 pub(crate) use agent_report::{AgentReport, AgentStatus, RESULT_LIMIT, result_of, short_summary};
@@ -89,7 +90,7 @@ pub(crate) use guest::{
     GuestRequest, GuestWord, LogReach, LoggedCommit, Need, Pace, TouchedFile, Weight,
 };
 pub(crate) use id::{DialectId, RunId, StepId, is_commit_hash, natural};
-pub(crate) use journal::{ChangedFile, Entry, is_journal_folder, journal_folder, run_of_journal};
+pub(crate) use journal::{About, ChangedFile, Entry, is_journal_folder, journal_folder, run_of_journal};
 pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Answer, AnswerWord, Patch, PatchAnswer, PatchedFile, Suggestion, Suggestions};
@@ -111,4 +112,5 @@ pub(crate) use shown::{AttemptEnd, ShownAttempt, ShownStep, ShownWitness, StepMa
 pub(crate) use status::{ReportedStatus, ReviewVerdict, Status, letters_and_digits};
 pub(crate) use text::{are, clean, clean_line, first_names, is_plain_word, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_duration, human_lead, until_in_words};
+pub(crate) use uid::Uid;
 pub(crate) use words::words;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Action, DialectId, RelPath, ReviewVerdict, Status, StepId, Timestamp, words};
+use super::{Action, DialectId, RelPath, ReviewVerdict, Status, StepId, Timestamp, Uid, words};
 
 /// A line of the report log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +62,9 @@ pub(crate) struct Attempt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<String>,
     pub(crate) driver: DriverId,
+    /// Of one that was read: the record that began it.
+    #[serde(skip)]
+    pub(crate) id: Option<Uid>,
 }
 
 /// The client's session that drives a run, else the process that called.
@@ -105,6 +108,9 @@ pub(crate) struct StepReport {
     /// It only adds to what is recorded about a step that is done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) amends: bool,
+    /// The step had moved when it came: it counts for nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) late: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) verdict: Option<ReviewVerdict>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,6 +138,7 @@ impl StepReport {
             agent: None,
             status: Status::Completed,
             amends: false,
+            late: false,
             verdict: None,
             summary: None,
             error: None,

@@ -105,7 +105,7 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
         adopted = renamed.collect();
         said(ctx, &header, &adopted)
     };
-    let edits = piton::adopt(&header, change, title.as_deref(), &steps, entry).map_err(|findings| {
+    let edits = piton::adopt(&header, (ctx.about(), change), title.as_deref(), &steps, entry).map_err(|findings| {
         let why = findings.first().map_or("its steps are no workflow", |finding| finding.message.as_str());
         let message = format!("{} cannot be adopted: {why}", run.id);
         OpError::InTheWay { message, hints: vec![format!("claude --resume {}", quoted(&session))] }

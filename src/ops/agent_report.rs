@@ -94,7 +94,7 @@ fn check_verdict(run: &Run, step: &Step, outcome: &Outcome, report: &AgentReport
          accept the work all the same",
         step.id
     );
-    let hints = vec![engine::end_command(step, None, &run.id)];
+    let hints = vec![engine::end_command(step, None, &run.id, None)];
     Err(OpError::Refused(Refusal { kind: RefusalKind::Person, message, hints }))
 }
 
@@ -107,7 +107,7 @@ fn unfinished(run: &Run, step: &Step, report: &AgentReport) -> Refusal {
         step.id,
         report.status.as_str()
     );
-    let mut hints = vec![engine::end_command(step, None, &run.id)];
+    let mut hints = vec![engine::end_command(step, None, &run.id, None)];
     if step.ends.failed {
         hints.insert(0, engine::failed_command(step, &run.id));
     }

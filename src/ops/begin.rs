@@ -77,11 +77,14 @@ pub(crate) fn begin(
     check_variables(&locked.opened, run, &step)?;
     check_uses(&locked.opened, run, &step)?;
     check_group(&locked, location, &step)?;
-    let change = locked.stamped(kind);
+    let (about, change) = (ctx.about(), locked.stamped(kind));
     let refusal = planned.as_ref().and_then(|planned| planned.refusal_of(&step));
     let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
     let handed = planned.as_ref().zip(next.as_ref());
-    let brief_of = |(planned, next)| context::assemble(&locked.opened, run, planned, next, wanted.budget);
+    let brief_of = |(planned, next)| {
+        let begun = Some(about.id);
+        context::assemble_begun(&locked.opened, run, planned, next, (begun, wanted.budget))
+    };
     let mut brief = handed.map(brief_of);
     // The plan of a large run is not kept while its edits are computed.
     let planned = planned.filter(|_| cut_off.is_some());
@@ -99,7 +102,8 @@ pub(crate) fn begin(
     draft = resumed.unwrap_or(draft);
     let note = planned.as_ref().map(|planned| log::line(&locked, run, planned, false));
     let (note, block) = note.unzip();
-    let mut written = locked.write("begin", Some(step.clone()), draft, next.as_ref(), note.unwrap_or_default())?;
+    let mut written =
+        locked.write("begin", Some(step.clone()), draft, next.as_ref(), (about, note.unwrap_or_default()))?;
     written.findings.extend(planned.and_then(|planned| log::tell(&locked, &planned, block.flatten())));
     written.findings.extend(locked.renew_lease(written.change));
     let mut brief_file = None;
@@ -114,7 +118,7 @@ pub(crate) fn begin(
     }
     // A brief in the answer says how to report.
     let without_brief = run.step(&step).filter(|_| brief.is_none());
-    let end = without_brief.map(|step| engine::end_command(step, part.as_deref(), &run.id));
+    let end = without_brief.map(|step| engine::end_command(step, part.as_deref(), &run.id, Some(about.id)));
     let revision = match written.moves_files() {
         true => follow(ctx, location, locked, &written)?.revision(),
         false => locked.revision_after(&written),

@@ -9,6 +9,7 @@ use super::{
     plan::{self, PlanRequest},
     project_context::ProjectContext,
     report::{CheckpointReport, Lifecycle, Report},
+    reported,
     resolve::resolve_ids,
     run_location::RunLocation,
     select, workflow_file,
@@ -88,6 +89,7 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     let evidence = ctx.evidence(&locked.opened, matches!(request.kind, ChangeKind::Complete { .. }));
     let kind = agent_report::complete(&locked, run, &evidence, request.kind)?;
     let kind = resolve_ids(ctx, &locked.opened, run, kind)?;
+    let (kind, about) = reported::about(&locked, run, kind)?;
     let limits = ChangeLimits { force: request.force, ..locked.limits() };
     check_plan(&locked, run, &kind, &evidence)?;
     if let ChangeKind::Finish(outcome) = &kind {
@@ -95,7 +97,7 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
         workflow_file::check_commit(&locked.opened, run, outcome)?;
     }
     let ends_step = matches!(&kind, ChangeKind::Finish(outcome) if outcome.part.is_none());
-    let mut written = locked.apply(kind, &evidence, limits)?;
+    let mut written = locked.apply_as(kind, &evidence, limits, (about, Value::Null))?;
     if let Some(step) = written.step.as_ref().filter(|_| ends_step) {
         store::briefs::remove(locked.lock(), &run.id, step);
     }

@@ -6,6 +6,7 @@ use super::{
     OpError,
     journal::{self, ReadJournal},
     opened_run::OpenedRun,
+    project_context::ProjectContext,
     versions,
 };
 use crate::{
@@ -13,9 +14,9 @@ use crate::{
         StateHome,
         piton::{Session, record::JournalEnd},
     },
-    engine,
+    engine::{self, share::LastRecords},
     model::{Candidate, ChangedFile, Content, Edit, EditKind, Entry, JournalFile, RelPath, Timestamp},
-    store::{self, CheckpointMeta, JournalAppend, JournalStanding, Project, RunLock, StoreError, Trusted},
+    store::{self, CheckpointMeta, JournalAppend, JournalStanding, RunLock, StoreError, Trusted},
 };
 
 /// What this process wrote to the journal of a run that it has locked, beyond what was read.
@@ -32,6 +33,7 @@ pub(super) struct Written {
 struct GrownJournal {
     file: JournalFile,
     end: JournalEnd,
+    standing: LastRecords,
     /// The digest that each state file was recorded with last.
     digests: BTreeMap<RelPath, String>,
 }
@@ -40,7 +42,7 @@ impl GrownJournal {
     fn of(file: &JournalFile, read: &ReadJournal) -> Self {
         let digests = engine::versions::last_digests(&read.entries).into_iter();
         let digests = digests.map(|(path, digest)| (path.clone(), digest.to_owned())).collect();
-        Self { file: file.clone(), end: read.end.clone(), digests }
+        Self { file: file.clone(), end: read.end.clone(), standing: read.standing.clone(), digests }
     }
 
     /// Commits edits and a record as one. Returns the name of the version that they replaced.
@@ -54,7 +56,8 @@ impl GrownJournal {
         entry.files = edits.iter().map(|edit| ChangedFile::of(edit, self.digests.get(&edit.path))).collect();
         let is_replaced = entry.files.iter().any(|file| file.before.is_some());
         let digests: Vec<_> = entry.files.iter().map(|file| (file.path.clone(), file.after.clone())).collect();
-        let (line, end) = self.end.note(entry);
+        let record = self.end.note(&self.standing, entry);
+        let (line, end) = self.end.append(&record);
         if self.file.bytes().is_empty() {
             // Entered before it is written: a call that is killed in between leaves an entry of nothing.
             trusted.enter_journal(&self.file.file(), &line)?;
@@ -63,6 +66,7 @@ impl GrownJournal {
         store::commit_recorded(lock, edits, meta, &JournalAppend { journal: &self.file, line })?;
         self.file.content = Content::Bytes(bytes.into());
         self.end = end;
+        self.standing.take(record.said());
         for (path, after) in digests {
             match after {
                 Some(digest) => self.digests.insert(path, digest),
@@ -109,13 +113,9 @@ impl Written {
         if let (Some(bytes), Some(state)) = (&*self.own.borrow(), files.files.get_mut(&files.state)) {
             state.content = Content::Bytes(bytes.as_slice().into());
         }
-        if entry.says_something() {
-            let session = Session::read(&files).map_err(|finding| OpError::Unreadable {
-                message: finding.message.clone(),
-                findings: vec![*finding],
-            })?;
-            edits = session.with_entry(edits, entry)?;
-        }
+        let session = Session::read(&files)
+            .map_err(|finding| OpError::Unreadable { message: finding.message.clone(), findings: vec![*finding] })?;
+        edits = session.with_entry(edits, entry)?;
         if edits.is_empty() {
             return Ok((None, edits));
         }
@@ -136,13 +136,15 @@ impl Written {
 
 /// Commits the edits that begin a run of another system, with the first record of its journal.
 pub(super) fn commit_start(
-    project: &Project,
+    ctx: &ProjectContext,
     candidate: &Candidate,
     lock: &RunLock,
     edits: &[Edit],
-    (at, session): (Timestamp, Option<String>),
+    at: Timestamp,
 ) -> Result<(), OpError> {
-    let entry = Entry { session, ..Entry::new("start", None, at) };
+    let project = &ctx.project;
+    let session = ctx.environment.session.clone();
+    let entry = Entry { session, about: Some(ctx.about()), ..Entry::new("start", None, at) };
     let trusted = &project.trusted;
     let standing = |journal: JournalFile| Ok::<_, StoreError>((store::journals::standing(trusted, &journal)?, journal));
     let mut begun = store::journals::of(project, candidate).map(standing).transpose()?;

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     dialect::StateHome,
     engine::{self, Planned},
-    model::{Context, Next, Run, RunStatus, StepId, Timestamp, Verdict},
+    model::{Context, Next, Run, RunStatus, StepId, Timestamp, Uid, Verdict},
 };
 
 /// Size limit of a brief in bytes, unless the caller names another.
@@ -98,14 +98,26 @@ pub(super) fn planned_session(ctx: &ProjectContext, session: &str) -> Option<(Op
 
 /// Assembles the context that says everything once.
 pub(crate) fn assemble(opened: &OpenedRun, run: &Run, planned: &Planned, next: &Next, budget: usize) -> Context {
+    assemble_begun(opened, run, planned, next, (opened.begun(&next.step, next.attempt), budget))
+}
+
+/// [`assemble`] for an attempt that begins now.
+pub(super) fn assemble_begun(
+    opened: &OpenedRun,
+    run: &Run,
+    planned: &Planned,
+    next: &Next,
+    (begun, budget): (Option<Uid>, usize),
+) -> Context {
     let brief = opened.dialect.brief(&opened.files, run, &planned.plan, next).lean();
-    engine::assemble(run, planned, next, brief, budget)
+    engine::assemble(run, planned, next, brief, (begun, budget))
 }
 
 /// Assembles the context with the fields and the prompt of the run's own system in their form.
 pub(crate) fn assemble_native(opened: &OpenedRun, run: &Run, planned: &Planned, next: &Next, budget: usize) -> Context {
     let brief = opened.dialect.brief(&opened.files, run, &planned.plan, next);
-    engine::assemble(run, planned, next, brief, budget)
+    let begun = opened.begun(&next.step, next.attempt);
+    engine::assemble(run, planned, next, brief, (begun, budget))
 }
 
 /// Returns the plan's entry for a step, else the one of a plan that starts at the step.

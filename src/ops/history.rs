@@ -117,7 +117,7 @@ const CHANGES_SHOWN: usize = 200;
 /// Compares each state with the one that came after it, and adds what was said with each change.
 fn add_changes(opened: &OpenedRun, checkpoints: &mut [HistoryItem]) {
     let mut after = opened.loaded.run.clone();
-    let said = after.as_ref().map(|run| engine::said(run, &opened.statements(run)));
+    let said = after.as_ref().map(|run| engine::said(run, &opened.statements(run), &opened.late(run)));
     let (reports, decisions) = said.unwrap_or_default();
     let mut versions = versions::recorded(opened);
     for (at, checkpoint) in checkpoints.iter_mut().enumerate() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     dialect::piton::record::{self, JournalEnd, Remainder},
-    engine,
+    engine::{self, share::LastRecords},
     model::{Entry, Finding, FindingCode, JournalFile},
     store::{self, JournalStanding, Trusted},
 };
@@ -21,14 +21,22 @@ pub(super) struct ReadJournal {
     pub(super) entries: Arc<[Entry]>,
     /// The end of the sound records.
     pub(super) end: JournalEnd,
+    /// Which record each step stands at.
+    pub(super) standing: LastRecords,
     /// About one that does not count, or not whole.
     pub(super) finding: Option<Finding>,
 }
 
 impl ReadJournal {
     /// Returns a journal that is not begun, with what is recorded elsewhere.
-    pub(super) fn not_begun(entries: Vec<Entry>) -> Self {
-        Self { entries: entries.into(), end: JournalEnd::of(SEED), finding: None }
+    pub(super) fn not_begun(entries: Vec<Entry>, standing: LastRecords) -> Self {
+        let end = JournalEnd::of(SEED);
+        Self { entries: entries.into(), end, standing, finding: None }
+    }
+
+    /// Returns the entries that count, oldest first.
+    pub(super) fn counted(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| !entry.is_late)
     }
 
     /// Tells whether its run is archived.
@@ -48,7 +56,10 @@ pub(super) fn read(trusted: &Trusted, journal: &JournalFile) -> ReadJournal {
     let file = journal.file();
     let refused = |code, message: String| {
         let fix = format!("piton trust {}", engine::quoted(file.as_str()));
-        ReadJournal { finding: Some(Finding::new(code, message).fix(fix)), ..ReadJournal::not_begun(Vec::new()) }
+        ReadJournal {
+            finding: Some(Finding::new(code, message).fix(fix)),
+            ..ReadJournal::not_begun(Vec::new(), LastRecords::default())
+        }
     };
     match store::journals::standing(trusted, journal) {
         Ok(JournalStanding::Ours | JournalStanding::Silent) => {}
@@ -58,9 +69,10 @@ pub(super) fn read(trusted: &Trusted, journal: &JournalFile) -> ReadJournal {
         }
         Err(error) => return refused(FindingCode::StateUnreadable, error.to_string()),
     }
-    let mut entries = Vec::new();
+    let (mut entries, mut standing) = (Vec::new(), LastRecords::default());
     let (end, remainder) = record::replay(SEED, journal.bytes(), 0, |record| {
-        entries.extend(record.facts.entry.map(|entry| *entry));
+        let is_late = !standing.take(record.said());
+        entries.extend(record.facts.entry.map(|entry| entry.of_record(record.about, is_late)));
     });
     let fix = |found: Finding| found.fix(format!("piton trust --no {}", engine::quoted(file.as_str())));
     let finding = match remainder {
@@ -75,7 +87,7 @@ pub(super) fn read(trusted: &Trusted, journal: &JournalFile) -> ReadJournal {
             Some(Finding::new(FindingCode::FormatNewer, message))
         }
     };
-    ReadJournal { entries: entries.into(), end, finding }
+    ReadJournal { entries: entries.into(), end, standing, finding }
 }
 
 /// Tells whether the last line of a journal can be that of the change that archived its run; cheaper than to read it.

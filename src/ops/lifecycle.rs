@@ -103,7 +103,7 @@ fn reason_of_pause(run: &Run) -> Option<String> {
 
 /// Returns the note of the last decision to abort the run.
 fn reason_of_abort(opened: &OpenedRun, run: &Run) -> Option<String> {
-    let (_, decisions) = engine::said(run, &opened.statements(run));
+    let (_, decisions) = engine::said(run, &opened.statements(run), &[]);
     let aborted = decisions.iter().rev().find(|decision| decision.decision == DecisionKind::Abort)?;
     shown(aborted.note.as_deref()?)
 }

@@ -17,8 +17,8 @@ use crate::{
     dialect::by_id,
     engine::{self, ChangeLimits, Refusal, RefusalKind},
     model::{
-        Candidate, Change, ChangeKind, Clock, Content, Edit, EditKind, Entry, Evidence, Finding, Next, Outcome, Owner,
-        RelPath, RollBack, RollBackRecord, Run, Statement, Status, StepId, Timestamp, clean_line,
+        About, Candidate, Change, ChangeKind, Clock, Content, Edit, EditKind, Entry, Evidence, Finding, Next, Outcome,
+        Owner, RelPath, RollBack, RollBackRecord, Run, Statement, Status, StepId, Timestamp, clean_line,
     },
     store::{self, CheckpointMeta, Environment, RunLock},
 };
@@ -205,23 +205,23 @@ impl<'a> LockedRun<'a> {
         evidence: &Evidence,
         limits: ChangeLimits,
     ) -> Result<Written, OpError> {
-        self.apply_noting(kind, evidence, limits, Value::Null)
+        self.apply_as(kind, evidence, limits, (self.ctx.about(), Value::Null))
     }
 
-    /// [`LockedRun::apply`] with a note in the journal.
-    pub(super) fn apply_noting(
+    /// [`LockedRun::apply`] as a given record, with a note.
+    pub(super) fn apply_as(
         &self,
         kind: ChangeKind,
         evidence: &Evidence,
         limits: ChangeLimits,
-        note: Value,
+        (about, note): (About, Value),
     ) -> Result<Written, OpError> {
         let change = self.stamped(kind);
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let run = self.opened.run()?;
         let said = engine::statement(run, &change);
         let draft = self.opened.draft(evidence, change, limits)?;
-        let mut written = self.write(name, step, draft, None, note)?;
+        let mut written = self.write(name, step, draft, None, (about, note))?;
         self.keep_words(run, said, &mut written)?;
         Ok(written)
     }
@@ -246,7 +246,8 @@ impl<'a> LockedRun<'a> {
 
     /// Returns the entry of a change at the time of the lock, with nothing said.
     pub(super) fn entry(&self, change: &str, step: Option<StepId>) -> Entry {
-        Entry { session: self.ctx.environment.session.clone(), ..Entry::new(change, step, self.clock().now) }
+        let session = self.ctx.environment.session.clone();
+        Entry { session, about: Some(self.ctx.about()), ..Entry::new(change, step, self.clock().now) }
     }
 
     /// Returns a change with the time of the lock, without secrets.
@@ -261,7 +262,7 @@ impl<'a> LockedRun<'a> {
         step: Option<StepId>,
         draft: ChangeDraft,
         planned: Option<&Next>,
-        note: Value,
+        (about, note): (About, Value),
     ) -> Result<Written, OpError> {
         let run = self.opened.run()?;
         let mut written = Written::of(run, name, step);
@@ -273,7 +274,9 @@ impl<'a> LockedRun<'a> {
         startable::hide_from_git(&self.ctx.project, self.opened.dialect);
         let said = engine::statement(run, &change).into_iter().chain(self.attempt(run, &change.kind, planned));
         let (said, left) = (said.collect(), self.record(run, &change).into_iter().collect());
-        let entry = Entry { said, left, note, ..self.entry(change.kind.as_str(), change.kind.step().cloned()) };
+        let (part, reopens) = (change.kind.part().map(str::to_owned), change.kind.reopens().to_vec());
+        let entry = self.entry(change.kind.as_str(), change.kind.step().cloned());
+        let entry = Entry { said, left, note, part, reopens, about: Some(about), ..entry };
         let (_, edits) = self.commit(entry, edits)?;
         written.message = message(run, &change.kind);
         written.is_of_part = change.kind.part().is_some();

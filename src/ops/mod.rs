@@ -63,6 +63,7 @@ mod record;
 mod relative_workflow;
 mod repair;
 mod report;
+mod reported;
 mod resolve;
 mod restore;
 mod resume;

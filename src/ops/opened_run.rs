@@ -1,6 +1,6 @@
 //! A run that was read: its files, what its dialect makes of them, and what Piton's own log adds.
 
-use std::sync::Arc;
+use std::{mem::take, sync::Arc};
 
 use camino::Utf8Path;
 
@@ -15,9 +15,9 @@ use crate::{
     dialect::{Dialect, Guest, Loaded, StateHome, by_id},
     engine::{self, VersionFiles},
     model::{
-        Candidate, Content, Edit, EditKind, EvidenceRecord, FileSet, Finding, FindingClass, FindingCode, LostContent,
-        ReadProblem, RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement, Step, Unread,
-        definition_digest, sha256_hex_of,
+        Attempt, Candidate, Content, Edit, EditKind, Entry, EvidenceRecord, FileSet, Finding, FindingClass,
+        FindingCode, LostContent, ReadProblem, RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement,
+        StatementKind, Step, StepId, StepReport, Uid, Unread, definition_digest, sha256_hex_of,
     },
     store::{self, JournalStanding, StoreError, Trusted},
 };
@@ -55,7 +55,7 @@ impl OpenedRun {
         place_files(&mut loaded, &files.root);
         let journal = match journal {
             Some(journal) => journal,
-            None => ReadJournal::not_begun(std::mem::take(&mut loaded.entries)),
+            None => ReadJournal::not_begun(take(&mut loaded.entries), take(&mut loaded.standing)),
         };
         loaded.findings.extend(journal.finding.clone());
         if let Some(unread) = &files.journal
@@ -174,13 +174,41 @@ impl OpenedRun {
 impl OpenedRun {
     /// Returns what was said about the run, oldest first.
     pub(super) fn statements(&self, run: &Run) -> Vec<Statement> {
-        let said = self.journal.entries.iter().flat_map(|entry| &entry.said);
+        let said = self.journal.counted().flat_map(|entry| &entry.said);
         said.filter(|statement| statement.run == run.id.as_str()).cloned().collect()
+    }
+
+    /// Returns the attempts that go on: nothing moved their step since they were begun.
+    pub(super) fn open_attempts(&self) -> impl Iterator<Item = &Attempt> {
+        let goes_on = |entry: &&Entry| {
+            let stand = entry.step.as_ref().and_then(|step| self.journal.standing.of(step));
+            let begun = entry.about.zip(stand.filter(|stand| stand.is_begun));
+            begun.is_some_and(|(about, stand)| stand.at == about.id || about.on == Some(stand.at))
+        };
+        self.journal.counted().filter(goes_on).flat_map(|entry| &entry.said).filter_map(|said| match &said.kind {
+            StatementKind::Begun(attempt) => Some(attempt),
+            StatementKind::Report(_) | StatementKind::Decision(_) => None,
+        })
+    }
+
+    /// Returns the record that began an attempt at a step which goes on.
+    pub(super) fn begun(&self, step: &StepId, attempt: u32) -> Option<Uid> {
+        self.open_attempts().find(|open| open.step == *step && open.attempt == attempt)?.id
+    }
+
+    /// Returns the reports that came when their step had moved, oldest first.
+    pub(super) fn late(&self, run: &Run) -> Vec<StepReport> {
+        let said = self.journal.entries.iter().filter(|entry| entry.is_late).flat_map(|entry| &entry.said);
+        let reports = said.filter(|statement| statement.run == run.id.as_str()).filter_map(|said| match &said.kind {
+            StatementKind::Report(report) => Some(StepReport { late: true, ..report.clone() }),
+            StatementKind::Begun(_) | StatementKind::Decision(_) => None,
+        });
+        reports.collect()
     }
 
     /// Returns the digests of what finished steps left, oldest first.
     pub(super) fn records(&self) -> Vec<EvidenceRecord> {
-        self.journal.entries.iter().flat_map(|entry| &entry.left).cloned().collect()
+        self.journal.counted().flat_map(|entry| &entry.left).cloned().collect()
     }
 
     /// Returns the state as the journal beside it recorded it last, if it is another now, or gone; `None` of one that was archived.
@@ -193,7 +221,7 @@ impl OpenedRun {
 
     /// Returns where the run went back, oldest first.
     pub(super) fn rollbacks(&self) -> Vec<RollBackRecord> {
-        self.journal.entries.iter().filter_map(|entry| entry.back.clone()).collect()
+        self.journal.counted().filter_map(|entry| entry.back.clone()).collect()
     }
 
     /// Refuses to record anything where what is said of the run could not be kept, or would not count afterwards.

@@ -21,10 +21,10 @@ use crate::{
     dialect::{DIALECTS, Dialect, Leftover, StateHome, claude::Digest, piton::prodigy},
     engine,
     model::{
-        Candidate, Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence, Listing,
-        ListingEntry, Mode, ReadProblem, RelPath, Run, RunFolder, StatementKind, Status, StepId, Unread,
+        About, Candidate, Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence,
+        Listing, ListingEntry, Mode, ReadProblem, RelPath, Run, RunFolder, StatementKind, Status, StepId, Unread,
     },
-    store::{self, Environment, Project, Scope, SessionHome},
+    store::{self, Caller, Environment, Project, Scope, SessionHome},
 };
 
 /// Options that every verb has.
@@ -301,8 +301,16 @@ impl ProjectContext {
         moved.unwrap_or_else(|| location.clone())
     }
 
+    /// Returns the next record of this call.
+    pub(crate) fn about(&self) -> About {
+        let home = self.home.root();
+        let by_session = self.environment.session.as_deref().map(|session| store::session_driver(session, home));
+        let driver = by_session.or_else(|| Caller::find(&self.environment).driver(home));
+        About::new(store::new_uid(), driver)
+    }
+
     /// Returns the caller, with the client's process as the owner if the client reported it.
-    pub(super) fn caller(&self) -> store::Caller {
+    pub(super) fn caller(&self) -> Caller {
         store::session::caller(&store::journals::sessions_folder(&self.project), &self.environment)
     }
 
@@ -377,7 +385,8 @@ impl ProjectContext {
     fn read_statements(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         let Some(run) = &opened.loaded.run else { return };
         evidence.statements = opened.statements(run);
-        evidence.presences = store::journals::presences(run, &evidence.statements, || self.caller());
+        evidence.late = opened.late(run);
+        evidence.presences = store::journals::presences(run, opened.open_attempts(), || self.caller());
     }
 
     /// Gathers the evidence of a change, with the state of the working folder; this reads files only.

@@ -216,7 +216,7 @@ fn take(
         // The record of the resume says why it was safe.
         let is_resume = matches!(kind, ChangeKind::Resume { .. });
         let note = if is_resume { note.clone() } else { Value::Null };
-        let mut written = locked.apply_noting(kind, &locked.evidence(), limits, note)?;
+        let mut written = locked.apply_as(kind, &locked.evidence(), limits, (ctx.about(), note))?;
         is_noted |= is_resume && written.already.is_none();
         locked = locked.after(location, &written)?;
         findings.append(&mut written.findings);

@@ -220,7 +220,7 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun) -> Result<Report<
     let plan = &planned.plan;
     let steps = engine::shown_steps(run, &evidence, &planned);
     let lifecycle = Lifecycle::of(opened, run, plan);
-    let (reports, decisions) = engine::said(run, &planned.statements);
+    let (reports, decisions) = engine::said(run, &planned.statements, &planned.late);
     let is_work = |next: &&Next| !matches!(next.action, Action::Merge | Action::Archive);
     let first = plan.next.first().filter(is_work);
     let brief = first.map(|next| context::assemble(opened, run, &planned, next, BRIEF_BYTES));

@@ -88,8 +88,7 @@ pub(crate) fn start(
     let lock = RunLock::acquire(&location.root, &own, ctx.project.lock_timeout)?;
     startable::hide_from_git(&ctx.project, dialect);
     hide_new_state(ctx, dialect, &location, &edits);
-    let session = ctx.environment.session.clone();
-    commit::commit_start(&ctx.project, &location.candidate, &lock, &edits, (change.at, session))?;
+    commit::commit_start(ctx, &location.candidate, &lock, &edits, change.at)?;
     // Under the same lock, so that the report is about this run.
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
     let opened = OpenedRun::new(location.candidate.clone(), files, &ctx.project.trusted);
@@ -251,7 +250,7 @@ fn own_run(
     };
     let header = in_group(ctx, spec, header, &found.workflow)?;
     let outline = Outline::of(&found.workflow, found.sha256);
-    let edits = piton::start(&header, change, outline, None);
+    let edits = piton::start(&header, (ctx.about(), change), outline, None);
     let candidate = piton::candidate(&header.session, Some(&header));
     let (edits, candidate) = edits.zip(candidate).expect("the name of the feature was checked");
     Ok((edits, RunLocation { root: ctx.home.root().to_owned(), candidate }))

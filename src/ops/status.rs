@@ -78,7 +78,7 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report<StatusReport>, OpErr
     };
     let next_command = next_command(ctx, &opened, run, &planned, &lifecycle);
     let cause = plan.interruption.as_ref().and_then(|interruption| interruption.cause.clone());
-    let (reports, decisions) = engine::said(run, &planned.statements);
+    let (reports, decisions) = engine::said(run, &planned.statements, &planned.late);
     let body = StatusReport {
         run: run.id.clone(),
         verdict: plan.verdict,

@@ -477,6 +477,9 @@ fn attempt_line(attempt: &ShownAttempt) -> Markup {
 fn reported(said: &StepReport) -> Markup {
     let lists = [("Conditions", &said.conditions), ("Findings", &said.findings)];
     html! {
+        @if said.late {
+            p { "A late report of attempt " (said.attempt) ", which does not count: " bdi { (said.summary.as_deref().unwrap_or(said.status.as_str())) } }
+        }
         @for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
             p class="h" { (name) " of attempt " (said.attempt) }
             ul class="plain" { @for item in items.iter().take(NAMED) { li { bdi { (clean_line(item, 300)) } } } }

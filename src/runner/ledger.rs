@@ -12,15 +12,15 @@ use crate::{
     dialect::piton::{
         self, Session,
         facts::{Act, BegunStep, Captured, Facts, ItemProgress, PassedStep, RunnerAct},
-        record::{Event, Header, JOURNAL, JournalEnd, MergeRecord, Record, SNAPSHOT},
+        record::{Event, Header, JOURNAL, JournalEnd, MergeRecord, SNAPSHOT},
         snapshot,
         state::{RunPhase, State, StepState},
     },
     engine::{self, Admitted, ChangeLimits, EffectiveStatus, LiveRun, StepDue},
     model::{
-        Change, ChangeKind, ClaudeWork, Content, Edit, EditKind, Entry, Evidence, EvidenceRecord, Options, Outcome,
-        Part, PartKind, Proof, RelPath, Run, RunFolder, RunStatus, StartSpec, Statement, StatementKind, Status, Step,
-        StepId, Timestamp,
+        About, Change, ChangeKind, ClaudeWork, Content, Edit, EditKind, Entry, Evidence, EvidenceRecord, Options,
+        Outcome, Part, PartKind, Proof, RelPath, Run, RunFolder, RunStatus, StartSpec, Statement, StatementKind,
+        Status, Step, StepId, Timestamp, Uid,
     },
     store::{self, Caller, CheckpointMeta, RunLock, StoreError, Ticker, briefs::BriefFile},
     workflow::Workflow,
@@ -46,6 +46,8 @@ pub(super) struct Ledger {
     header: Header,
     ticker: Ticker,
     caller: Caller,
+    /// The name of this process as a driver.
+    driver: Option<Uid>,
     journal_end: JournalEnd,
     state: State,
     /// The same state as the engine's run.
@@ -96,7 +98,9 @@ impl Ledger {
         let run = LiveRun::new(run, Evidence { statements, ..evidence });
         let (snapshot_seq, is_given_up) = (journal_end.seq, false);
         let acts = BTreeMap::new();
+        let driver = caller.driver(&paths.own.home);
         Self {
+            driver,
             paths,
             header,
             ticker,
@@ -217,18 +221,20 @@ impl Ledger {
             Event::Merge(merge) => ("merge", Some(merge.step.clone())),
             Event::Note(()) => ("note", None),
         };
-        let (bytes, journal_end) = self.journal_end.append(event.clone(), facts.clone());
+        let about = About::new(store::new_uid(), self.driver);
+        let record = self.journal_end.next(&self.state.standing, about, event, facts);
+        let (bytes, journal_end) = self.journal_end.append(&record);
         let kind = EditKind::Append { before_len: self.journal_end.length, bytes };
         let edit = Edit { path: self.paths.file(JOURNAL), kind };
         let lock = self.paths.lock()?;
         store::commit(&lock, &[edit], &CheckpointMeta { step: step.clone(), ..CheckpointMeta::new(name) })?;
         store::lease::refresh(&lock, self.ticker.now(), &self.caller)?;
         drop(lock);
-        let mut changed = facts.reopens.clone();
-        if let Event::Change(Change { kind: ChangeKind::Begin { step, .. }, .. }) = &event {
+        let mut changed = record.facts.reopens.clone();
+        if let Event::Change(Change { kind: ChangeKind::Begin { step, .. }, .. }) = &record.event {
             changed.extend(self.state.left_out_behind(step));
         }
-        self.state.apply(&Record { seq: journal_end.seq, event, facts });
+        self.state.apply(&record);
         self.journal_end = journal_end;
         self.update_run(step.as_ref(), &changed);
         if self.journal_end.seq - self.snapshot_seq >= SNAPSHOT_EVERY { self.snapshot() } else { Ok(()) }
@@ -296,7 +302,7 @@ impl Ledger {
             outputs: store::describe(folder, outputs),
             definition,
         };
-        let entry = Entry { left: vec![record], ..Entry::new("finish", Some(step.clone()), self.now()) };
+        let entry = Entry { left: vec![record], ..Entry::new("outputs", Some(step.clone()), self.now()) };
         self.append(Event::Note(()), Facts { entry: Some(Box::new(entry)), ..Facts::default() })
     }
 

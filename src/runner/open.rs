@@ -31,7 +31,8 @@ use crate::{
     },
     engine::quoted,
     model::{
-        Candidate, Change, ChangeKind, Content, Evidence, Owner, RelPath, Run, RunFolder, StartSpec, StepId, mistakes,
+        About, Candidate, Change, ChangeKind, Content, Evidence, Owner, RelPath, Run, RunFolder, StartSpec, StepId,
+        mistakes,
     },
     ops, schema,
     store::{self, CheckpointMeta, Project, SessionHome, worktree},
@@ -233,8 +234,9 @@ fn begin(
         ..StartSpec::new(&workflow.name, &id)
     };
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
-    let new =
-        piton::start(&header, change, Outline::of(workflow, files.sha256), head).expect("a generated id is valid");
+    let about = About::new(store::new_uid(), run_environment.caller().driver(home.root()));
+    let new = piton::start(&header, (about, change), Outline::of(workflow, files.sha256), head)
+        .expect("a generated id is valid");
     project.trusted.enter_new(&id, &new, home.root())?;
     home.create(&id)?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;

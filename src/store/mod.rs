@@ -39,7 +39,7 @@ pub(crate) use fs::{
     error::StoreError,
     follow::{Stamp, Stopwatch, files_with, last_lines, names_with, read_from, stamps},
     page_file::{open_page, write_page},
-    platform::{denied, flushed},
+    platform::{denied, flushed, new_uid},
     process::{is_gone, is_group_running, is_ignored, processes_with_variables},
     read::{last_line, read_bytes, read_file, read_one, text_input},
     stage::{DATA_DIR, create_private_dirs},
@@ -47,7 +47,7 @@ pub(crate) use fs::{
     unread::{self, is_folder},
 };
 pub(crate) use owner::{
-    caller::Caller,
+    caller::{Caller, session_driver},
     hook_memory::HookMemory,
     lease,
     session::{self, HeldRun, SessionLog},

@@ -20,6 +20,7 @@ mod history;
 mod hook;
 mod hook_agents;
 mod hook_permissions;
+mod late;
 mod nine_step;
 mod own_workflow;
 mod patch;

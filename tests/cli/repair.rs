@@ -48,5 +48,9 @@ fn the_torn_record_of_a_killed_writer_is_left_to_the_next_call_that_writes() {
     sandbox.piton(["repair", "demo"]).run().expect_code(1);
     assert_eq!(sandbox.read(journal), torn);
     sandbox.piton(["begin", "a"]).run().expect_code(0);
-    assert_eq!(sandbox.read(journal), text, "it was set aside, and the step began once");
+    let acts = |text: &str| -> Vec<serde_json::Value> {
+        let records = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("a record"));
+        records.map(|record| record["change"].clone()).collect()
+    };
+    assert_eq!(acts(&sandbox.read(journal)), acts(&text), "it was set aside, and the step began once");
 }

@@ -52,6 +52,9 @@ pub(in crate::cli) struct Finish {
     /// The agent that ran the step
     #[arg(long, value_name = "A")]
     agent: Option<String>,
+    /// The attempt that it is about, as the brief of its agent names it (default: your last one)
+    #[arg(long, value_name = "ID")]
+    begun: Option<String>,
     /// Only this part of the step
     #[arg(long, value_name = "NAME")]
     part: Option<String>,
@@ -107,6 +110,7 @@ impl Finish {
             commit: self.commit.clone(),
             phases: self.phases,
             to_step: self.to_step.as_ref().map(StepId::new),
+            begun: self.begun.clone(),
             result: self.result.as_deref().map(result).transpose()?,
             set: variables(&self.set)?,
             ..Outcome::completed(step_id(self.step.as_ref()))

@@ -161,7 +161,16 @@ pub(in crate::cli) fn reported(report: &StepReport) -> String {
     let agent = report.agent.as_ref().map_or_else(String::new, |agent| format!(" by {agent}"));
     let result = report.verdict.map_or(report.status.as_str(), ReviewVerdict::as_str);
     let summary = report.summary.as_ref().map_or_else(String::new, |summary| format!(": {summary}"));
-    let mut text = format!("{}{part} is {result}{agent}{summary}", report.step);
+    let mut text = match report.late {
+        false => format!("{}{part} is {result}{agent}{summary}", report.step),
+        true => {
+            let attempt = report.attempt;
+            format!(
+                "{}{part}: a late report of attempt {attempt}{agent}, which does not count: {result}{summary}",
+                report.step
+            )
+        }
+    };
     let lines = report.error.iter().map(|error| ("Error", error));
     let lines = lines.chain(report.conditions.iter().map(|condition| ("Condition", condition)));
     for (name, line) in lines.chain(report.findings.iter().map(|finding| ("Finding", finding))) {

@@ -63,6 +63,14 @@ impl State {
         losing
     }
 
+    /// Counts on from the attempts of a later state: no number comes back.
+    pub(super) fn keep_attempts_of(&mut self, later: &Self) {
+        for (id, state) in later.steps.iter().filter(|(_, state)| state.attempts > 0) {
+            let kept = self.steps.entry(id.clone()).or_default();
+            kept.attempts = kept.attempts.max(state.attempts);
+        }
+    }
+
     /// Keeps in an earlier state that comes back what took effect since and must not run twice: a person says whether it runs again.
     pub(super) fn keep_acts_of(&mut self, later: &Self) {
         let once = self.workflow.steps.iter().filter(|step| acts_once(&step.definition)).map(|step| step.id.as_str());

@@ -13,7 +13,7 @@ use super::{
     state::{ExecutionState, RunState, State, StepState},
 };
 use crate::{
-    model::{Change, Edit, EditKind, Entry, Finding, RelPath, Status, StepId, Timestamp, sha256_hex},
+    model::{About, Change, Edit, EditKind, Entry, Finding, RelPath, Status, StepId, Timestamp, sha256_hex},
     workflow::{
         self,
         template::{Reader, Template},
@@ -73,7 +73,7 @@ fn with_plain_ids(steps: &[AdoptedStep]) -> Vec<AdoptedStep> {
     renamed.collect()
 }
 
-/// Returns the edits that create the run. `change` is its start, `title` that of the session; `entry` says what proves its steps, with the ids
+/// Returns the edits that create the run. `begun` is its start, `title` that of the session; `entry` says what proves its steps, with the ids
 /// that they have there.
 ///
 /// # Errors
@@ -81,7 +81,7 @@ fn with_plain_ids(steps: &[AdoptedStep]) -> Vec<AdoptedStep> {
 /// When the steps are no workflow: they wait for each other.
 pub(crate) fn adopt(
     header: &Header,
-    change: Change,
+    begun: (About, Change),
     title: Option<&str>,
     steps: &[AdoptedStep],
     entry: impl FnOnce(&[AdoptedStep]) -> Entry,
@@ -92,8 +92,8 @@ pub(crate) fn adopt(
     let parsed = workflow::parse(file, &bytes);
     let Some(workflow) = parsed.workflow else { return Err(parsed.findings) };
     let outline = Outline::of(&workflow, sha256_hex(&bytes));
-    let state = state(&steps, outline, change.at);
-    let mut edits = start_from(header, change, state, Some(entry(&steps))).expect("the name of the run was checked");
+    let state = state(&steps, outline, begun.1.at);
+    let mut edits = start_from(header, begun, state, Some(entry(&steps))).expect("the name of the run was checked");
     edits.push(Edit { path: file.clone(), kind: EditKind::Create { after: bytes } });
     Ok(edits)
 }

@@ -75,6 +75,9 @@ pub(crate) struct Facts {
     /// Of an agent's report: the step is not over, Piton does the rest of it. Of a begin: that begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) after_agent: bool,
+    /// Of a whole state: it is an earlier one, which came back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) restores: bool,
     /// Of the end of a step that is done: it only adds to what is recorded about it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) amends: bool,

@@ -139,6 +139,6 @@ pub(super) fn restore_checkpoint(files: &FileSet, checkpoint: &str) -> Result<Ve
     // The definition of the workflow is not undone.
     let mut state = State { workflow: session.state.workflow.clone(), ..state };
     state.keep_acts_of(&session.state);
-    let (edit, _) = session.append(Event::Base(Box::new(state)), Facts::default())?;
-    Ok(vec![edit])
+    state.keep_attempts_of(&session.state);
+    Ok(vec![session.append(Event::Base(Box::new(state)), Facts { restores: true, ..Facts::default() })?])
 }

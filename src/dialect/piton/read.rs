@@ -158,8 +158,8 @@ impl RunReader<'_> {
         let wanted = self.wanted(&run, outputs);
         let native = native::state_fields(state, &run.steps);
         let is_unattended = !header.is_attended;
-        let entries = self.session.entries;
-        Loaded { run: Some(run), findings: self.findings, wanted, native, is_unattended, entries }
+        let (entries, standing) = (self.session.entries, self.session.state.standing);
+        Loaded { run: Some(run), findings: self.findings, wanted, native, is_unattended, entries, standing }
     }
 
     /// Tells whether its work left its worktree: it was merged, or is a branch for a person to merge.

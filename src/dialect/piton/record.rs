@@ -14,7 +14,8 @@ use super::{
     state::State,
 };
 use crate::{
-    model::{Change, ChangeKind, Entry, RelPath, StepId, Timestamp, quoted, sha256_hex, sha256_hex_of},
+    engine::share::{Act, LastRecords, Said},
+    model::{About, Change, ChangeKind, Entry, RelPath, StepId, Timestamp, quoted, sha256_hex, sha256_hex_of},
     workflow::Input,
 };
 
@@ -230,6 +231,8 @@ pub(crate) struct Record {
     /// From 1, without gaps.
     pub(crate) seq: u64,
     #[serde(flatten)]
+    pub(crate) about: About,
+    #[serde(flatten)]
     pub(crate) event: Event,
     #[serde(flatten)]
     pub(crate) facts: Facts,
@@ -261,6 +264,34 @@ pub(crate) struct MergeRecord {
     pub(crate) done: Option<String>,
 }
 
+impl Record {
+    /// Returns what it says about itself.
+    pub(crate) fn said(&self) -> Said<'_> {
+        let Facts { entry, reopens, amends, restores, .. } = &self.facts;
+        let said = |act, step, reopens| Said { seq: self.seq, about: self.about, act, step, reopens };
+        match (&self.event, entry) {
+            (Event::Base(_), _) if *restores => said(Act::MoveAll, None, &[]),
+            (Event::Note(()), Some(entry)) => {
+                said(Act::of(&entry.change, entry.part.is_some(), entry.amends()), entry.step.as_ref(), &entry.reopens)
+            }
+            (Event::Change(Change { kind, .. }), _) => {
+                said(Act::of(kind.as_str(), kind.part().is_some(), *amends), kind.step(), reopens)
+            }
+            (Event::Runner(act), _) => said(Act::Inside, act.act.step(), &[]),
+            // The steps of the merge are none of the run.
+            (Event::Base(_) | Event::Merge(_) | Event::Note(()), _) => said(Act::Say, None, &[]),
+        }
+    }
+
+    /// Says at which record its step stands, unless it says that itself.
+    fn place(&mut self, standing: &LastRecords) {
+        let Said { act, step, .. } = self.said();
+        let Some(stand) = step.and_then(|step| standing.of(step)) else { return };
+        self.about.takes = act == Act::Begin && stand.is_begun;
+        self.about.on = self.about.on.or(Some(stand.at));
+    }
+}
+
 impl State {
     /// Returns the state after all records.
     pub(crate) fn from_records(records: &[Record]) -> Self {
@@ -271,10 +302,23 @@ impl State {
         state
     }
 
-    /// Applies one more record.
+    /// Applies one more record, if it counts.
     pub(crate) fn apply(&mut self, record: &Record) {
+        if self.standing.take(record.said()) {
+            self.happened(record);
+        }
+        self.seq = record.seq;
+    }
+
+    fn happened(&mut self, record: &Record) {
         match &record.event {
-            Event::Base(state) => self.clone_from(state),
+            Event::Base(state) => {
+                let standing = std::mem::take(&mut self.standing);
+                self.clone_from(state);
+                if record.facts.restores {
+                    self.standing = standing;
+                }
+            }
             Event::Note(()) => {}
             Event::Merge(merge) => {
                 self.run.changed_at = Some(merge.at);
@@ -298,7 +342,6 @@ impl State {
                 self.facts(&record.facts);
             }
         }
-        self.seq = record.seq;
     }
 }
 
@@ -352,31 +395,43 @@ impl JournalEnd {
         Self { seq: 0, chain: sha256_hex(header), length: 0 }
     }
 
-    /// Returns the line that records an entry alone, and the new end of the journal.
-    pub(crate) fn note(&self, entry: Entry) -> (Vec<u8>, Self) {
-        self.append(Event::Note(()), Facts { entry: Some(Box::new(entry)), ..Facts::default() })
+    /// Returns the next record, which has an entry alone.
+    pub(crate) fn note(&self, standing: &LastRecords, entry: Entry) -> Record {
+        let about = entry.about.unwrap_or_default();
+        self.next(standing, about, Event::Note(()), Facts { entry: Some(Box::new(entry)), ..Facts::default() })
     }
 
-    /// Returns lines that follow this end, the last of them with an entry.
-    pub(crate) fn with_entry(&self, lines: &[u8], entry: Entry) -> Vec<u8> {
+    /// Returns the next record of a run whose steps stand there.
+    pub(crate) fn next(&self, standing: &LastRecords, about: About, event: Event, facts: Facts) -> Record {
+        let mut record = Record { seq: self.seq.saturating_add(1), about, event, facts };
+        record.place(standing);
+        record
+    }
+
+    /// Returns lines that follow this end, the last of them as the record `about`, with an entry.
+    pub(crate) fn with_entry(&self, lines: &[u8], about: About, entry: Option<Entry>) -> Vec<u8> {
         let (mut end, mut records) = (self.clone(), Vec::new());
         follow(&mut end, lines, 0, |record| records.push(record));
-        let Some(Record { event, facts, .. }) = records.pop() else { return lines.to_vec() };
-        let mut last = self.clone();
-        let mut bytes = Vec::new();
-        for Record { event, facts, .. } in records {
-            let (line, after) = last.append(event, facts);
-            bytes.extend(line);
-            last = after;
+        let count = records.len();
+        for (record, behind) in records.iter_mut().zip((0..count).rev()) {
+            let named = about.before(behind);
+            record.about = About { on: named.on.or(record.about.on), takes: record.about.takes, ..named };
         }
-        bytes.extend(last.append(event, Facts { entry: Some(Box::new(entry)), ..facts }).0);
+        if let Some(last) = records.last_mut() {
+            last.facts.entry = entry.map(Box::new);
+        }
+        let (mut end, mut bytes) = (self.clone(), Vec::new());
+        for record in records {
+            let (line, after) = end.append(&record);
+            bytes.extend(line);
+            end = after;
+        }
         bytes
     }
 
-    /// Returns the line that records the next event, and the new end of the journal.
-    pub(crate) fn append(&self, event: Event, facts: Facts) -> (Vec<u8>, Self) {
-        let record = Record { seq: self.seq.saturating_add(1), event, facts };
-        let body = serde_json::to_string(&record).expect("a record is JSON");
+    /// Returns the line of the next record, and the new end of the journal.
+    pub(crate) fn append(&self, record: &Record) -> (Vec<u8>, Self) {
+        let body = serde_json::to_string(record).expect("a record is JSON");
         let chain = chain_digest(&self.chain, &body[1..]);
         let line = format!("{{\"chain\":\"{chain}\",{}\n", &body[1..]).into_bytes();
         let after = self.followed_by(&line, record.seq, chain);

@@ -1,7 +1,8 @@
-use super::{Event, Facts, JournalEnd, Remainder, chain_digest, read};
+use super::{Event, Facts, JournalEnd, Record, Remainder, chain_digest, read};
 use crate::{
     dialect::piton::state::State,
-    model::{Change, ChangeKind, StepId, Timestamp},
+    engine::share::LastRecords,
+    model::{About, Change, ChangeKind, StepId, Timestamp},
 };
 
 const HEADER: &[u8] = b"{\"session\":\"s\"}";
@@ -12,11 +13,20 @@ fn begin(step: &str) -> Event {
     Event::Change(Change { at, kind })
 }
 
+fn next(end: &JournalEnd, event: Event, facts: Facts) -> Record {
+    end.next(&LastRecords::default(), About::default(), event, facts)
+}
+
+fn journal_of(end: &JournalEnd, event: Event) -> (Vec<u8>, JournalEnd) {
+    end.append(&next(end, event, Facts::default()))
+}
+
 fn journal(steps: &[&str]) -> (Vec<u8>, JournalEnd) {
     let mut bytes = Vec::new();
     let mut journal_end = JournalEnd::of(HEADER);
     for step in steps {
-        let (line, after) = journal_end.append(begin(step), Facts { exit_code: Some(3), ..Facts::default() });
+        let (line, after) =
+            journal_end.append(&next(&journal_end, begin(step), Facts { exit_code: Some(3), ..Facts::default() }));
         bytes.extend(line);
         journal_end = after;
     }
@@ -85,8 +95,8 @@ fn a_sound_line_that_says_something_unknown_is_of_a_newer_version() {
 fn a_journal_can_begin_anew_from_a_state() {
     let (bytes, _) = journal(&["1", "2"]);
     let state = State::from_records(&read(HEADER, &bytes).records);
-    let (line, journal_end) = JournalEnd::of(HEADER).append(Event::Base(Box::new(state.clone())), Facts::default());
-    let (next, _) = journal_end.append(begin("3"), Facts::default());
+    let (line, journal_end) = journal_of(&JournalEnd::of(HEADER), Event::Base(Box::new(state.clone())));
+    let (next, _) = journal_of(&journal_end, begin("3"));
     let again = State::from_records(&read(HEADER, &[line, next].concat()).records);
     assert_eq!((again.seq, again.steps.len()), (2, 3));
     assert_eq!(again.steps["1"], state.steps["1"]);

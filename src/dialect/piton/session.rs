@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     dialect::EditError,
-    model::{Change, Content, Edit, EditKind, Entry, FileSet, Finding, FindingCode, ReadProblem, RelPath, clean_line},
+    engine::share::LastRecords,
+    model::{
+        About, Change, Content, Edit, EditKind, Entry, FileSet, Finding, FindingCode, ReadProblem, RelPath, clean_line,
+    },
 };
 
 /// A session as it was read.
@@ -51,7 +54,8 @@ impl Session {
             if record.seq > known {
                 state.apply(&record);
             }
-            entries.extend(record.facts.entry.map(|entry| *entry));
+            let about = record.about;
+            entries.extend(record.facts.entry.map(|entry| entry.of_record(about, state.standing.is_late(record.seq))));
         });
         let state = State::newest(state, snapshot.map(|snapshot| snapshot.state));
         // A snapshot is written after the records that it covers.
@@ -71,7 +75,7 @@ impl Session {
             return None;
         }
         let snapshot = paths::snapshot(&paths::folder_of(&files.state)?)?;
-        let (bytes, end) = self.journal_end.append(Event::Base(Box::new(self.state.clone())), Facts::default());
+        let (bytes, end) = self.journal_end.append(&self.base());
         let state = State { seq: end.seq, ..self.state.clone() };
         let after = snapshot::write(&self.header.session, &state, &end);
         let kind = match files.bytes(&self.journal_file) {
@@ -86,30 +90,40 @@ impl Session {
         Some([journal, Edit { path: snapshot, kind }])
     }
 
-    /// Returns the edits with an entry in the last record that they append; a record of its own if they append none.
+    /// Returns the edits with an entry in the last record that they append; a record of its own if they append none. They get the name that
+    /// the entry has.
     ///
     /// # Errors
     ///
     /// As [`Session::append`].
     pub(crate) fn with_entry(&self, edits: Vec<Edit>, entry: Entry) -> Result<Vec<Edit>, EditError> {
         let mut edits = edits;
-        match edits.iter_mut().find(|edit| edit.path == self.journal_file).map(|edit| &mut edit.kind) {
-            Some(EditKind::Append { bytes, .. }) => *bytes = self.journal_end.with_entry(bytes, entry),
-            Some(EditKind::Create { .. } | EditKind::Replace { .. } | EditKind::Remove { .. }) => {}
-            None => {
-                let facts = Facts { entry: Some(Box::new(entry)), ..Facts::default() };
-                edits.push(self.append(Event::Note(()), facts)?.0);
+        let about = entry.about.unwrap_or_default();
+        let entry = Some(entry).filter(Entry::says_something);
+        if entry.is_some() && edits.iter().all(|edit| edit.path != self.journal_file) {
+            let facts = Facts { entry: entry.clone().map(Box::new), ..Facts::default() };
+            edits.push(self.append(Event::Note(()), facts)?);
+        }
+        for edit in edits.iter_mut().filter(|edit| edit.path == self.journal_file) {
+            if let EditKind::Append { bytes, .. } = &mut edit.kind {
+                *bytes = self.journal_end.with_entry(bytes, about, entry.clone());
             }
         }
         Ok(edits)
     }
 
-    /// Returns the edit that records an event, and the new end of the journal. A newer state of the snapshot is recorded first.
+    /// Returns the record of the whole state.
+    fn base(&self) -> Record {
+        let state = Box::new(self.state.clone());
+        self.journal_end.next(&self.state.standing, About::default(), Event::Base(state), Facts::default())
+    }
+
+    /// Returns the edit that records an event. A newer state of the snapshot is recorded first.
     ///
     /// # Errors
     ///
     /// When the last sound record is not the end of the file; the remainder has to be set aside first.
-    pub(crate) fn append(&self, event: Event, facts: Facts) -> Result<(Edit, JournalEnd), EditError> {
+    pub(crate) fn append(&self, event: Event, facts: Facts) -> Result<Edit, EditError> {
         let journal_end = &self.journal_end;
         let problem = match &self.remainder {
             Remainder::Nothing => None,
@@ -126,13 +140,14 @@ impl Session {
             return Err(EditError::Unreadable { file: self.journal_file.as_str().to_owned(), problem });
         }
         let (mut bytes, end_before) = match self.state.seq > journal_end.seq {
-            true => journal_end.append(Event::Base(Box::new(self.state.clone())), Facts::default()),
+            true => journal_end.append(&self.base()),
             false => (Vec::new(), journal_end.clone()),
         };
-        let (line, after) = end_before.append(event, facts);
+        let record = end_before.next(&self.state.standing, About::default(), event, facts);
+        let (line, _) = end_before.append(&record);
         bytes.extend(line);
         let kind = EditKind::Append { before_len: journal_end.length, bytes };
-        Ok((Edit { path: self.journal_file.clone(), kind }, after))
+        Ok(Edit { path: self.journal_file.clone(), kind })
     }
 }
 
@@ -177,23 +192,35 @@ impl<'a> Parts<'a> {
 }
 
 /// Returns the edits that create a session: its header and its journal with the first record.
-pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: Option<String>) -> Option<Vec<Edit>> {
+pub(crate) fn start(
+    header: &Header,
+    (about, change): (About, Change),
+    definition: Outline,
+    head: Option<String>,
+) -> Option<Vec<Edit>> {
     let folder = paths::folder(&header.session)?;
     let header_bytes = serde_json::to_vec_pretty(header).expect("a header is JSON");
     let facts = Facts { definition: Some(definition), head, ..Facts::default() };
-    let (line, _) = JournalEnd::of(&header_bytes).append(Event::Change(change), facts);
+    let end = JournalEnd::of(&header_bytes);
+    let (line, _) = end.append(&end.next(&LastRecords::default(), about, Event::Change(change), facts));
     let create = |path, after| Edit { path, kind: EditKind::Create { after } };
     Some(vec![create(paths::header(&folder)?, header_bytes), create(paths::journal(&folder)?, line)])
 }
 
 /// Returns the edits of [`start`], with a second record that has the whole state of what was begun elsewhere.
-pub(super) fn start_from(header: &Header, change: Change, state: State, entry: Option<Entry>) -> Option<Vec<Edit>> {
-    let mut edits = start(header, change, state.workflow.clone(), None)?;
+pub(super) fn start_from(
+    header: &Header,
+    (about, change): (About, Change),
+    state: State,
+    entry: Option<Entry>,
+) -> Option<Vec<Edit>> {
+    let mut edits = start(header, (about.before(1), change), state.workflow.clone(), None)?;
     let begun = edits.first().and_then(Edit::after).map(<[u8]>::to_vec).unwrap_or_default();
     if let Some(Edit { kind: EditKind::Create { after }, .. }) = edits.last_mut() {
         let (journal_end, _) = record::replay(&begun, after, 0, drop);
         let facts = Facts { entry: entry.map(Box::new), ..Facts::default() };
-        after.extend(journal_end.append(Event::Base(Box::new(state)), facts).0);
+        let base = journal_end.next(&LastRecords::default(), about, Event::Base(Box::new(state)), facts);
+        after.extend(journal_end.append(&base).0);
     }
     Some(edits)
 }

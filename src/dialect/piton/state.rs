@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::facts::{Act, Captured, ChildProcess, Facts, ItemProgress, Outline, PassedStep, RetryState, RunnerAct};
-use crate::model::{Change, ChangeKind, ClaudeWork, Outcome, ReviewVerdict, RollBack, Status, StepId, Timestamp};
+use crate::{
+    engine::share::LastRecords,
+    model::{Change, ChangeKind, ClaudeWork, Outcome, ReviewVerdict, RollBack, Status, StepId, Timestamp},
+};
 
 /// The state after all records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +22,9 @@ pub(crate) struct State {
     pub(crate) variables: BTreeMap<String, Captured>,
     #[serde(rename = "state")]
     pub(crate) execution: ExecutionState,
+    /// Which record each step stands at.
+    #[serde(default)]
+    pub(crate) standing: LastRecords,
 }
 
 /// The state of the run as a whole.
@@ -297,7 +303,8 @@ impl State {
             ChangeKind::Repair(_) => {}
             ChangeKind::Start(_) => {
                 // The first record of a session, or of one that is restarted.
-                *self = Self { run: RunState { resumes: self.run.resumes, ..RunState::default() }, ..Self::default() };
+                let (resumes, standing) = (self.run.resumes, std::mem::take(&mut self.standing));
+                *self = Self { run: RunState { resumes, ..RunState::default() }, standing, ..Self::default() };
                 self.run.started_at = Some(change.at);
                 self.run.changed_at = Some(change.at);
             }

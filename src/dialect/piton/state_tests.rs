@@ -2,7 +2,10 @@ use serde_json::{Value, json};
 
 use super::{ExecutionState, RunPhase, State};
 use crate::{
-    dialect::piton::{facts::Captured, record::Record},
+    dialect::piton::{
+        facts::Captured,
+        record::{JournalEnd, Record},
+    },
     model::{Status, StepId},
 };
 
@@ -14,13 +17,20 @@ fn play(lines: &[Value]) -> State {
         .map(|(line, seq)| {
             let mut line = line.clone();
             line["seq"] = json!(seq);
+            line["id"] = json!(format!("{seq:032x}"));
             if let Some(change) = line.get_mut("change") {
                 change["at"] = json!(format!("2026-01-01T00:00:{seq:02}Z"));
             }
             serde_json::from_value(line).unwrap()
         })
         .collect();
-    State::from_records(&records)
+    let (mut state, mut end) = (State::default(), JournalEnd::of(b""));
+    for Record { about, event, facts, .. } in records {
+        let record = end.next(&state.standing, about, event, facts);
+        end = end.append(&record).1;
+        state.apply(&record);
+    }
+    state
 }
 
 fn start() -> Value {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     model::{
-        Change, ChangeKind, Clock, Config, Content, EditKind, FileEntry, FileSet, RelPath, RunFolder, StartSpec,
+        About, Change, ChangeKind, Clock, Config, Content, EditKind, FileEntry, FileSet, RelPath, RunFolder, StartSpec,
         Timestamp, sha256_hex,
     },
     workflow,
@@ -75,7 +75,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
     let parsed = workflow::parse(&path("w.yaml"), workflow.as_bytes()).workflow.unwrap();
     let header = header();
     let outline = Outline::of(&parsed, sha256_hex(workflow.as_bytes()));
-    let begun = start(&header, start_change(&parsed.name), outline, None).unwrap();
+    let begun = start(&header, (About::default(), start_change(&parsed.name)), outline, None).unwrap();
     let mut files = FileSet {
         root: Utf8PathBuf::from("/home"),
         name: ID.to_owned(),
@@ -109,7 +109,7 @@ pub(super) fn add(files: &mut FileSet, record: &Value, second: u32) {
     let mut facts = record.clone();
     facts.as_object_mut().unwrap().remove("change");
     let facts: Facts = serde_json::from_value(facts).unwrap();
-    let (edit, _) = Session::read(files).unwrap().append(Event::Change(change), facts).unwrap();
+    let edit = Session::read(files).unwrap().append(Event::Change(change), facts).unwrap();
     let EditKind::Append { before_len, bytes } = edit.kind else { panic!("a record is appended") };
     let before = journal(files);
     assert_eq!(before.len() as u64, before_len);

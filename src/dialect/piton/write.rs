@@ -28,6 +28,5 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     });
     let amends = outcome.is_some_and(|outcome| outcome.amends);
     let facts = Facts { reopens, definition, after_agent, amends, ..Facts::default() };
-    let (edit, _) = session.append(Event::Change(change.clone()), facts)?;
-    Ok(vec![edit])
+    Ok(vec![session.append(Event::Change(change.clone()), facts)?])
 }

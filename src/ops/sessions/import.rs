@@ -8,7 +8,7 @@ use crate::{
         Session, prodigy,
         record::{Header, Source},
     },
-    model::{Change, ChangeKind, Edit, Progress, ReadSpec, RelPath, Run, RunId, RunStatus, StartSpec, quoted},
+    model::{About, Change, ChangeKind, Edit, Progress, ReadSpec, RelPath, Run, RunId, RunStatus, StartSpec, quoted},
     ops::{OpError, opened_run::OpenedRun, project_context::ProjectContext, relative_workflow, report::Report},
     store::{self, CheckpointMeta, Project, RunLock, sessions},
 };
@@ -139,13 +139,13 @@ fn below(root: &Utf8Path, folder: &Utf8Path, file: &RelPath) -> Option<Source> {
     Some(Source { root: root.to_owned(), file })
 }
 
-fn start(ctx: &ProjectContext, run: &Run, header: &Header) -> Change {
+fn start(ctx: &ProjectContext, run: &Run, header: &Header) -> (About, Change) {
     let spec = StartSpec {
         branch: header.branch.clone(),
         base_branch: header.base_branch.clone(),
         ..StartSpec::new(&run.workflow, &run.workflow)
     };
-    Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(spec)) }
+    (ctx.about(), Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(spec)) })
 }
 
 fn write(ctx: &ProjectContext, header: &Header, edits: &[Edit]) -> Result<(), OpError> {

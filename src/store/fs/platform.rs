@@ -2,11 +2,14 @@
 
 use std::{
     fs::{File, Metadata, OpenOptions},
+    hash::{BuildHasher as _, Hasher as _, RandomState},
     io::{self, Read as _, Seek as _, SeekFrom},
     path::Path,
 };
 
 use camino::Utf8Path;
+
+use crate::model::Uid;
 
 #[cfg(unix)]
 use std::os::unix::fs::MetadataExt as _;
@@ -125,6 +128,25 @@ pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
         Ok(DirEntry { name: entry.file_name().to_owned(), is_dir: entry.file_type()?.is_dir() })
     };
     folder.read_dir_utf8()?.map(named).collect()
+}
+
+/// Returns the device and the number of a file: another file, such as a copy, has others.
+#[cfg(unix)]
+pub(in crate::store) fn identity(metadata: &Metadata) -> String {
+    format!("{}:{}", metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+pub(in crate::store) fn identity(_metadata: &fs::Metadata) -> String {
+    String::new()
+}
+
+/// Returns a name that nothing has yet.
+pub(crate) fn new_uid() -> Uid {
+    // Each hasher has a random key of its own.
+    let half = || RandomState::new().build_hasher().finish();
+    let number = u128::from(half()) << 64 | u128::from(half());
+    Uid::new(number.to_be_bytes())
 }
 
 /// Takes the answer to a flush. A file system that cannot flush at all says so with `EINVAL` (fsync(2)): it has nothing to make durable.
@@ -385,6 +407,6 @@ pub(super) fn unique() -> String {
     };
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    let random = std::hash::RandomState::new().hash_one(call);
+    let random = RandomState::new().hash_one(call);
     format!("{}.{random:016x}", std::process::id())
 }

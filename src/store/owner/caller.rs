@@ -1,8 +1,15 @@
 //! The process that called this command, and which of its ancestors owns the run that it drives.
 
-use crate::store::fs::{
-    environment::Environment,
-    process::{Process, boot_id, host, identify, lineage},
+use camino::Utf8Path;
+
+use crate::{
+    model::Uid,
+    store::fs::{
+        environment::Environment,
+        platform,
+        process::{Process, boot_id, host, identify, lineage},
+        unread::there,
+    },
 };
 
 /// Programs that start others and end with them, and so do not own a run.
@@ -48,12 +55,39 @@ impl Caller {
         }
     }
 
+    /// Returns the name of this driver in the clone that has its runs in `home`: of its session, else of its lasting process. `None` for a call
+    /// from a passing shell.
+    pub(crate) fn driver(&self, home: &Utf8Path) -> Option<Uid> {
+        let Process { pid, start } = self.owner;
+        match &self.session {
+            Some(session) if !self.strict => Some(session_driver(session, home)),
+            Some(_) | None if self.strict || self.is_agent => {
+                let facts = [pid.to_string(), start.unwrap_or_default().to_string(), self.host.clone()];
+                let boot = self.boot_id.as_deref().unwrap_or_default();
+                Some(driver(facts.iter().map(String::as_str).chain([boot]), home))
+            }
+            Some(_) | None => None,
+        }
+    }
+
     /// Returns this process as the owner of a run that it drives from the first step to the last: neither its child processes
     /// nor other calls of the same session share the lease.
     pub(crate) fn this_process(environment: &Environment) -> Self {
         let pid = std::process::id();
         Self { owner: identify(pid), strict: true, ..Self::find(environment) }
     }
+}
+
+/// Returns the name of a session of the client as a driver, in the clone that has its runs in `home`.
+pub(crate) fn session_driver(session: &str, home: &Utf8Path) -> Uid {
+    driver([session], home)
+}
+
+/// Returns the name of a driver. In a copy of the folder it is another one.
+fn driver<'a>(facts: impl IntoIterator<Item = &'a str>, home: &Utf8Path) -> Uid {
+    let facts: Vec<&str> = facts.into_iter().collect();
+    let place = there(home, home.metadata()).map(|found| platform::identity(&found)).unwrap_or_default();
+    Uid::of(facts.into_iter().chain([home.as_str(), place.as_str()]))
 }
 
 #[cfg(target_os = "linux")]

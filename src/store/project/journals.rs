@@ -16,7 +16,7 @@ use super::{
 use crate::{
     model::{
         Attempt, Candidate, Content, DriverId, Entry, JournalFile, Presence, ReadProblem, RelPath, Run, RunFolder,
-        Statement, StatementKind, Status, StepId, Timestamp, clean_line, is_journal_folder, journal_folder,
+        Status, StepId, Timestamp, clean_line, is_journal_folder, journal_folder,
     },
     store::{
         commit::{archive, data_dir, recorded, txn},
@@ -236,19 +236,15 @@ pub(crate) fn driver(caller: &Caller) -> DriverId {
     }
 }
 
-/// Returns for each attempt at a step in progress, by step and number, whether its driver is still there.
-pub(crate) fn presences(
+/// Returns for each attempt that goes on, by step and number, whether its driver is still there.
+pub(crate) fn presences<'a>(
     run: &Run,
-    statements: &[Statement],
+    attempts: impl Iterator<Item = &'a Attempt>,
     caller: impl FnOnce() -> Caller,
 ) -> BTreeMap<(StepId, u32), Presence> {
     let in_progress = run.steps.iter().filter(|step| step.status == Status::InProgress);
     let in_progress: BTreeSet<&StepId> = in_progress.map(|step| &step.id).collect();
-    let attempts = statements.iter().filter_map(|statement| match &statement.kind {
-        StatementKind::Begun(attempt) if in_progress.contains(&attempt.step) => Some(attempt),
-        StatementKind::Begun(_) | StatementKind::Report(_) | StatementKind::Decision(_) => None,
-    });
-    let attempts: Vec<&Attempt> = attempts.collect();
+    let attempts: Vec<&Attempt> = attempts.filter(|attempt| in_progress.contains(&attempt.step)).collect();
     if attempts.is_empty() {
         return BTreeMap::new();
     }

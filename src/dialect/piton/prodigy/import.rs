@@ -11,7 +11,7 @@ use super::super::{
 use super::read::ProdigySession;
 use crate::{
     dialect::EditError,
-    model::{Change, Edit, FileSet, Status, StepId, Timestamp},
+    model::{About, Change, Edit, FileSet, Status, StepId, Timestamp},
     workflow::Workflow,
 };
 
@@ -28,7 +28,7 @@ pub(crate) struct Import {
 /// # Errors
 ///
 /// When the workflow cannot be read, or has fewer steps than were done.
-pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result<Import, EditError> {
+pub(crate) fn import(files: &FileSet, header: &Header, begun: (About, Change)) -> Result<Import, EditError> {
     let missing = |what: &str| EditError::Unsupported(format!("{} cannot be imported: {what}", files.name));
     let prodigy = ProdigySession::of(files).map_err(|finding| missing(&finding.message))?;
     let Some((workflow, sha256)) = &prodigy.workflow else {
@@ -39,10 +39,10 @@ pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result
     if last.is_some_and(|last| *last >= workflow.steps.len()) {
         return Err(missing("more steps were done than its workflow has now"));
     }
-    let at = change.at;
+    let at = begun.1.at;
     let outline = Outline::of(workflow, sha256.clone());
     let state = State { workflow: outline, ..state(&prodigy, workflow, at) };
-    let Some(edits) = start_from(header, change, state, None) else {
+    let Some(edits) = start_from(header, begun, state, None) else {
         return Err(missing("the new session has no usable id"));
     };
     Ok(Import { edits, done: prodigy.checkpoint.done.len(), total: workflow.steps.len() })

@@ -16,7 +16,8 @@ use crate::{
         },
     },
     model::{
-        Clock, Config, FileSet, FindingCode, Listing, ListingEntry, ReadSpec, RunFolder, RunStatus, Status, StepId,
+        About, Clock, Config, FileSet, FindingCode, Listing, ListingEntry, ReadSpec, RunFolder, RunStatus, Status,
+        StepId,
     },
 };
 
@@ -176,7 +177,7 @@ fn header() -> Header {
 #[test]
 fn a_session_that_is_taken_over_goes_on_at_the_same_step() {
     let from = files(&checkpoint(), Some(WORKFLOW));
-    let taken = import(&from, &header(), start_change("w")).unwrap();
+    let taken = import(&from, &header(), (About::default(), start_change("w"))).unwrap();
     assert_eq!((taken.done, taken.total), (1, 3));
     let mut ours = from.clone();
     ours.state = path("runs/session-1/journal.jsonl");
@@ -206,7 +207,7 @@ fn a_session_that_cannot_continue_is_not_imported() {
         ("mistakes", files(&checkpoint(), Some("commands: [{shel: x}]")), "has mistakes"),
         ("more was done than there is", files(&more, Some(WORKFLOW)), "more steps were done"),
     ] {
-        let error = import(&files, &header(), start_change("w")).unwrap_err().to_string();
+        let error = import(&files, &header(), (About::default(), start_change("w"))).unwrap_err().to_string();
         assert!(error.contains(why), "{name}: {error}");
     }
 }
