@@ -11,6 +11,8 @@ mod driver;
 mod scene;
 #[expect(unused_imports, reason = "the other test program uses the rest")]
 mod support;
+#[path = "cases/texts.rs"]
+mod texts;
 
 use std::{
     panic::resume_unwind,
@@ -37,12 +39,7 @@ fn main() -> ExitCode {
         let name = folder.strip_prefix(&top).expect("it was found below").to_string();
         Trial::test(name.clone(), move || within_limit(move || run(&folder, &name)))
     });
-    let own = driver::TESTS.map(|(name, test)| {
-        Trial::test(name, move || {
-            test();
-            Ok(())
-        })
-    });
+    let own = driver::TESTS.map(|(name, test)| Trial::test(name, test));
     let arguments = Arguments::from_args();
     let is_narrow = arguments.filter.is_some();
     let conclusion = libtest_mimic::run(&arguments, trials.chain(own).collect());
@@ -71,10 +68,10 @@ fn run(folder: &Utf8Path, name: &str) -> Result<(), String> {
     let case = Case::read(folder)?;
     // Every tenth by its name, so that another new case changes nothing for the rest.
     let uses_program = support::takes_all() || name.bytes().map(usize::from).sum::<usize>() % 10 == 0;
-    let mut scene = Scene::new(&case, folder, uses_program)?;
+    let mut scene = Scene::new(&case, folder, uses_program);
     for (at, step) in case.steps.iter().enumerate() {
         if let Err(problem) = scene.step(step) {
-            let mut scene = Scene::new(&case, folder, uses_program)?;
+            let mut scene = Scene::new(&case, folder, uses_program);
             case.steps[..at].iter().for_each(|step| _ = scene.step(step));
             let by_hand = scene.by_hand(step)?;
             return Err(format!("step {}: {problem}\nby hand, in a copy of the project that stays: {by_hand}", at + 1));

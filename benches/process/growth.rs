@@ -34,7 +34,7 @@ fn with_steps(scratch: &Scratch, tools: &Tools, report: &mut Report) {
             let bytes: u64 = run.state().files().map(|file| std::fs::metadata(file).unwrap().len()).sum();
             (taken, bytes)
         });
-        for (at, verb) in ["plan", "begin", "finish"].iter().enumerate() {
+        for (at, verb) in ["plan", "begin", "finish", "show"].iter().enumerate() {
             let ms = at_sizes.iter().map(|(taken, _)| taken[at].median());
             curves.push(Curve::new(format!("{verb}, {dialect}"), STEPS.into_iter().zip(ms)));
         }
@@ -51,11 +51,13 @@ fn calls(tools: &Tools, run: &Project, step: &str, rounds: usize) -> Vec<Taken> 
     let plan = || tools.piton(run.project(), &["plan"]);
     let begin = || tools.piton(run.project(), &["begin", step, "--agent", "developer"]);
     let finish = || tools.piton(run.project(), &["finish", step]);
+    let show = || tools.piton(run.project(), &["show"]);
     let name = |verb: &str| format!("{verb}, {}", run.project().file_name().unwrap().display());
     let contenders = vec![
         Contender::piton(name("plan"), &plan).before(&put_back),
         Contender::piton(name("begin"), &begin),
         Contender::piton(name("finish"), &finish),
+        Contender::piton(name("show"), &show),
     ];
     contest::hold(rounds, contenders)
 }

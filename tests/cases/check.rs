@@ -1,6 +1,6 @@
 //! What has to hold of an answer and of a file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use serde::Deserialize;
@@ -15,9 +15,10 @@ use crate::{
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Content {
-    pub(crate) json: BTreeMap<String, Value>,
+    json: BTreeMap<String, Value>,
     json_has: BTreeMap<String, Vec<String>>,
     json_lacks: BTreeMap<String, Vec<String>>,
+    findings: Option<Value>,
     has: Vec<String>,
     lacks: Vec<String>,
 }
@@ -30,30 +31,31 @@ impl Content {
 
     /// Lists what does not hold of a document and a text.
     fn problems(&self, document: &str, text: &str) -> Vec<String> {
-        let reads_json = !(self.json.is_empty() && self.json_has.is_empty() && self.json_lacks.is_empty());
+        let codes = self.findings.iter().map(|codes| ("/findings/*/code", codes));
+        let values: Vec<_> = self.json.iter().map(|(pointer, value)| (pointer.as_str(), value)).chain(codes).collect();
+        let reads_json = !(values.is_empty() && self.json_has.is_empty() && self.json_lacks.is_empty());
         let document = match serde_json::from_str(document) {
             Err(error) if reads_json => return vec![format!("not one JSON document: {error}")],
             read => read.unwrap_or(Value::Null),
         };
         let mut wrong = Vec::new();
-        for (pointer, wanted) in &self.json {
+        for (pointer, wanted) in values {
             let found = at(&document, pointer);
             if found != *wanted {
                 wrong.push(format!("{pointer}: expected {wanted}, found {found}"));
             }
         }
-        for (pointer, parts) in &self.json_has {
-            let found = at(&document, pointer);
-            let absent = parts.iter().filter(|part| !has(&found, part));
-            wrong.extend(absent.map(|part| format!("{pointer}: no {part:?} in {found}")));
+        for (word, is_wanted, below, parts) in
+            [("no", true, &self.json_has, &self.has), ("there is", false, &self.json_lacks, &self.lacks)]
+        {
+            for (pointer, parts) in below {
+                let found = at(&document, pointer);
+                let misplaced = parts.iter().filter(|part| has(&found, part) != is_wanted);
+                wrong.extend(misplaced.map(|part| format!("{pointer}: {word} {part:?} in {found}")));
+            }
+            let misplaced = parts.iter().filter(|part| text.contains(*part) != is_wanted);
+            wrong.extend(misplaced.map(|part| format!("{word} {part:?}")));
         }
-        for (pointer, parts) in &self.json_lacks {
-            let found = at(&document, pointer);
-            let present = parts.iter().filter(|part| has(&found, part));
-            wrong.extend(present.map(|part| format!("{pointer}: {part:?} in {found}")));
-        }
-        wrong.extend(self.has.iter().filter(|part| !text.contains(*part)).map(|part| format!("no {part:?}")));
-        wrong.extend(self.lacks.iter().filter(|part| text.contains(*part)).map(|part| format!("it has {part:?}")));
         wrong
     }
 }
@@ -78,9 +80,14 @@ fn at(document: &Value, pointer: &str) -> Value {
     }
 }
 
+/// Returns a text without the end of its last line.
+pub(crate) fn line_of(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
+}
+
 impl Step {
     /// Lists everything that does not hold of an answer, with the whole of it.
-    pub(crate) fn check(&self, output: &Output, changes: &[String], before: Option<&Output>) -> Result<(), String> {
+    pub(crate) fn check(&self, output: &Output, changes: &[String]) -> Result<(), String> {
         let mut wrong = self.content.problems(&output.stdout, &format!("{}{}", output.stdout, output.stderr));
         if output.code != self.code {
             wrong.push(format!("exit code {}, expected {}", output.code, self.code));
@@ -90,11 +97,11 @@ impl Step {
         {
             wrong.extend(support::check_document(output, &document).err());
         }
+        if let Some(wanted) = self.prints.as_deref().map(line_of).filter(|wanted| *wanted != line_of(&output.stdout)) {
+            wrong.push(format!("stdout:\n{}", changed_lines(wanted, line_of(&output.stdout)).join("\n")));
+        }
         if let Some(wanted) = self.changes.as_ref().filter(|wanted| **wanted != changes) {
             wrong.push(format!("changes:\n{}", changed_lines(&wanted.join("\n"), &changes.join("\n")).join("\n")));
-        }
-        if self.same && before.is_none_or(|before| before.stdout != output.stdout) {
-            wrong.push("stdout is not that of the call before".to_owned());
         }
         if wrong.is_empty() { Ok(()) } else { Err(format!("{}\nexit {output}", wrong.join("\n"))) }
     }
@@ -123,32 +130,4 @@ impl FileCheck {
         };
         (!wrong.is_empty()).then(|| wrong.join("\n"))
     }
-}
-
-/// Words of a text that say where a run stands; `UPDATE=1` accepts no text in which they differ.
-const VERDICTS: [&str; 5] = ["resume", "confirm", "blocked", "complete", "nothing"];
-
-/// Compares what a call printed with the file that has what it should be. `UPDATE=1` writes it where only the wording is new.
-pub(crate) fn compare(file: &Utf8Path, printed: &str, ids: &BTreeSet<String>) -> Result<(), String> {
-    let wanted = file.exists().then(|| support::read(file));
-    if wanted.as_deref() == Some(printed) {
-        return Ok(());
-    }
-    let wants_update = std::env::var_os("UPDATE").is_some_and(|wanted| wanted == "1");
-    if wants_update && wanted.as_ref().is_none_or(|wanted| facts(wanted, ids) == facts(printed, ids)) {
-        return std::fs::write(file, printed).map_err(|error| format!("{file}: {error}"));
-    }
-    let lines = changed_lines(&wanted.unwrap_or_default(), printed).join("\n");
-    Err(format!("{file}\n{lines}\n`UPDATE=1` accepts it unless a verdict, an id, a number or a command differs"))
-}
-
-/// Returns what a text states beside its wording: verdicts, ids, words with a digit, and what stands in code marks.
-pub(crate) fn facts<'t>(text: &'t str, ids: &BTreeSet<String>) -> Vec<&'t str> {
-    let code = text.split('`').skip(1).step_by(2);
-    let ids = ids.iter().flat_map(|id| text.matches(id.as_str()));
-    let is_fact = |word: &&str| VERDICTS.contains(word) || word.contains(|c: char| c.is_ascii_digit());
-    let words = text.split(|c: char| c.is_whitespace() || "().,;:`".contains(c)).filter(is_fact);
-    let mut facts: Vec<&str> = code.chain(ids).chain(words).collect();
-    facts.sort_unstable();
-    facts
 }

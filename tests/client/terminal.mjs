@@ -15,7 +15,9 @@ let terminals = 0;
 export class Terminal {
   constructor(stage, service, ...flags) {
     // A server that was told to end may still take a new session, and end it too: each terminal has its own.
-    this.socket = path.join(stage.folder('tmp'), `tmux-${++terminals}`);
+    this.socket = `tmux-${++terminals}`;
+    // The whole path of a socket may have 107 bytes; the folder of a stage alone can be longer.
+    this.folder = stage.folder('tmp');
     const environment = Object.entries(stage.environment(service)).map(([name, value]) => `${name}=${value}`);
     const loaded = stage.plugin ? ['--plugin-dir', stage.plugin] : [];
     const client = [process.env.PITON_CLIENT, ...loaded, ...flags];
@@ -23,7 +25,7 @@ export class Terminal {
   }
 
   tmux(...words) {
-    const done = spawnSync('tmux', ['-S', this.socket, ...words], { encoding: 'utf8', timeout: 10_000 });
+    const done = spawnSync('tmux', ['-S', this.socket, ...words], { cwd: this.folder, encoding: 'utf8', timeout: 10_000 });
     return done.stdout;
   }
 

@@ -22,7 +22,7 @@ impl Output {
         Self::of_call(sandbox, code.expect("a program ends or is killed"), &output.stdout, &output.stderr)
     }
 
-    pub(crate) fn of_call(sandbox: &Sandbox, code: i32, stdout: &[u8], stderr: &[u8]) -> Self {
+    pub(super) fn of_call(sandbox: &Sandbox, code: i32, stdout: &[u8], stderr: &[u8]) -> Self {
         let text = |bytes: &[u8]| sandbox.normalise(&String::from_utf8_lossy(bytes));
         Self { code, stdout: text(stdout), stderr: text(stderr) }
     }

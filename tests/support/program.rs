@@ -7,10 +7,12 @@ use std::{
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Arc,
     time::Duration,
 };
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton::cli::{self, Surroundings};
 
 use super::{
     Output, Sandbox,
@@ -119,12 +121,15 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// Returns words, environment, folder and input, for a call inside this process.
-    pub(crate) fn parts(&self) -> (Vec<OsString>, BTreeMap<String, String>, Utf8PathBuf, Vec<u8>) {
+    /// Makes a call of piton inside this process, with its own environment, clock and ends.
+    pub(crate) fn run_in_process(self) -> Output {
         let now = self.now.iter().flat_map(|now| ["--now", now.as_str()]);
         let words = ["piton"].into_iter().chain(now).chain(self.arguments.iter().map(String::as_str));
-        let input = self.stdin.clone().unwrap_or_default();
-        (words.map(OsString::from).collect(), self.variables.clone(), self.folder.clone(), input)
+        let words: Vec<OsString> = words.map(OsString::from).collect();
+        let surroundings = Arc::new(Surroundings::new(self.variables, self.folder, self.stdin.unwrap_or_default()));
+        let code = cli::call(&words, Arc::clone(&surroundings));
+        let printed = surroundings.printed();
+        Output::of_call(self.sandbox, i32::from(code), &printed.stdout, &printed.stderr)
     }
 
     /// Returns the line for a shell that makes this call.
