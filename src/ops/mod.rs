@@ -60,7 +60,6 @@ mod plan;
 mod plan_document;
 mod project_context;
 mod record;
-mod relative_workflow;
 mod repair;
 mod report;
 mod resolve;
@@ -131,7 +130,7 @@ pub(crate) use plan_document::PlanDetail;
 pub(crate) use plan_document::PlanDocument;
 #[cfg(test)]
 pub(crate) use plan_document::ResumeDocument;
-pub(crate) use project_context::{ProjectContext, Request, usual_prodigy_home, wanted_format};
+pub(crate) use project_context::{ProjectContext, Request, wanted_format};
 pub(crate) use repair::{Confirmation, RepairReport, RepairRequest, record_branch, repair};
 pub(crate) use report::{Body, CheckpointReport, ListedRun, Report, Stage};
 pub(crate) use restore::{RestoreReport, restore};
@@ -147,10 +146,9 @@ pub(crate) use schema::{SchemaFile, SchemaList, schema, schemas};
 pub(crate) use select::{is_run, location, location_to_read, where_it_moved};
 pub(crate) use session_left::session_left;
 pub(crate) use sessions::{
-    CleanReport, CleanRequest, DropReport, DropRequest, Ending, ImportReport, LogPositions, LogsReport, SessionDetail,
-    SessionItem, SessionList, SessionRow, SessionStatus, clean as clean_sessions, drop_session,
-    import as import_session, list as list_sessions, list_all as list_all_sessions, logs, only_session_to,
-    session_location, show as show_session,
+    CleanReport, CleanRequest, DropReport, DropRequest, Ending, LogPositions, LogsReport, SessionDetail, SessionItem,
+    SessionList, SessionRow, SessionStatus, clean as clean_sessions, drop_session, list as list_sessions,
+    list_all as list_all_sessions, logs, only_session_to, session_location, show as show_session,
 };
 pub(crate) use setup::{Scope as SetupScope, SetupReport, SetupRequest, SetupSwitch, setup};
 pub(crate) use show::{Effort, PageFile, ShowReport, open_page, show, write_page};

@@ -58,7 +58,7 @@ pub(crate) use project::{
     client::{self, ClientHome},
     commit_log::commit_log,
     declared_files::declared_files,
-    discover::{Scope, listings, probe_files, tree},
+    discover::{Scope, listings, probe_files},
     evidence::{describe, gather, inspect_files, workspace},
     file_set::{file_set, file_set_locked, finish_pending, lay_edits_over, lock_recorded},
     git,

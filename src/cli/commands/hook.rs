@@ -100,7 +100,7 @@ pub(in crate::cli) fn is_hook_call(words: impl Iterator<Item = OsString>) -> boo
     let mut words = words.filter_map(|word| word.into_string().ok());
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--project" | "--format" | "--mode" | "--now" | "--prodigy-home" => drop(words.next()),
+            "--project" | "--format" | "--mode" | "--now" => drop(words.next()),
             option if option.starts_with('-') => {}
             verb => return verb == "hook",
         }
@@ -115,9 +115,7 @@ mod tests {
     #[test]
     fn the_verb_is_the_first_word_that_is_not_an_option() {
         let is_hook_call = |line: &str| is_hook_call(line.split(' ').map(Into::into));
-        for line in
-            ["hook", "hook nonsense --what", "--now x hook prompt", "-q --format=json hook", "--prodigy-home x hook"]
-        {
+        for line in ["hook", "hook nonsense --what", "--now x hook prompt", "-q --format=json hook"] {
             assert!(is_hook_call(line), "{line}");
         }
         for line in ["plan hook", "", "--project hook", "-v list"] {
