@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::EditError;
 use crate::model::{
     Answer, Candidate, Config, Content, Edit, Evidence, FileSet, Finding, Listing, Notice, Plan, Question,
-    Reconstruction, ReferencedFile, RelPath, RollBack, Run, Step, StepId, Suggestions, Timestamp, Traces,
+    Reconstruction, ReferencedFile, RelPath, RollBack, Run, Step, StepId, Suggestions, Timestamp,
 };
 
 /// What discovery asks a dialect beyond names and first looks.
@@ -150,13 +150,13 @@ pub(crate) trait Journal: Sync {
 
 /// A state that can be recreated from other evidence.
 pub(crate) trait Rebuild: Sync {
-    /// Rebuilds an unreadable state from documents, artifacts and traces. [`super::Dialect::edit`] writes exactly this for such a
+    /// Rebuilds an unreadable state from documents and artifacts. [`super::Dialect::edit`] writes exactly this for such a
     /// change. If sources disagree, the least advanced status wins.
     ///
     /// # Errors
     ///
     /// If there is not enough evidence, with what is missing.
-    fn reconstruct(&self, _files: &FileSet, _traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
+    fn reconstruct(&self, _files: &FileSet, _at: Timestamp) -> Result<Reconstruction, EditError> {
         Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
     }
 }

@@ -167,7 +167,7 @@ pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Ve
         }
         ChangeKind::Complete { note } => writer.complete(note.as_deref())?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
-        ChangeKind::Repair(_) => return Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
+        ChangeKind::Repair { .. } => return Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
         ChangeKind::Start(_) => return Err(EditError::cannot(writer.what(), "be started again", writer.instead(None))),
     }
     writer.into_edits()

@@ -254,7 +254,7 @@ impl ListWriter {
             }
             ChangeKind::Complete { .. } => self.write(list.complete, &StepChange::default()),
             ChangeKind::RollBack(back) => self.roll_back(back),
-            ChangeKind::Approve { .. } | ChangeKind::Repair(_) | ChangeKind::Start(_) => Ok(false),
+            ChangeKind::Approve { .. } | ChangeKind::Repair { .. } | ChangeKind::Start(_) => Ok(false),
         }
     }
 

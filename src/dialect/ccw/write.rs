@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     draft::{Draft, TaskDraft},
-    parts, raw, rebuild,
+    parts, raw,
     rules::{self, StatusWord},
     session_files::SessionFiles,
     todo::{LEFT_OUT, OPEN, TICK},
@@ -14,21 +14,18 @@ use super::{
 use crate::{
     dialect::{
         EditError,
-        edit::{FileEditor, edits_of},
+        edit::FileEditor,
         writer::{Begun, Resumed, StateWriter, write},
     },
     document::Node,
     model::{
-        Change, ChangeKind, Edit, FileSet, Interruption, InterruptionKind, Outcome, RollBack, RunStatus, Status,
-        StepId, Timestamp, mask_secrets,
+        Change, Edit, FileSet, Interruption, InterruptionKind, Outcome, RollBack, RunStatus, Status, StepId, Timestamp,
+        mask_secrets,
     },
 };
 
 /// Computes the edits of a change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    if let ChangeKind::Repair(traces) = &change.kind {
-        return Ok(edits_of(files, rebuild::reconstruct(files, traces)?));
-    }
     let session_files = SessionFiles::read(files);
     write(CcwWriter { draft: Draft::new(&session_files), at: change.at }, change)
 }

@@ -294,7 +294,7 @@ impl State {
             }
             ChangeKind::RollBack(back) => self.roll_back(back),
             // A session is restored from its journal, never rebuilt, so no record has this change.
-            ChangeKind::Repair(_) => {}
+            ChangeKind::Repair { .. } => {}
             ChangeKind::Start(_) => {
                 // The first record of a session, or of one that is restarted.
                 *self = Self { run: RunState { resumes: self.run.resumes, ..RunState::default() }, ..Self::default() };
