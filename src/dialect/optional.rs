@@ -179,23 +179,13 @@ pub(crate) trait Copies: Sync {
     }
 }
 
-/// Where a system records a rollback.
+/// How a system takes a run back step by step, and where it records that.
 pub(crate) trait Rollback: Sync {
     /// Returns where the system keeps discarded work and the log of its rollbacks; `None` if it has no such place.
-    fn rollback_backup(
-        &self,
-        _files: &FileSet,
-        _run: &Run,
-        _back: &RollBack,
-        _at: Timestamp,
-    ) -> Option<RollbackBackup> {
-        None
-    }
+    fn rollback_backup(&self, files: &FileSet, run: &Run, back: &RollBack, at: Timestamp) -> Option<RollbackBackup>;
 
     /// Returns the commands that report a rollback to the system's tracker. They are printed, never run.
-    fn tracker(&self, _run: &Run, _back: &RollBack) -> Vec<String> {
-        Vec::new()
-    }
+    fn tracker(&self, run: &Run, back: &RollBack) -> Vec<String>;
 }
 
 /// How a system archives its runs.
@@ -322,5 +312,4 @@ impl Wording for NotOffered {}
 impl Journal for NotOffered {}
 impl Rebuild for NotOffered {}
 impl Copies for NotOffered {}
-impl Rollback for NotOffered {}
 impl Archives for NotOffered {}

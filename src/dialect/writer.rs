@@ -90,9 +90,7 @@ pub(super) trait StateWriter: Sized {
 
     fn roll_back(&mut self, _back: &RollBack) -> Result<(), EditError> {
         let run = self.run();
-        let instead = format!(
-            "restore an earlier checkpoint: `piton history {run}`, then `piton rollback {run} --to CHECKPOINT`"
-        );
+        let instead = format!("restore an earlier version: `piton history {run}` lists them");
         Err(EditError::cannot(self.what(), "reopen steps", instead))
     }
 

@@ -4,8 +4,6 @@
 //! `interruption_safe` is reset to true if it was left false, and never written as false
 //! (docs/formats/dotagent.md#the-interruption-marker).
 
-mod roll_back;
-
 use serde_json::{Value, json};
 
 use super::{
@@ -23,7 +21,7 @@ use crate::{
         writer::{Approval, Begun, Resumed, StateWriter, outcome_text, write},
     },
     document::{Node, Syntax},
-    model::{Change, ChangeKind, Edit, FileSet, Outcome, RelPath, RollBack, Status, StepId, Timestamp},
+    model::{Change, ChangeKind, Edit, FileSet, Outcome, RelPath, Status, StepId, Timestamp},
 };
 
 /// Computes the edits of one change.
@@ -485,10 +483,6 @@ impl StateWriter for DotagentWriter<'_> {
 
     fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
         self.complete_phase(Phase::Reflection, None)
-    }
-
-    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
-        self.reopen_steps(back)
     }
 
     fn into_edits(mut self) -> Result<Vec<Edit>, EditError> {

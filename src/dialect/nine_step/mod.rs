@@ -79,8 +79,8 @@ impl Dialect for NineStep {
         self
     }
 
-    fn rollback(&self) -> &dyn Rollback {
-        self
+    fn rollback(&self) -> Option<&dyn Rollback> {
+        Some(self)
     }
 
     fn start(&self) -> &dyn Start {
