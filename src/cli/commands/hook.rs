@@ -1,5 +1,5 @@
 //! `hook`: reads the client's event, prints the JSON that the client expects or nothing, and exits with 0: the client shows any
-//! other code to the user as an error. Only `task-completed` may exit with 2, which refuses the task.
+//! other code to the user as an error.
 
 use std::{
     ffi::OsString,
@@ -35,10 +35,6 @@ impl Command for Hook {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         quietly(|text| {
             let answer = hook::handle(&self.event, text, &call.request(None), call.line.called);
-            if let Some(reason) = &answer.refusal {
-                // The client reads this code as a no and hands the line to the agent.
-                return output::say(Text::default().line(reason)).map(|()| Exit::Usage);
-            }
             if !answer.is_empty() {
                 output::print_json(&document(&answer))?;
             }
