@@ -520,7 +520,7 @@ fn without_the_archive_of_the_c_library_the_program_is_linked_as_usual() {
     assert!(answer.stderr.contains(" <target.m-linux-gnu.rustflags = []> "), "{answer:?}");
 }
 
-/// SECURITY: row 24
+/// SECURITY: row 16
 #[test]
 fn setup_heeds_no_settings_of_the_folder_that_it_is_called_from() {
     let installed = Installed::new();

@@ -126,7 +126,7 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
         | ChangeKind::Finish(_)
         | ChangeKind::Skip { .. }
         | ChangeKind::Complete { .. }
-        | ChangeKind::Repair(_)
+        | ChangeKind::Repair { .. }
         | ChangeKind::Start(_) => return,
     };
     // The state of one subject names the steps of the next subject once its own last step is done.

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     dialect::by_id,
     engine::Planned,
-    model::{Action, Candidate, CommitFact, Evidence, FileFact, Options, RelPath, Run, Traces, clean, mask_secrets},
+    model::{Action, Candidate, CommitFact, Evidence, FileFact, Options, RelPath, Run, clean, mask_secrets},
     ops::{self, OpenedRun},
     store::Trusted,
 };
@@ -23,7 +23,7 @@ pub(super) fn look(opened: &OpenedRun, bundle: &Bundle) {
     opened.dialect.journal().journal_checkpoints(files);
     opened.dialect.journal().truncated_tail(files);
     let _ = opened.dialect.archives().archive(files, opened.loaded.run.as_ref(), clock().now);
-    let _ = opened.dialect.rebuild().reconstruct(files, &Traces::default(), clock().now);
+    let _ = opened.dialect.rebuild().reconstruct(files, clock().now);
     let Some(run) = &opened.loaded.run else {
         assert!(!opened.loaded.findings.is_empty(), "there is no run, and nothing says why");
         return;

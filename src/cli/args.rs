@@ -132,7 +132,7 @@ verbs! {
     Demo(commands::demo::Demo),
     /// Print a completion script for a shell
     Completions(commands::completions::Completions),
-    /// Handle a hook event of the client; exits with 0, and with 2 where `setup --guard` refuses a task
+    /// Handle a hook event of the client; exits with 0
     #[command(hide = true)]
     Hook(commands::hook::Hook),
     /// Print the manual page

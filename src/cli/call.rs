@@ -76,7 +76,6 @@ impl Call<'_> {
             mode: self.global.mode.map(Into::into),
             run: run.cloned(),
             step: None,
-            prodigy_home: self.global.prodigy_home.clone(),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::hook::CalledVerb;
 pub(super) fn called(words: &[String]) -> Option<CalledVerb> {
     let cli = Cli::try_parse_from(std::iter::once("piton").chain(words.iter().map(String::as_str))).ok()?;
     let global = &cli.global;
-    if global.project.is_some() || global.now.is_some() || global.prodigy_home.is_some() || global.mode.is_some() {
+    if global.project.is_some() || global.now.is_some() || global.mode.is_some() {
         return None;
     }
     cli.verb.into_command().called()
@@ -70,7 +70,6 @@ mod tests {
             "begin --json -",
             "validate /etc/passwd",
             "plan --mode autopilot",
-            "plan --prodigy-home /x",
             "show x --html x.html",
             "show --html=/tmp/x --open",
             "show --html -",

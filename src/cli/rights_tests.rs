@@ -30,7 +30,6 @@ const ASKING_VERBS: &[&str] = &[
     "exec",
     "sessions",
     "sessions clean",
-    "sessions import",
     "rollback",
     "restore",
     "repair",
@@ -103,7 +102,7 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
     ("names the step or run, or refuses a write", &["step", "run", "if-revision"]),
     ("a new attempt; refused while another driver lives", &["again", "take-over"]),
     ("the same change as JSON: another change than the verb's is refused", &["json"]),
-    ("another folder or time, in which the verb can do no more than here", &["project", "prodigy-home", "now"]),
+    ("another folder or time, in which the verb can do no more than here", &["project", "now"]),
     ("asks more or less; `begin` and `finish` ask the planner in any mode", &["mode"]),
 ];
 

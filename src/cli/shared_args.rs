@@ -23,9 +23,6 @@ pub(super) struct Global {
     /// Plan as if it were this time (RFC 3339); for tests and reproducible plans
     #[arg(long, global = true, value_name = "RFC3339")]
     pub(super) now: Option<String>,
-    /// Also look at Prodigy sessions in this folder (usually ~/.prodigy); they are read, never written
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(super) prodigy_home: Option<String>,
     /// Print results only, no hints
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,

@@ -12,7 +12,7 @@ const RUN: [&str; 3] = ["run", "named", "targets"];
 const LEFT_OUT: [&str; 6] = ["format", "now", "quiet", "verbose", "help", "version"];
 
 /// The arguments that say where to look for runs.
-const WHERE: [&str; 2] = ["project", "prodigy_home"];
+const WHERE: [&str; 1] = ["project"];
 
 /// The words of a command line.
 pub(super) struct TypedCommand<'a> {

@@ -2,22 +2,13 @@
 
 use serde_json::json;
 
-use crate::document::{EditRefused, Editor, Node, Syntax};
+use crate::document::{Editor, Node, Syntax};
 
 /// Where the client keeps the rules that allow commands without a prompt.
 const ALLOW: &str = "/permissions/allow";
 
 /// Where the client keeps the rules that make it ask.
 const ASK: &str = "/permissions/ask";
-
-/// Where the client keeps the commands that are asked before a task is completed.
-const GUARD: &str = "/hooks/TaskCompleted";
-
-/// How the command of the guard ends.
-const GUARD_CALL: &str = " hook task-completed";
-
-/// Seconds after which the client goes on without an answer of the guard.
-const GUARD_TIMEOUT: u32 = 5;
 
 /// The rule that earlier versions added: it allows every verb of the program.
 const BLANKET_RULE: &str = "Bash(piton:*)";
@@ -31,10 +22,6 @@ pub(crate) enum Setting {
     Ask(Vec<String>),
     /// The command that prints the status line.
     StatusLine(String),
-    /// The command that may refuse to complete a task.
-    Guard(String),
-    /// The same taken away.
-    NoGuard,
 }
 
 /// The reason why a settings file was not changed.
@@ -60,8 +47,6 @@ pub(crate) struct ClientRights {
     pub(crate) ask: Vec<String>,
     pub(crate) hooks_are_off: bool,
     pub(crate) plugin_is_off: bool,
-    /// The program that the guard calls, as a word of a shell command.
-    pub(crate) guard: Option<String>,
 }
 
 impl ClientRights {
@@ -87,7 +72,6 @@ pub(crate) fn rights(bytes: &[u8]) -> ClientRights {
         plugin_is_off: plugins
             .iter()
             .any(|plugin| plugin.key.starts_with("piton@") && plugin.value.as_bool() == Some(false)),
-        guard: guards(&editor).pop().and_then(|guard| Some(guard.command.strip_suffix(GUARD_CALL)?.to_owned())),
     }
 }
 
@@ -123,28 +107,6 @@ pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsE
             let added = removed.and_then(|()| missing.try_for_each(|rule| editor.push(list, &json!(rule))));
             added.map_err(|_| list)
         }
-        Setting::Guard(command) => {
-            let known = guards(&editor);
-            if known.iter().any(|guard| guard.command == *command) {
-                return Ok(bytes.to_vec());
-            }
-            match known.first() {
-                Some(older) => editor.set(&format!("{}/command", older.levels[0]), &json!(command)),
-                None => {
-                    let hook = json!({"type": "command", "command": command, "timeout": GUARD_TIMEOUT});
-                    editor.push(GUARD, &json!({ "hooks": [hook] }))
-                }
-            }
-            .map_err(|_| GUARD)
-        }
-        Setting::NoGuard => {
-            let known = guards(&editor);
-            if known.is_empty() {
-                return Ok(bytes.to_vec());
-            }
-            // From the last one, so that the places of the others stay.
-            known.iter().rev().try_for_each(|guard| remove_guard(&mut editor, guard)).map_err(|_| GUARD)
-        }
         Setting::StatusLine(command) => {
             match editor.get("/statusLine/command").and_then(Node::as_str) {
                 Some(known) if known == command => return Ok(bytes.to_vec()),
@@ -163,39 +125,6 @@ pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsE
     };
     done.map_err(|pointer| SettingsError::WrongType { pointer })?;
     Ok(editor.into_bytes())
-}
-
-/// A hook that calls the guard.
-struct Guard {
-    command: String,
-    /// Pointers to the hook, its group, the list of groups, and all hooks.
-    levels: [String; 4],
-}
-
-/// Returns the hooks that call the guard of any version of the program.
-fn guards(editor: &Editor) -> Vec<Guard> {
-    let items = |pointer: &str| editor.get(pointer).map(Node::items).unwrap_or_default();
-    let mut guards = Vec::new();
-    for group in 0..items(GUARD).len() {
-        let group = format!("{GUARD}/{group}");
-        for (at, hook) in items(&format!("{group}/hooks")).iter().enumerate() {
-            let command = hook.get("command").and_then(Node::as_str).unwrap_or_default();
-            if command.contains("piton") && command.ends_with(GUARD_CALL) {
-                let levels = [format!("{group}/hooks/{at}"), group.clone(), GUARD.to_owned(), "/hooks".to_owned()];
-                guards.push(Guard { command: command.to_owned(), levels });
-            }
-        }
-    }
-    guards
-}
-
-/// Removes a hook, with what would be empty without it.
-fn remove_guard(editor: &mut Editor, guard: &Guard) -> Result<(), EditRefused> {
-    let [_, group, groups, hooks] = &guard.levels;
-    let size = |pointer: &str| editor.get(pointer).map_or(0, |node| node.items().len() + node.members().len());
-    let alone = [size(&format!("{group}/hooks")), size(groups), size(hooks)];
-    let level = alone.iter().take_while(|size| **size == 1).count();
-    editor.remove(&guard.levels[level])
 }
 
 /// Returns whether the command is an older one of Piton, which may be replaced: its path contains the version.
@@ -291,31 +220,6 @@ mod tests {
         assert_eq!(line(&set).unwrap(), set);
         let older = set.replace("/c/", "/c/0.0.1/");
         assert_eq!(line(&older).unwrap(), set);
-    }
-
-    #[test]
-    fn a_guard_is_set_once_renewed_and_removed_without_a_trace() {
-        let with = |text: &str, setting| with(text.as_bytes(), &setting).map(|bytes| String::from_utf8(bytes).unwrap());
-        let guard = |version: &str| format!("'/c/{version}/piton' hook task-completed");
-        for text in [
-            "{\n  \"a\": 1\n}\n",
-            "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": []\n      }\n    ]\n  }\n}\n",
-            "{\"hooks\":{\"TaskCompleted\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"mine.sh\"}]}]}}",
-        ] {
-            let set = with(text, Setting::Guard(guard("1"))).unwrap();
-            assert!(set.contains(&guard("1")) && set.contains("TaskCompleted"), "{set}");
-            assert_eq!(with(&set, Setting::Guard(guard("1"))).unwrap(), set);
-            assert_eq!(super::rights(set.as_bytes()).guard.as_deref(), Some("'/c/1/piton'"));
-            let newer = with(&set, Setting::Guard(guard("2"))).unwrap();
-            assert_eq!(newer, set.replace("/c/1/", "/c/2/"));
-            assert_eq!(with(&newer, Setting::NoGuard).unwrap(), text);
-            assert_eq!(with(text, Setting::NoGuard).unwrap(), text);
-        }
-        let both = "{\"hooks\":{\"TaskCompleted\":[{\"hooks\":[{\"command\":\"mine.sh\"},{\"command\":\"piton hook task-completed\"}]}]}}";
-        let mine = "{\"hooks\":{\"TaskCompleted\":[{\"hooks\":[{\"command\":\"mine.sh\"}]}]}}";
-        assert_eq!(with(both, Setting::NoGuard).unwrap(), mine);
-        let odd = with("{\"hooks\": {\"TaskCompleted\": 7}}", Setting::Guard(guard("1")));
-        assert!(matches!(odd, Err(SettingsError::WrongType { .. })));
     }
 
     #[test]

@@ -131,8 +131,9 @@ pub(crate) trait Dialect: Sync {
         &NotOffered
     }
 
-    fn rollback(&self) -> &dyn Rollback {
-        &NotOffered
+    /// Returns how the system takes a run back step by step; `None` if only its versions lead back.
+    fn rollback(&self) -> Option<&dyn Rollback> {
+        None
     }
 
     fn archives(&self) -> &dyn Archives {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::EditError;
 use crate::model::{
     Answer, Candidate, Config, Content, Edit, Evidence, FileSet, Finding, Listing, Notice, Plan, Question,
-    Reconstruction, ReferencedFile, RelPath, RollBack, Run, Step, StepId, Suggestions, Timestamp, Traces,
+    Reconstruction, ReferencedFile, RelPath, RollBack, Run, Step, StepId, Suggestions, Timestamp,
 };
 
 /// What discovery asks a dialect beyond names and first looks.
@@ -150,13 +150,13 @@ pub(crate) trait Journal: Sync {
 
 /// A state that can be recreated from other evidence.
 pub(crate) trait Rebuild: Sync {
-    /// Rebuilds an unreadable state from documents, artifacts and traces. [`super::Dialect::edit`] writes exactly this for such a
+    /// Rebuilds an unreadable state from documents and artifacts. [`super::Dialect::edit`] writes exactly this for such a
     /// change. If sources disagree, the least advanced status wins.
     ///
     /// # Errors
     ///
     /// If there is not enough evidence, with what is missing.
-    fn reconstruct(&self, _files: &FileSet, _traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
+    fn reconstruct(&self, _files: &FileSet, _at: Timestamp) -> Result<Reconstruction, EditError> {
         Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
     }
 }
@@ -179,23 +179,13 @@ pub(crate) trait Copies: Sync {
     }
 }
 
-/// Where a system records a rollback.
+/// How a system takes a run back step by step, and where it records that.
 pub(crate) trait Rollback: Sync {
     /// Returns where the system keeps discarded work and the log of its rollbacks; `None` if it has no such place.
-    fn rollback_backup(
-        &self,
-        _files: &FileSet,
-        _run: &Run,
-        _back: &RollBack,
-        _at: Timestamp,
-    ) -> Option<RollbackBackup> {
-        None
-    }
+    fn rollback_backup(&self, files: &FileSet, run: &Run, back: &RollBack, at: Timestamp) -> Option<RollbackBackup>;
 
     /// Returns the commands that report a rollback to the system's tracker. They are printed, never run.
-    fn tracker(&self, _run: &Run, _back: &RollBack) -> Vec<String> {
-        Vec::new()
-    }
+    fn tracker(&self, run: &Run, back: &RollBack) -> Vec<String>;
 }
 
 /// How a system archives its runs.
@@ -322,5 +312,4 @@ impl Wording for NotOffered {}
 impl Journal for NotOffered {}
 impl Rebuild for NotOffered {}
 impl Copies for NotOffered {}
-impl Rollback for NotOffered {}
 impl Archives for NotOffered {}

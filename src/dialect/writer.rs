@@ -90,9 +90,7 @@ pub(super) trait StateWriter: Sized {
 
     fn roll_back(&mut self, _back: &RollBack) -> Result<(), EditError> {
         let run = self.run();
-        let instead = format!(
-            "restore an earlier checkpoint: `piton history {run}`, then `piton rollback {run} --to CHECKPOINT`"
-        );
+        let instead = format!("restore an earlier version: `piton history {run}` lists them");
         Err(EditError::cannot(self.what(), "reopen steps", instead))
     }
 
@@ -167,7 +165,7 @@ pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Ve
         }
         ChangeKind::Complete { note } => writer.complete(note.as_deref())?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
-        ChangeKind::Repair(_) => return Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
+        ChangeKind::Repair { .. } => return Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
         ChangeKind::Start(_) => return Err(EditError::cannot(writer.what(), "be started again", writer.instead(None))),
     }
     writer.into_edits()

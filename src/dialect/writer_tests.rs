@@ -48,7 +48,7 @@ fn what_a_format_cannot_do_is_refused_with_what_to_do_instead() {
         (ChangeKind::Complete { note: None }, "a stone cannot be completed as a whole: leave it"),
         (
             ChangeKind::RollBack(Box::new(back)),
-            "a stone cannot reopen steps: restore an earlier checkpoint: `piton history RUN`, then `piton rollback RUN --to CHECKPOINT`",
+            "a stone cannot reopen steps: restore an earlier version: `piton history RUN` lists them",
         ),
         (begin(Some("a")), "a stone cannot change `a` alone: its steps have no parts"),
     ] {

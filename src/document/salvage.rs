@@ -2,15 +2,8 @@
 
 use serde_json::Value;
 
-/// JSON that was read despite its mistakes.
-pub(crate) struct SalvagedJson {
-    pub(crate) value: Value,
-    /// The end is missing, and with it what it belonged to.
-    pub(crate) is_cut_off: bool,
-}
-
 /// Parses JSON despite comments, trailing commas and a cut end.
-pub(crate) fn json(bytes: &[u8]) -> Option<SalvagedJson> {
+fn json(bytes: &[u8]) -> Option<Value> {
     if conflict(bytes).is_some() {
         return None;
     }
@@ -43,15 +36,13 @@ pub(crate) fn json(bytes: &[u8]) -> Option<SalvagedJson> {
             _ => mended.push(char)?,
         }
     }
-    let is_cut_off = !mended.open.is_empty();
-    let value = serde_json::from_str(&mended.end()).ok()?;
-    Some(SalvagedJson { value, is_cut_off })
+    serde_json::from_str(&mended.end()).ok()
 }
 
 /// Returns the object that a broken file begins with, or what can be read of it.
 pub(crate) fn json_object(bytes: &[u8]) -> Option<Value> {
     let first = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>().next().and_then(Result::ok);
-    let object = first.filter(|_| conflict(bytes).is_none()).or_else(|| json(bytes).map(|read| read.value));
+    let object = first.filter(|_| conflict(bytes).is_none()).or_else(|| json(bytes));
     object.filter(Value::is_object)
 }
 
@@ -185,7 +176,7 @@ mod tests {
             ("nothing", None),
             ("", None),
         ] {
-            assert_eq!(json(file.as_bytes()).map(|found| found.value.to_string()).as_deref(), expected, "{file:?}");
+            assert_eq!(json(file.as_bytes()).map(|found| found.to_string()).as_deref(), expected, "{file:?}");
         }
     }
 

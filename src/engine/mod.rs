@@ -82,6 +82,7 @@ pub(crate) use context::assemble;
 pub(crate) use live_run::LiveRun;
 pub(crate) use order::StepDue;
 pub(crate) use plan::{Planned, plan};
+pub(crate) use preconditions::lost_steps;
 pub(crate) use reconcile::effective_statuses;
 pub(crate) use reconciled::EffectiveStatus;
 pub(crate) use refusal::{Refusal, RefusalKind};

@@ -25,7 +25,25 @@ pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec
 /// Reports a state from before steps that Piton recorded as done, such as one that git put back. A state that goes further than the
 /// record is not touched by this.
 pub(super) fn older_than_log(run: &Run, evidence: &Evidence) -> Option<Finding> {
-    let stamp = run.stamp?;
+    let lost = lost_steps(run, evidence);
+    let (first, stamp) = (lost.first()?, run.stamp?);
+    let ids: Vec<&str> = lost.iter().map(|step| step.id.as_str()).collect();
+    let message = format!(
+        "the state is from {}, before {} {} done: another version of its file was put back, and that would be repeated",
+        stamp.in_seconds(),
+        ids.join(", "),
+        if ids.len() == 1 { "was" } else { "were" }
+    );
+    Some(
+        Finding::new(FindingCode::StateOlderThanLog, message)
+            .on(&first.id)
+            .fix(command::on_run("history", &run.id, "")),
+    )
+}
+
+/// Returns the steps that were recorded as done after the state was written, which does not have them as done.
+pub(crate) fn lost_steps<'a>(run: &'a Run, evidence: &Evidence) -> Vec<&'a Step> {
+    let Some(stamp) = run.stamp else { return Vec::new() };
     let is_redone = |statement: &Statement, record: &EvidenceRecord| match &statement.kind {
         StatementKind::Decision(decision) => {
             decision.decision == DecisionKind::Redo
@@ -45,20 +63,7 @@ pub(super) fn older_than_log(run: &Run, evidence: &Evidence) -> Option<Finding> 
     let of_run = evidence.records.iter().filter(|record| record.run == run.id.as_str());
     let later = of_run.filter(|record| is_later(record.at));
     let lost: BTreeSet<&StepId> = later.filter(|record| !reopened(record)).map(|record| &record.step).collect();
-    let lost: Vec<&Step> = run.steps.iter().filter(|step| lost.contains(&step.id) && !step.status.is_over()).collect();
-    let first = lost.first()?;
-    let ids: Vec<&str> = lost.iter().map(|step| step.id.as_str()).collect();
-    let message = format!(
-        "the state is from {}, before {} {} done: another version of its file was put back, and that would be repeated",
-        stamp.in_seconds(),
-        ids.join(", "),
-        if ids.len() == 1 { "was" } else { "were" }
-    );
-    Some(
-        Finding::new(FindingCode::StateOlderThanLog, message)
-            .on(&first.id)
-            .fix(command::on_run("history", &run.id, "")),
-    )
+    run.steps.iter().filter(|step| lost.contains(&step.id) && !step.status.is_over()).collect()
 }
 
 /// Reports the steps that other living drivers have in progress.

@@ -289,7 +289,7 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
         | ChangeKind::Pause { .. }
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
-        | ChangeKind::Repair(_)
+        | ChangeKind::Repair { .. }
         | ChangeKind::RollBack(_)
         | ChangeKind::Start(_) => return None,
     };

@@ -3,17 +3,16 @@
 
 use camino::Utf8Path;
 
-use super::{Answer, guard, input::Input};
-use crate::{ops::Request, store};
+use super::{Answer, input::Input};
+use crate::store;
 
-pub(super) fn answer(event: &str, input: &Input, request: &Request, brief: &Utf8Path) -> Option<Answer> {
+pub(super) fn answer(event: &str, input: &Input, brief: &Utf8Path) -> Option<Answer> {
     match event {
         "session-start" if input.source == "compact" => {
             let brief = store::briefs::text(brief)?;
             let what = "The conversation was compacted. This is the brief of the step that this session carries out:";
             Some(Answer { event: "SessionStart", facts: vec![what.to_owned(), brief], ..Answer::default() })
         }
-        "task-completed" => guard::completes(input, request),
         _ => None,
     }
 }

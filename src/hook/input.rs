@@ -22,10 +22,6 @@ pub(super) struct Input {
     pub(super) last_assistant_message: Option<String>,
     /// Of `UserPromptSubmit`.
     pub(super) prompt: Option<String>,
-    /// Of `TaskCompleted`.
-    pub(super) task_id: String,
-    pub(super) task_subject: String,
-    pub(super) transcript_path: String,
     /// Of `StopFailure`: `rate_limit`, `server_error`, ...
     pub(super) error: String,
     /// Of `SessionEnd`: clear, logout, ...

@@ -11,13 +11,11 @@
 //! - `agent`: the brief that a subagent is given, and the report that it ends with.
 //! - `child`: the client as the agent of a step that `piton run` carries out.
 //! - `prompt`: the heartbeat, and reminders: of a failed turn, and of an agent that ended although its step did not.
-//! - `guard`: whether a task of the client may be completed, where the person asked for that.
 //! - `permission`: what the client need not ask the person about.
 //! - `statusline`: the line for the client's status line.
 
 mod agent;
 mod child;
-mod guard;
 mod input;
 mod permission;
 mod prompt;
@@ -45,17 +43,11 @@ pub(crate) struct Answer {
     pub(crate) contexts: Vec<Context>,
     /// The client need not ask the person.
     pub(crate) allows: bool,
-    /// Why the client must not do it. Only for `TaskCompleted`.
-    pub(crate) refusal: Option<String>,
 }
 
 impl Answer {
     pub(crate) const fn is_empty(&self) -> bool {
-        !self.allows
-            && self.refusal.is_none()
-            && self.person.is_none()
-            && self.facts.is_empty()
-            && self.contexts.is_empty()
+        !self.allows && self.person.is_none() && self.facts.is_empty() && self.contexts.is_empty()
     }
 }
 
@@ -73,14 +65,13 @@ pub(crate) fn handle(event: &str, text: &str, request: &Request, read: ReadCall)
 fn answer(event: &str, text: &str, request: &Request, read: ReadCall) -> Option<Answer> {
     let input = Input::parse(text)?;
     if let Some(brief) = store::brief_of_step() {
-        return child::answer(event, &input, request, &brief);
+        return child::answer(event, &input, &brief);
     }
     match event {
         "session-start" => start::begins(&HookSession::open_anywhere(&input, request)?, &input),
         "prompt" => prompt::submitted(&HookSession::known(&input, request)?, &input),
         "subagent-start" => agent::starts(&HookSession::known(&input, request)?, &input),
         "subagent-stop" => agent::stops(&HookSession::known(&input, request)?, &input),
-        "task-completed" => guard::completes(&input, request),
         "permission-request" => permission::asked(&HookSession::known(&input, request)?, &input, read),
         "stop-failure" => HookSession::known(&input, request)?.fails(&input),
         "session-end" => HookSession::known(&input, request)?.ends(&input),

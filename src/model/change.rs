@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{RelPath, ReviewVerdict, RollBack, Status, StepId, Timestamp, Traces, mask_secrets, words};
+use super::{RelPath, ReviewVerdict, RollBack, Status, StepId, Timestamp, mask_secrets, words};
 
 /// A requested transition and its time.
 ///
@@ -83,8 +83,12 @@ pub(crate) enum ChangeKind {
     },
     /// The run as a whole is over.
     Complete { note: Option<String> },
-    /// An unreadable state is rebuilt from evidence, after a person agreed.
-    Repair(Box<Traces>),
+    /// An unreadable state is rebuilt from evidence, after a person agreed, or the branch of the run has a new name.
+    Repair {
+        /// The new name. Then nothing else of the state is replaced.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
+    },
     /// Steps that were begun or done are reopened, after a person agreed.
     #[serde(rename = "rollback")]
     RollBack(Box<RollBack>),
@@ -329,7 +333,7 @@ impl ChangeKind {
             Self::Abort { .. } => "abort",
             Self::Resume { .. } => "resume",
             Self::Complete { .. } => "complete",
-            Self::Repair(_) => "repair",
+            Self::Repair { .. } => "repair",
             Self::RollBack(_) => "rollback",
             Self::Start(_) => "start",
         }
@@ -345,8 +349,7 @@ impl ChangeKind {
             Self::Skip { step: _, part: _, by, reason } => mask_all(by.iter_mut().chain([reason])),
             Self::Pause { reason } => mask_all(reason),
             Self::Abort { by, reason } => mask_all(by.iter_mut().chain(reason)),
-            // What a resume and a repair record comes from the state itself.
-            Self::Resume { steps: _, interruption: _, strategy: _, settled: _ } | Self::Repair(_) => {}
+            Self::Resume { steps: _, interruption: _, strategy: _, settled: _ } | Self::Repair { branch: _ } => {}
             Self::Complete { note } => mask_all(note),
             Self::RollBack(back) => mask_all(&mut back.reason),
             Self::Start(spec) => {
@@ -377,7 +380,7 @@ impl ChangeKind {
             | Self::Abort { .. }
             | Self::Resume { .. }
             | Self::Complete { .. }
-            | Self::Repair(_)
+            | Self::Repair { .. }
             | Self::RollBack(_)
             | Self::Start(_) => None,
         }
@@ -399,7 +402,7 @@ impl ChangeKind {
             | Self::Abort { .. }
             | Self::Resume { .. }
             | Self::Complete { .. }
-            | Self::Repair(_)
+            | Self::Repair { .. }
             | Self::RollBack(_)
             | Self::Start(_) => None,
         }
@@ -414,7 +417,7 @@ impl ChangeKind {
             | Self::Abort { .. }
             | Self::Resume { .. }
             | Self::Complete { .. }
-            | Self::Repair(_)
+            | Self::Repair { .. }
             | Self::RollBack(_)
             | Self::Start(_) => None,
         }

@@ -107,7 +107,7 @@ finding_codes! {
     StateCorrupt "state-corrupt" Warning true "The state contradicts itself or was written incompletely.", NeedsPerson, Contradiction;
     StateLeftover "state-leftover" Warning true "Part of the state, or a story, was left by an earlier run; it is not used by itself.", NeedsPerson;
     StateSuperseded "state-superseded" Warning false "The project contains another state of the same run; the one written last counts.";
-    PartMissing "part-missing" Warning true "A state file is missing; its former content is only a proposal.", NeedsPerson;
+    PartMissing "part-missing" Warning true "A state file is missing.", NeedsPerson;
     InterruptedWrite "interrupted-write" Warning false "A write was interrupted, but the file is complete.";
     // Rule 2: owner.
     LiveOwner "live-owner" Blocking true "Another process is driving this run.", CheckedByChange;

@@ -98,7 +98,7 @@ pub(crate) use plan::{
     Action, Age, AgeBand, Commands, InterruptionReport, LimitWait, Next, Notice, Plan, PlannedPart, Progress, Question,
     QuestionOption, RedoCost, ReferencedFile, RunHeader, StepGroups, Strategy, Verdict, is_zero,
 };
-pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
+pub(crate) use repair::{RebuiltValue, Reconstruction};
 pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Statement, StatementKind, StepReport};
 pub(crate) use rights::{PERSON_VERBS, RECORDING_VERBS, VERBS_READ_BY_CALL, permission_rule};
 pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};

@@ -1,41 +1,9 @@
-//! Rebuilding an unreadable state from other traces of its steps.
+//! An unreadable state that is rebuilt from documents.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::{RelPath, StepId, Timestamp};
-
-/// Traces of the steps of a run outside its state files.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Traces {
-    /// Steps whose completion Piton recorded, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) finished: Vec<FinishedTrace>,
-    /// Commits of the branch that are not on the main branch, newest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) commits: Vec<CommitTrace>,
-    /// The new name of the branch. Then nothing else of the state is replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) branch: Option<String>,
-}
-
-/// A record that a step finished.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FinishedTrace {
-    pub(crate) step: StepId,
-    pub(crate) at: Timestamp,
-}
-
-/// A commit and the first line of its message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CommitTrace {
-    pub(crate) sha: String,
-    pub(crate) subject: String,
-    pub(crate) at: Option<Timestamp>,
-}
+use super::RelPath;
 
 /// A proposed state, rebuilt from evidence. It is written only after a person agrees.
 #[derive(Debug, Default)]

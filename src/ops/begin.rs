@@ -181,7 +181,7 @@ fn check_group(locked: &LockedRun<'_>, location: &RunLocation, step: &StepId) ->
 
 /// Refuses to begin a step of a workflow file whose condition or instructions have a variable without a value.
 fn check_variables(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), OpError> {
-    let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Piton && opened.guest().is_none()) else {
+    let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Piton) else {
         return Ok(());
     };
     let Ok(session) = Session::read(&opened.files) else { return Ok(()) };

@@ -139,7 +139,7 @@ const fn is_only_a_word(run: &Run, change: &Change) -> bool {
         | ChangeKind::Approve { .. }
         | ChangeKind::Skip { .. }
         | ChangeKind::Complete { .. }
-        | ChangeKind::Repair(_)
+        | ChangeKind::Repair { .. }
         | ChangeKind::RollBack(_) => false,
     }
 }

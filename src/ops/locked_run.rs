@@ -386,10 +386,8 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
         ChangeKind::Resume { .. } => "the run continues".to_owned(),
         ChangeKind::Complete { .. } if run.workspace.clean_up.is_empty() => "the run is complete".to_owned(),
         ChangeKind::Complete { .. } => format!("the run is complete; clean up: {}", run.workspace.clean_up.join(", ")),
-        ChangeKind::Repair(traces) if traces.branch.is_some() => {
-            format!("the branch of the run is {}", traces.branch.as_deref().unwrap_or_default())
-        }
-        ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
+        ChangeKind::Repair { branch: Some(branch) } => format!("the branch of the run is {branch}"),
+        ChangeKind::Repair { branch: None } => "the state is rebuilt from evidence".to_owned(),
         ChangeKind::RollBack(back) => format!("the run is rolled back to {}", back.to),
         ChangeKind::Start(spec) => format!("run {} has begun", spec.feature),
     }

@@ -16,7 +16,6 @@
 //! - `open_steps` are the steps that a session of the client has in progress, for its hooks; `agent_report` is what an agent
 //!   reported about one, for `finish`.
 //! - `session_left` is what a session of the client left open, for the hook of a resumed one.
-//! - `guard` compares the declared outputs of a task of the client with the project, for its hook.
 //! - `group` keeps runs apart of which one runs at a time.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
@@ -44,7 +43,6 @@ mod entries;
 mod error;
 mod exit;
 mod group;
-mod guard;
 mod history;
 mod journal;
 mod lifecycle;
@@ -60,7 +58,6 @@ mod plan;
 mod plan_document;
 mod project_context;
 mod record;
-mod relative_workflow;
 mod repair;
 mod report;
 mod reported;
@@ -116,7 +113,6 @@ pub(crate) use exit::Exit;
 pub(crate) use group::{
     GROUP_WAIT, Holder, InitialVariables, Taken, busy as busy_group, rendered_before, take as take_group,
 };
-pub(crate) use guard::{CompletedTask, TaskVerdict, judge_task};
 pub(crate) use history::{HistoryReport, history};
 pub(crate) use list::{ListReport, list, summary, waiting};
 pub(crate) use locked_run::check_not_its_child;
@@ -132,7 +128,7 @@ pub(crate) use plan_document::PlanDetail;
 pub(crate) use plan_document::PlanDocument;
 #[cfg(test)]
 pub(crate) use plan_document::ResumeDocument;
-pub(crate) use project_context::{ProjectContext, Request, usual_prodigy_home, wanted_format};
+pub(crate) use project_context::{ProjectContext, Request, wanted_format};
 pub(crate) use repair::{Confirmation, RepairReport, RepairRequest, record_branch, repair};
 pub(crate) use report::{Body, CheckpointReport, ListedRun, Report, Stage};
 pub(crate) use restore::{RestoreReport, restore};
@@ -148,12 +144,11 @@ pub(crate) use schema::{SchemaFile, SchemaList, schema, schemas};
 pub(crate) use select::{is_run, location, location_to_read, where_it_moved};
 pub(crate) use session_left::session_left;
 pub(crate) use sessions::{
-    CleanReport, CleanRequest, DropReport, DropRequest, Ending, ImportReport, LogPositions, LogsReport, SessionDetail,
-    SessionItem, SessionList, SessionRow, SessionStatus, clean as clean_sessions, drop_session,
-    import as import_session, list as list_sessions, list_all as list_all_sessions, logs, only_session_to,
-    session_location, show as show_session,
+    CleanReport, CleanRequest, DropReport, DropRequest, Ending, LogPositions, LogsReport, SessionDetail, SessionItem,
+    SessionList, SessionRow, SessionStatus, clean as clean_sessions, drop_session, list as list_sessions,
+    list_all as list_all_sessions, logs, only_session_to, session_location, show as show_session,
 };
-pub(crate) use setup::{Scope as SetupScope, SetupReport, SetupRequest, SetupSwitch, setup};
+pub(crate) use setup::{Scope as SetupScope, SetupReport, SetupRequest, setup};
 pub(crate) use show::{Effort, PageFile, ShowReport, open_page, show, write_page};
 pub(crate) use skip_phase::skip_phase;
 pub(crate) use start::{StartOptions, start, ways_to_start};

@@ -11,14 +11,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{
     OpError,
     opened_run::OpenedRun,
-    relative_workflow,
     run_location::{self, RunLocation, session_header},
     unfinished, unmatched,
     unread::{blocks, hides_runs},
     versions, workflow_file,
 };
 use crate::{
-    dialect::{DIALECTS, Dialect, Leftover, StateHome, claude::Digest, piton::prodigy},
+    dialect::{DIALECTS, Dialect, Leftover, StateHome, claude::Digest, piton},
     engine,
     model::{
         About, Candidate, Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence,
@@ -37,8 +36,6 @@ pub(crate) struct Request {
     pub(crate) run: Option<String>,
     /// STEP of a change, as typed: where several runs fit, the only one that has it is selected.
     pub(crate) step: Option<String>,
-    /// Prodigy's folder, if its sessions are to be included.
-    pub(crate) prodigy_home: Option<String>,
 }
 
 /// The project, the clock and the settings of one command.
@@ -61,8 +58,6 @@ pub(crate) struct ProjectContext {
     pub(crate) run_path: Option<Utf8PathBuf>,
     /// STEP of a change, as typed.
     pub(crate) step: Option<String>,
-    /// Prodigy's files, if included.
-    prodigy: Option<Listing>,
     /// The sessions of the client that were looked at, by transcript, so that a list reads the ends of their files once.
     pub(super) glanced: Mutex<BTreeMap<RelPath, Digest>>,
 }
@@ -105,6 +100,9 @@ impl ProjectContext {
             None => store::current_dir()?,
         };
         let run_path = request.run.as_deref().and_then(|run| store::existing_path(&start, run));
+        if let Some(session) = run_path.as_deref().and_then(piton::session_of_prodigy) {
+            return Err(not_ours(session));
+        }
         let session = run_path.as_deref().and_then(SessionHome::containing);
         // A transcript is in the client's folder, and belongs to the project that is looked at.
         let is_transcript =
@@ -113,10 +111,6 @@ impl ProjectContext {
         let run_path = run_path.filter(|_| transcript.is_none());
         // The records of a session are outside of any project, and its worktree may be gone.
         let root = session.as_ref().and_then(|(home, id)| root_of(home, id));
-        let marks = |path: &str| dialects_in(StateHome::Home).any(|dialect| dialect.marks(path));
-        let named = request.prodigy_home.as_ref().map(|folder| start.join(folder));
-        let prodigy = named.or_else(|| prodigy::home_of(run_path.as_deref()?).map(Utf8Path::to_owned));
-        let prodigy = prodigy.map(|folder| prodigy_listing(&folder, &marks)).transpose()?;
         let mut project = Project::open(root.as_deref().or(run_path.as_deref()).unwrap_or(&start), &environment)?;
         let homes = SessionHome::all_of_project(&project, &environment);
         let (home, homes) = match session {
@@ -151,7 +145,6 @@ impl ProjectContext {
             run,
             run_path,
             step,
-            prodigy,
             glanced: Mutex::default(),
         })
     }
@@ -159,11 +152,6 @@ impl ProjectContext {
     /// Returns the current time, or the time that the caller gave.
     pub(crate) fn later(&self) -> Clock {
         if self.is_time_given { self.clock } else { store::later(self.clock) }
-    }
-
-    /// Returns Prodigy's folder, if included.
-    pub(crate) fn prodigy_home(&self) -> Option<&Utf8Path> {
-        self.prodigy.as_ref().map(|listing| listing.root.as_path())
     }
 
     /// Returns the mode for commands without a run.
@@ -256,9 +244,6 @@ impl ProjectContext {
             pending.extend(sessions.pending);
             findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
         }
-        if let (Scope::Whole | Scope::Sessions, Some(listing)) = (scope, &self.prodigy) {
-            probe(StateHome::Home, listing, locations, findings);
-        }
         walked
     }
 
@@ -270,12 +255,6 @@ impl ProjectContext {
         let (candidate, untrusted) = run_location::readable(&self.project.trusted, location);
         let files = store::file_set(&self.project, &location.root, &candidate, self.clock)?;
         let mut opened = OpenedRun::new(candidate, files, &self.project.trusted);
-        if let Some(workflow) = relative_workflow::found(&self.project, &opened) {
-            let mut candidate = opened.candidate;
-            candidate.reads.push(workflow);
-            let files = store::file_set(&self.project, &location.root, &candidate, self.clock)?;
-            opened = OpenedRun::new(candidate, files, &self.project.trusted);
-        }
         let ignored = self.project.ignored_settings.iter();
         opened.loaded.findings.extend(ignored.map(|what| Finding::new(FindingCode::SettingIgnored, what.as_str())));
         opened.loaded.findings.extend(unfinished::change(&opened));
@@ -448,21 +427,16 @@ fn in_client_home(path: &Utf8Path, environment: &Environment) -> bool {
     store::ClientHome::open(environment).is_some_and(|home| path.starts_with(home.root()))
 }
 
-fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, OpError> {
-    store::tree(folder, marks).map_err(|error| OpError::Usage {
-        message: format!("--prodigy-home: {error}"),
-        hints: vec!["name the folder that holds `state/` and `sessions/`: usually ~/.prodigy".to_owned()],
-    })
+/// Refuses a checkpoint of Prodigy that is named by its path.
+fn not_ours(session: &str) -> OpError {
+    let session = engine::quoted(session);
+    let message = format!("{session} is a session of Prodigy, which Piton neither reads nor writes");
+    OpError::InTheWay { message, hints: vec![format!("prodigy resume {session}")] }
 }
 
 /// Returns the folder that a session was started in, if it is known and still exists.
 fn root_of(home: &SessionHome, id: &str) -> Option<Utf8PathBuf> {
     store::existing_path(&session_header(home.root(), id)?.root, ".")
-}
-
-/// Returns the default folder of Prodigy's sessions.
-pub(crate) fn usual_prodigy_home() -> Option<String> {
-    Environment::read().prodigy_home.map(Utf8PathBuf::into_string)
 }
 
 /// Returns the output format from the environment.

@@ -1,4 +1,4 @@
-//! `repair`: repairs an unreadable state. Proposes the newest readable checkpoint, or the state rebuilt from evidence, and
+//! `repair`: repairs an unreadable state. Proposes the newest readable checkpoint, or in AIOS the state rebuilt from evidence, and
 //! writes either only with confirmation.
 
 use schemars::JsonSchema;
@@ -20,8 +20,8 @@ use crate::{
     dialect::EditError,
     engine::{self, Admitted, ChangeLimits, Refusal, RefusalKind},
     model::{
-        Change, ChangeKind, EditKind, Evidence, FindingCode, FinishedTrace, RebuiltValue, Reconstruction, RelPath, Run,
-        StepId, Timestamp, Traces, sha256_hex_of,
+        Change, ChangeKind, EditKind, Evidence, FindingCode, RebuiltValue, Reconstruction, RelPath, Run, StepId,
+        Timestamp, sha256_hex_of,
     },
     store,
 };
@@ -150,8 +150,7 @@ pub(crate) fn record_branch(ctx: &ProjectContext, branch: &str) -> Result<Report
     if store::git::branch_exists(&ctx.project.root, branch) != Some(true) {
         return Err(refuse(format!("git knows no branch {}", engine::quoted(branch)), "git branch --list"));
     }
-    let traces = Traces { branch: Some(branch.to_owned()), ..Traces::default() };
-    change(ctx, ChangeRequest::of(ChangeKind::Repair(Box::new(traces))))
+    change(ctx, ChangeRequest::of(ChangeKind::Repair { branch: Some(branch.to_owned()) }))
 }
 
 /// Lists what cannot be read; refuses a run that is readable.
@@ -220,7 +219,7 @@ fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpErr
     let OpError::Unreadable { message, findings } = error else { return error };
     let path = run_word(&opened.candidate);
     let archive_hint = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
-    let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, &traces(ctx, opened), ctx.clock.now);
+    let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, ctx.clock.now);
     let hints = match rebuilt {
         Ok(_) => vec![format!("piton repair {path} --from-evidence"), archive_hint],
         // The way out that the plan names.
@@ -244,8 +243,7 @@ fn from_evidence(
     report: &mut RepairReport,
 ) -> Result<(), OpError> {
     let opened = &locked.opened;
-    let traces = traces(ctx, opened);
-    let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, &traces, ctx.clock.now);
+    let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, ctx.clock.now);
     let Reconstruction { files, values, unknown } = rebuilt.map_err(|error| not_rebuilt(opened, &error, report))?;
     let rebuilt = versions::with_files(opened, files.iter().map(|(path, bytes)| (path, bytes)));
     let run = sound(&rebuilt)?;
@@ -256,15 +254,15 @@ fn from_evidence(
         return Ok(());
     }
     locked.check_not_driven()?;
-    report.kept = rebuild(ctx, &locked, run, traces)?;
+    report.kept = rebuild(ctx, &locked, run)?;
     written(location, report);
     Ok(())
 }
 
 /// Writes a rebuilt state that describes `run`. Returns where the replaced bytes are kept.
-fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
+fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run) -> Result<Vec<String>, OpError> {
     let guard = ChangeLimits::of(ctx.project.config.limits.attempts);
-    let change = Change { at: ctx.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
+    let change = Change { at: ctx.clock.now, kind: ChangeKind::Repair { branch: None } };
     let change = match engine::admit(run, &Evidence::default(), &[], change, guard).map_err(OpError::Refused)? {
         Admitted::Change { change, .. } => change,
         Admitted::Already(_) => return Ok(Vec::new()),
@@ -289,16 +287,6 @@ fn sound(rebuilt: &OpenedRun) -> Result<&Run, OpError> {
         file: rebuilt.candidate.state.as_str().to_owned(),
         problem: rebuilt.loaded.findings.first().map_or_else(|| "it contains no run".to_owned(), located_message),
     })
-}
-
-/// Gathers evidence of finished steps from outside the run's files.
-fn traces(ctx: &ProjectContext, opened: &OpenedRun) -> Traces {
-    let files = &opened.files;
-    let finished =
-        opened.records().into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
-    let folder = files.state.parent().map_or_else(|| files.root.clone(), |folder| folder.under(&files.root));
-    let has_git = ctx.project.git.is_some();
-    Traces { finished, commits: if has_git { store::git::branch_log(&folder) } else { Vec::new() }, branch: None }
 }
 
 fn not_rebuilt(opened: &OpenedRun, error: &EditError, report: &RepairReport) -> OpError {

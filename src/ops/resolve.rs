@@ -50,7 +50,7 @@ pub(super) fn resolve_ids(
         | ChangeKind::Abort { .. }
         | ChangeKind::Resume { .. }
         | ChangeKind::Complete { .. }
-        | ChangeKind::Repair(_)
+        | ChangeKind::Repair { .. }
         | ChangeKind::RollBack(_)
         | ChangeKind::Start(_) => kind,
     })

@@ -14,7 +14,7 @@ use super::{
     project_context::ProjectContext,
     report::{Body, Report},
     select::{self, Selected},
-    versions::{self, Source, says_unreadable},
+    versions::{self, says_unreadable},
 };
 use crate::{
     engine::{self, EffectiveStatus, Refusal, RefusalKind},
@@ -75,10 +75,9 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     }
     check_confirmed(&location.candidate.name, &version.name, &repeats, yes)?;
     let kept = keep_unreadable(&locked, &edits)?;
-    // What was recorded about these steps is from the state that was given up.
-    let back = RollBack { to: version.name.clone(), reopened: repeats.clone(), ..RollBack::default() };
-    let is_beside = !matches!(version.source, Source::Checkpoint(_));
-    let run = locked.opened.loaded.run.as_ref().filter(|_| is_beside && !repeats.is_empty());
+    let reopened = reopened(ctx, &restored, &repeats);
+    let run = locked.opened.loaded.run.as_ref().filter(|_| !reopened.is_empty());
+    let back = RollBack { to: version.name.clone(), reopened, ..RollBack::default() };
     let back = run.map(|run| back_record(run, locked.clock().now, &back));
     let entry = Entry { back, ..locked.entry("restore", None) };
     locked.commit_restored(restored.loaded.run.as_ref(), entry, edits.clone())?;
@@ -91,6 +90,14 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
         repeats,
         kept,
     }))
+}
+
+/// Returns the steps whose records are from the state that is given up: those that it had done, also if their results are gone since.
+fn reopened(ctx: &ProjectContext, restored: &OpenedRun, repeats: &[StepId]) -> Vec<StepId> {
+    let Some(run) = &restored.loaded.run else { return repeats.to_vec() };
+    let lost = engine::lost_steps(run, &ctx.evidence(restored, false));
+    let is_lost = |step: &StepId| repeats.contains(step) || lost.iter().any(|lost| lost.id == *step);
+    run.steps.iter().map(|step| step.id.clone()).filter(is_lost).collect()
 }
 
 fn brought_back(ctx: &ProjectContext, archived: &ArchivedRun) -> RestoreReport {

@@ -369,15 +369,19 @@ pub(crate) fn way_out(error: &OpError, location: &RunLocation) -> Option<Questio
     }
     let hints = error.hints();
     let mends = |text: &&str| ["piton repair ", "piton restore "].iter().any(|verb| text.starts_with(verb));
-    let mend = hints.iter().flat_map(|hint| hint.split('`')).find(mends)?;
+    let mend = hints.iter().flat_map(|hint| hint.split('`')).find(mends);
+    if mend.is_none() && !hints.iter().any(|hint| hint.contains("piton archive ")) {
+        return None;
+    }
     let path = run_word(&location.candidate);
-    let options = vec![
-        QuestionOption::new("repair", "repair it", mend.to_owned()),
+    let what = if mend.is_some() { "Repair it, or start fresh?" } else { "Start fresh?" };
+    let repair = mend.map(|mend| QuestionOption::new("repair", "repair it", mend.to_owned()));
+    let others = [
         QuestionOption::new("fresh", "archive it and start fresh", format!("piton archive {path} --yes")).by_person(),
         QuestionOption::leave("no", "leave it as it is", format!("piton status {path}")),
     ];
-    let text = "State appears corrupted. Repair it, or start fresh?".to_owned();
-    Some(Question { text, options, default: Some("no".to_owned()) })
+    let options = repair.into_iter().chain(others).collect();
+    Some(Question { text: format!("State appears corrupted. {what}"), options, default: Some("no".to_owned()) })
 }
 
 /// Returns the error of a person who chose none of these options.

@@ -35,8 +35,7 @@ impl RunLocation {
 
     /// Returns the id of a run of a workflow file, with the home of its records.
     pub(crate) fn own_run(&self) -> Option<(&Utf8Path, &str)> {
-        let is_ours = self.candidate.dialect == DialectId::Piton && self.guest().is_none();
-        is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
+        (self.candidate.dialect == DialectId::Piton).then(|| (self.root.as_path(), self.candidate.name.as_str()))
     }
 
     /// Returns the id of a run that the runner drives, with the home of its records; `None` for a run that was started for agents, and for one

@@ -51,19 +51,11 @@ pub(crate) enum Scope {
     Local,
 }
 
-/// Whether a setting is added or removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SetupSwitch {
-    On,
-    Off,
-}
-
 /// Options of `setup`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SetupRequest {
     pub(crate) permissions: bool,
     pub(crate) statusline: bool,
-    pub(crate) guard: Option<SetupSwitch>,
     pub(crate) scope: Scope,
     /// Write, instead of showing what would be written.
     pub(crate) yes: bool,
@@ -76,11 +68,6 @@ pub(crate) fn setup(request: &Request, wanted: SetupRequest) -> Result<Report<Se
     let program = store::current_exe();
     let cache = environment.cache_home.as_ref().map(|cache| cache.join(&version));
     let in_cache = program.as_ref().zip(cache.as_ref()).is_some_and(|(program, cache)| program.parent() == Some(cache));
-    if wanted.guard.is_some() && wanted.scope != Scope::User {
-        // A repository must not be able to switch it off, or on.
-        let message = "the guard is kept in your own settings, never in those of a project".to_owned();
-        return Err(OpError::Usage { message, hints: vec!["piton setup --guard".to_owned()] });
-    }
     let settings = match settings_of(&wanted, program.as_deref()) {
         settings if settings.is_empty() => None,
         settings => Some(change(&file(request, &environment, wanted.scope)?, &settings, wanted.yes)?),
@@ -101,12 +88,7 @@ fn settings_of(wanted: &SetupRequest, program: Option<&Utf8Path>) -> Vec<Setting
         wanted.permissions.then(|| [Setting::Allow(rules(&RECORDING_VERBS)), Setting::Ask(rules(&PERSON_VERBS))]);
     let call = |verb: &str| program.map(|program| format!("{} {verb}", engine::quoted(program.as_str())));
     let line = call("statusline").filter(|_| wanted.statusline).map(Setting::StatusLine);
-    let guard = match wanted.guard {
-        None => None,
-        Some(SetupSwitch::On) => call("hook task-completed").map(Setting::Guard),
-        Some(SetupSwitch::Off) => Some(Setting::NoGuard),
-    };
-    permissions.into_iter().flatten().chain(line).chain(guard).collect()
+    permissions.into_iter().flatten().chain(line).collect()
 }
 
 /// Returns the settings file of a scope.
@@ -152,8 +134,6 @@ fn by_hand(setting: &Setting) -> String {
         Setting::Allow(rules) => format!("{} to permissions.allow", in_quotes(rules)),
         Setting::Ask(rules) => format!("{} to permissions.ask", in_quotes(rules)),
         Setting::StatusLine(command) => format!("a call of `{command}` to your status line"),
-        Setting::Guard(command) => format!("`{command}` as a command to hooks.TaskCompleted"),
-        Setting::NoGuard => "nothing; take `hook task-completed` out of hooks.TaskCompleted".to_owned(),
     }
 }
 

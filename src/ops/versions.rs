@@ -11,8 +11,8 @@ use crate::{
     dialect::{PastCheckpoint, StateHome},
     engine::{self, Planned, VersionFiles},
     model::{
-        Content, Edit, Entry, FileEntry, Finding, FindingClass, FindingCode, FinishedTrace, ReadProblem, RelPath,
-        Severity, Status, StepId, Timestamp, Traces,
+        Content, Edit, Entry, FileEntry, Finding, FindingClass, FindingCode, ReadProblem, RelPath, Severity, Status,
+        StepId, Timestamp,
     },
     store::{self, Project, StoreError},
 };
@@ -199,21 +199,16 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
     if is_session || !opened.loaded.findings.iter().any(about) || is_restorable() {
         return opened;
     }
-    let finished =
-        opened.records().into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
-    let traces = Traces { finished, ..Traces::default() };
     let run = run_word(&opened.candidate);
     let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
     let by_hand = if is_missing { "put the file back" } else { "correct the file by hand" };
     let fix = if is_guest {
         in_git(&opened).map_or_else(|| by_hand.to_owned(), |version| format!("{by_hand}, or take {version}"))
-    } else if opened.dialect.rebuild().reconstruct(&opened.files, &traces, opened.files.clock.now).is_ok() {
+    } else if opened.dialect.rebuild().reconstruct(&opened.files, opened.files.clock.now).is_ok() {
         format!("{by_hand}, or rebuild it: `piton repair {run} --from-evidence`")
-    } else if opened.loaded.run.is_none() {
+    } else {
         let again = startable::again(project, &opened).map(|start| format!("; or start again: `{start} --archive`"));
         format!("{by_hand}, or archive it: `piton archive {run} --yes`{}", again.unwrap_or_default())
-    } else {
-        by_hand.to_owned()
     };
     let fixed: Vec<usize> =
         opened.loaded.findings.iter().enumerate().filter(|(_, finding)| about(finding)).map(|(at, _)| at).collect();

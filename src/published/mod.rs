@@ -69,7 +69,6 @@ published! {
     "sessions-clean" "Which sessions were archived, and which stay." answer::<crate::ops::CleanReport>(1);
     "session-drop" "Which session was dropped, and what was lost with it." answer::<crate::ops::DropReport>(1);
     "logs" "What the steps of a session printed." answer::<crate::ops::LogsReport>(1);
-    "session-import" "What a session of Prodigy became." answer::<crate::ops::ImportReport>(1);
     "error" "What is printed instead of an answer." error::<crate::model::ErrorDocument>(1);
     "envelope" "The document that every answer is wrapped in." output::<crate::model::Document<serde_json::Value>>();
     "finding" "One problem in the files, where it is, and what to do about it." output::<crate::model::Finding>();

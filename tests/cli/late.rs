@@ -45,6 +45,6 @@ fn a_report_is_about_the_attempt_that_it_names() {
         let shown = sandbox.piton(["show", "f"]).run().expect_code(0).json();
         let reports = shown["data"]["reports"].as_array().expect("reports");
         let said: Vec<(&Value, bool)> = reports.iter().map(|one| (&one["summary"], one["late"] == true)).collect();
-        assert_eq!(said, [(&json!("the first agent"), true), (&json!("the second agent"), false)]);
+        assert_eq!(said, [(&json!("the second agent"), false), (&json!("the first agent"), true)]);
     }
 }

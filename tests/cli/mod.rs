@@ -15,7 +15,6 @@ mod forms;
 mod generated;
 mod global;
 mod gsd;
-mod guard;
 mod history;
 mod hook;
 mod hook_agents;

@@ -35,6 +35,20 @@ fn a_person_at_a_terminal_says_whether_it_is_written() {
     }
 }
 
+/// `resume` asks as well: what brings the state back comes first.
+#[test]
+fn a_resume_of_a_broken_state_offers_its_repair() {
+    for (typed, is_written) in [("1\ny\n", true), ("3\n", false), ("\n", false)] {
+        let sandbox = truncated_epic();
+        let before = sandbox.read(EPIC);
+        let Some(output) = sandbox.piton(["--format", "text", "resume"]).on_terminal(typed) else { return };
+        let output = output.expect_code(if is_written { 0 } else { 9 });
+        let asked = "State appears corrupted. Repair it, or start fresh? (1-3)";
+        assert!(output.stderr.contains("1. repair it") && output.stderr.contains(asked), "{output}");
+        assert_eq!(sandbox.read(EPIC) != before, is_written, "{typed:?}\n{output}");
+    }
+}
+
 #[test]
 fn the_torn_record_of_a_killed_writer_is_left_to_the_next_call_that_writes() {
     let sandbox = Sandbox::new();

@@ -40,7 +40,6 @@ const FORBIDDEN = [
   'piton repair --yes',
   'piton rollback --to 1 --yes',
   'piton sessions clean --yes',
-  'piton sessions import session-1',
   'piton sessions',
   'piton setup --permissions --yes',
   'piton setup',

@@ -13,7 +13,7 @@ macro_rules! each {
     ($check:ident) => {
         crate::crash::stories::each!($check:
             begin, begin_in_a_session, begin_in_git, finish, finish_ccw, skip, approve, pause, resume, archive, archive_ccw, restore, restore_nine_step,
-            restore_aios, restore_dotagent, restore_own, repair, rollback, rollback_ccw, archive_dotagent, archive_own,
+            restore_aios, restore_dotagent, restore_own, repair, rollback, archive_dotagent, archive_own,
             start, start_own, own_workflow, dotagent, aios, run, hook_start, hook_failure,
         );
     };
@@ -208,16 +208,6 @@ fn with_work() -> Sandbox {
     sandbox.git(["switch", "--quiet", "--create", "feature/user-auth"]);
     sandbox.file("session.rs", "// sessions\n").commit("phase 2");
     sandbox
-}
-
-/// Goes back in three files, and forward again.
-pub(super) fn rollback_ccw() -> Story {
-    let cut = Command::new(&["rollback", "--to", "IMPL-002", "--yes"]);
-    Story {
-        before: vec![Command::new(&["begin", "IMPL-002"]), Command::new(&["finish", "IMPL-002"])],
-        then: vec![Command::new(&["restore", "--to", "000002", "--yes"])],
-        ..Story::of("rollback, ccw, three files", ccw, cut)
-    }
 }
 
 /// Makes a run whose state another tool truncated.

@@ -176,18 +176,6 @@ fn a_rollback_with_its_backup() {
     survives(&ROLLBACK);
 }
 
-#[test]
-fn a_rollback_of_three_files() {
-    survives(&Story {
-        name: "rollback (CCW, three files)",
-        project: || example("ccw"),
-        before: &[&["begin", "IMPL-002"], &["finish", "IMPL-002"]],
-        command: &["rollback", "--to", "IMPL-002", "--yes"],
-        then: &["restore", "--to", "000002", "--yes"],
-        shape: Shape::Whole,
-    });
-}
-
 const START: Story = Story {
     name: "start (nine-step)",
     project: Sandbox::in_memory,

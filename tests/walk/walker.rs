@@ -179,7 +179,6 @@ impl Walker {
             format!("piton plan {path} --patch"),
             "piton plan nothing-like-this".to_owned(),
             "piton sessions".to_owned(),
-            format!("piton repair {path} --from-evidence"),
             format!("piton rollback {path} --to last"),
             "piton doctor".to_owned(),
         ];

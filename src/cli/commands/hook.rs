@@ -1,5 +1,5 @@
 //! `hook`: reads the client's event, prints the JSON that the client expects or nothing, and exits with 0: the client shows any
-//! other code to the user as an error. Only `task-completed` may exit with 2, which refuses the task.
+//! other code to the user as an error.
 
 use std::{
     ffi::OsString,
@@ -35,10 +35,6 @@ impl Command for Hook {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         quietly(|text| {
             let answer = hook::handle(&self.event, text, &call.request(None), call.line.called);
-            if let Some(reason) = &answer.refusal {
-                // The client reads this code as a no and hands the line to the agent.
-                return output::say(Text::default().line(reason)).map(|()| Exit::Usage);
-            }
             if !answer.is_empty() {
                 output::print_json(&document(&answer))?;
             }
@@ -100,7 +96,7 @@ pub(in crate::cli) fn is_hook_call(words: impl Iterator<Item = OsString>) -> boo
     let mut words = words.filter_map(|word| word.into_string().ok());
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--project" | "--format" | "--mode" | "--now" | "--prodigy-home" => drop(words.next()),
+            "--project" | "--format" | "--mode" | "--now" => drop(words.next()),
             option if option.starts_with('-') => {}
             verb => return verb == "hook",
         }
@@ -115,9 +111,7 @@ mod tests {
     #[test]
     fn the_verb_is_the_first_word_that_is_not_an_option() {
         let is_hook_call = |line: &str| is_hook_call(line.split(' ').map(Into::into));
-        for line in
-            ["hook", "hook nonsense --what", "--now x hook prompt", "-q --format=json hook", "--prodigy-home x hook"]
-        {
+        for line in ["hook", "hook nonsense --what", "--now x hook prompt", "-q --format=json hook"] {
             assert!(is_hook_call(line), "{line}");
         }
         for line in ["plan hook", "", "--project hook", "-v list"] {

@@ -11,7 +11,7 @@ use crate::{
 pub(in crate::cli) struct Repair {
     #[command(flatten)]
     run: RunArg,
-    /// Rebuild the state from stories, artifacts, gates, summaries and commits, and show the source of each value
+    /// Rebuild a state of AIOS from plan, stories and gates, and show the source of each value
     #[arg(long)]
     from_evidence: bool,
     /// Record that the branch of the run was renamed; nothing else of the state is replaced

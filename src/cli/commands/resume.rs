@@ -60,7 +60,7 @@ impl Command for Resume {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let ctx = call.project(self.run.name())?;
         let (chosen, location) = match chosen_run(&ctx, call) {
-            Err(error @ OpError::UnknownRun { .. }) => return unknown(error, &ctx, call),
+            Err(error @ OpError::UnknownRun { .. }) => return unknown(error, call),
             chosen => chosen?,
         };
         let ctx = chosen.unwrap_or(ctx);
@@ -162,15 +162,8 @@ impl Resume {
     }
 }
 
-/// Refuses to resume an unknown run: a session of Prodigy that was named without `--prodigy-home`, with the command that imports it.
-fn unknown(error: OpError, ctx: &ProjectContext, call: &Call<'_>) -> Result<Exit, CommandError> {
-    if let Some(prodigy_home) = ops::usual_prodigy_home().filter(|_| call.global.prodigy_home.is_none()) {
-        let wider = ops::Request { prodigy_home: Some(prodigy_home), ..call.request(ctx.run.as_ref()) };
-        // If Prodigy's folder cannot be read, the name is simply unknown.
-        if let Ok(location) = ProjectContext::open(&wider).and_then(|wider| ops::location(&wider)) {
-            location.check_writable()?;
-        }
-    }
+/// Refuses to resume an unknown run, a session in the words of Specification 186.
+fn unknown(error: OpError, call: &Call<'_>) -> Result<Exit, CommandError> {
     match error {
         OpError::UnknownRun { wanted, known, .. } if wanted.starts_with("session-") => {
             Ok(Screen::of(call.global, false).refuse(&CommandError::no_session(&wanted, &known)))

@@ -12,8 +12,8 @@ pub(in crate::cli) struct Rollback {
     #[command(flatten)]
     run: NamedRun,
     /// Where to go back to: the end of a phase (0: the beginning), before a step, a checkpoint of `piton history`, a commit (at
-    /// least 7 digits), or `last`: the end of the phase before the latest one begun, else the newest checkpoint. Where a name is
-    /// ambiguous, write `phase:2`, `step:2`, `checkpoint:000002` or `commit:SHA` (default: list the targets)
+    /// least 7 digits), or `last`: the end of the phase before the latest one begun, else the newest checkpoint. Also written
+    /// `phase:2`, `step:2:3`, `checkpoint:000002` or `commit:SHA` (default: list the targets)
     #[arg(long, value_name = "TARGET")]
     to: Option<String>,
     /// The reason; kept in the log of rollbacks, and in the state if its format has a field for it

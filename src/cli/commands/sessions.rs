@@ -32,8 +32,6 @@ enum What {
     Show(Show),
     /// Remove worktrees and branches of sessions that are done and merged, and archive their records
     Clean(Clean),
-    /// Import a session of Prodigy, to resume it here; Prodigy's files are not changed
-    Import(Import),
 }
 
 #[derive(Debug, Args)]
@@ -56,16 +54,6 @@ struct Clean {
     yes: bool,
 }
 
-#[derive(Debug, Args)]
-struct Import {
-    /// The session id, as shown by `piton sessions list --prodigy-home DIR`
-    #[arg(value_name = "ID")]
-    id: String,
-    /// Continue in the repository itself, not in the session's worktree
-    #[arg(long)]
-    no_worktree: bool,
-}
-
 impl Command for Sessions {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let ctx = || call.project(None);
@@ -78,12 +66,6 @@ impl Command for Sessions {
                 call.answer(ops::show_session(&call.project(show.id.as_ref())?, show.id.as_deref()))
             }
             Some(What::Clean(clean)) => clean.run(&ctx()?, call),
-            Some(What::Import(import)) => {
-                let request = call.request(None);
-                let prodigy_home = request.prodigy_home.clone().or_else(ops::usual_prodigy_home);
-                let ctx = ops::ProjectContext::open(&ops::Request { prodigy_home, ..request })?;
-                call.answer(ops::import_session(&ctx, &import.id, import.no_worktree))
-            }
         }
     }
 
@@ -243,17 +225,6 @@ impl Shown for ops::CleanReport {
         }
         if self.dry_run && !self.cleaned.is_empty() && !page.quiet {
             page.text.line(format!("→ piton sessions clean --yes archives {}", plural(self.cleaned.len(), "session")));
-        }
-    }
-}
-
-impl Shown for ops::ImportReport {
-    fn text(&self, page: &mut Page, _: &[Finding]) {
-        let progress = format!("{} of {} steps done", self.progress.done, self.progress.total);
-        page.text.put(Tone::Good, "✅ ").plain(format!("{} continues as ", self.from)).bold(self.session.as_str());
-        page.text.line(format!(": {progress}, in {}", self.folder));
-        if !page.quiet {
-            page.text.line(format!("→ {}", self.resume));
         }
     }
 }

@@ -13,13 +13,6 @@ pub(in crate::cli) struct Setup {
     /// Show the newest run in the client's status line; shows the change, and writes it with --yes
     #[arg(long)]
     statusline: bool,
-    /// Refuse to complete a task of the client's list while the files in its `metadata.outputs` are missing, empty or older than
-    /// the work on it; shows the change of your settings, and writes it with --yes
-    #[arg(long)]
-    guard: bool,
-    /// Remove that guard; shows the change, and writes it with --yes
-    #[arg(long, conflicts_with = "guard")]
-    no_guard: bool,
     /// Which settings to change: yours, the project's, or yours for this project
     #[arg(long, value_enum, default_value_t = SettingsScope::User)]
     scope: SettingsScope,
@@ -42,13 +35,8 @@ impl Command for Setup {
             SettingsScope::Project => SetupScope::Project,
             SettingsScope::Local => SetupScope::Local,
         };
-        let guard = match (self.guard, self.no_guard) {
-            (true, _) => Some(ops::SetupSwitch::On),
-            (_, true) => Some(ops::SetupSwitch::Off),
-            (false, false) => None,
-        };
         let Self { permissions, statusline, yes, .. } = *self;
-        let wanted = ops::SetupRequest { permissions, statusline, guard, scope, yes };
+        let wanted = ops::SetupRequest { permissions, statusline, scope, yes };
         call.answer(ops::setup(&call.request(None), wanted))
     }
 }

@@ -45,7 +45,7 @@ use crate::{
     },
     model::{
         Brief, Change, ChangeKind, Config, DialectId, Edit, Evidence, FileSet, Finding, Listing, Next, Plan, Question,
-        Reconstruction, RelPath, Run, StepId, Suggestions, Timestamp, Traces,
+        Reconstruction, RelPath, Run, StepId, Suggestions, Timestamp,
     },
 };
 
@@ -83,7 +83,7 @@ impl Dialect for Aios {
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-        if let ChangeKind::Repair(_) = &change.kind {
+        if let ChangeKind::Repair { .. } = &change.kind {
             return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
         }
         match Kind::of(files) {
@@ -185,7 +185,7 @@ impl Wording for Aios {
 }
 
 impl Rebuild for Aios {
-    fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+    fn reconstruct(&self, files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
         rebuild::reconstruct(files, at)
     }
 }

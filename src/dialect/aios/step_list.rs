@@ -20,8 +20,8 @@ use crate::{
     },
     document::{Reader, escape},
     model::{
-        Change, ChangeKind, Edit, EvidenceRequest, FileSet, Outcome, Records, RelPath, RollBack, Run, Status, Step,
-        StepId, mask_secrets, quoted,
+        Change, ChangeKind, Edit, EvidenceRequest, FileSet, Outcome, Records, RelPath, Run, Status, Step, StepId,
+        mask_secrets, quoted,
     },
 };
 
@@ -54,10 +54,6 @@ pub(super) struct StepList {
     /// What a resume writes for each step that is completed according to the evidence.
     pub(super) catch_up: &'static [Op],
     pub(super) complete: &'static [Op],
-    /// What a rollback writes for each reopened step.
-    pub(super) reopen: &'static [Op],
-    /// What a rollback writes last. The step is the one that it keeps; without one, the key is `0`.
-    pub(super) roll_back: &'static [Op],
     /// The times that every change updates if the state has them.
     pub(super) touched: &'static [&'static str],
 }
@@ -149,8 +145,6 @@ impl StepList {
             resume: &[],
             catch_up: &[],
             complete: &[],
-            reopen: &[],
-            roll_back: &[],
             touched: &[],
         }
     }
@@ -253,19 +247,10 @@ impl ListWriter {
                 Ok(is_written)
             }
             ChangeKind::Complete { .. } => self.write(list.complete, &StepChange::default()),
-            ChangeKind::RollBack(back) => self.roll_back(back),
-            ChangeKind::Approve { .. } | ChangeKind::Repair(_) | ChangeKind::Start(_) => Ok(false),
+            ChangeKind::Approve { .. } | ChangeKind::RollBack(_) | ChangeKind::Repair { .. } | ChangeKind::Start(_) => {
+                Ok(false)
+            }
         }
-    }
-
-    fn roll_back(&mut self, back: &RollBack) -> Result<bool, EditError> {
-        for step in &back.reopened {
-            self.write_step(step, Status::Pending, self.list.reopen, StepChange::default())?;
-        }
-        let kept = back.keeps.as_ref().map(|step| self.place(step)).transpose()?;
-        let key = kept.map_or_else(|| "0".to_owned(), |at| self.key(at));
-        let change = StepChange { key: &key, at: kept.unwrap_or_default(), ..StepChange::default() };
-        self.write(self.list.roll_back, &change)
     }
 
     /// Writes operations for a step, which has the status from then on. Returns whether there are any.

@@ -1,5 +1,5 @@
 use super::super::{kind::Kind, state_testing::files};
-use crate::model::{Change, ChangeKind, FileSet, Outcome, RollBack, Status, StepId, Timestamp};
+use crate::model::{Change, ChangeKind, FileSet, Outcome, Status, StepId, Timestamp};
 
 /// A state of each kind, and the changes that it has words for (docs/formats/aios-states.md#words-that-are-written).
 const KINDS: [(&str, &str, &str, &str); 6] = [
@@ -7,7 +7,7 @@ const KINDS: [(&str, &str, &str, &str); 6] = [
         ".aiox/w-state.yaml",
         "instance_id: w\nstatus: active\nsteps:\n  - { id: a, status: pending }\n",
         "a",
-        "begin resume finish skip pause abort complete rollback",
+        "begin resume finish skip pause abort complete",
     ),
     (
         ".aiox/w-engine-state.yaml",
@@ -25,7 +25,7 @@ const KINDS: [(&str, &str, &str, &str); 6] = [
         ".aiox/workflow-state/w.json",
         r#"{"workflowId":"w","status":"in_progress","phases":{"1":{"completedAt":"2026-01-31T10:30:00Z"}}}"#,
         "phase-1",
-        "begin resume finish fail skip complete rollback",
+        "begin resume finish fail skip complete",
     ),
     (
         "plan/build-state.json",
@@ -41,10 +41,9 @@ const KINDS: [(&str, &str, &str, &str); 6] = [
     ),
 ];
 
-fn changes(step: &str) -> [(&'static str, ChangeKind); 9] {
+fn changes(step: &str) -> [(&'static str, ChangeKind); 8] {
     let (step, text) = (StepId::new(step), || "why".to_owned());
     let failed = Outcome { status: Status::Failed, ..Outcome::completed(step.clone()) };
-    let back = RollBack { to: text(), reason: None, reopened: vec![step.clone()], keeps: None, from: None };
     [
         ("begin", ChangeKind::Begin { step: step.clone(), part: None, agent: None, attempt: 1, reopens: Vec::new() }),
         ("resume", ChangeKind::Resume { steps: Vec::new(), interruption: None, strategy: None, settled: Vec::new() }),
@@ -54,7 +53,6 @@ fn changes(step: &str) -> [(&'static str, ChangeKind); 9] {
         ("pause", ChangeKind::Pause { reason: None }),
         ("abort", ChangeKind::Abort { by: None, reason: Some(text()) }),
         ("complete", ChangeKind::Complete { note: None }),
-        ("rollback", ChangeKind::RollBack(Box::new(back))),
     ]
 }
 

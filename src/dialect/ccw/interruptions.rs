@@ -76,9 +76,10 @@ pub(super) fn context_loss(
     });
     let names: Vec<&str> = lost.iter().map(|path| path.name()).collect();
     let message = format!("the session has lost {}: the context of {} has to be rebuilt", names.join(", "), running.id);
-    let repair = format!("piton repair {} --from-evidence", quoted(&format!("./{}", layout.dir)));
+    let run = quoted(&format!("./{}", layout.dir));
+    let back = format!("put it back: `piton history {run}` lists its versions");
     let reason = message.clone();
-    findings.push(Finding::new(FindingCode::PartMissing, message).at(lost[0]).on(&running.id).fix(repair));
+    findings.push(Finding::new(FindingCode::PartMissing, message).at(lost[0]).on(&running.id).fix(back));
     Some(Interruption {
         kind: InterruptionKind::ContextLost,
         step: Some(running.id.clone()),

@@ -30,7 +30,6 @@ mod plan_document;
 mod probe;
 mod raw;
 mod read;
-mod rebuild;
 mod rules;
 mod session;
 mod session_files;
@@ -47,10 +46,10 @@ mod testing;
 pub(crate) use todo::check as check_checklist;
 
 use crate::{
-    dialect::{Archival, Archives, Comparison, Dialect, EditError, Loaded, Probed, Rebuild, Register, Wording},
+    dialect::{Archival, Archives, Comparison, Dialect, EditError, Loaded, Probed, Register, Wording},
     model::{
-        Brief, Change, Config, Content, DialectId, Edit, FileSet, Finding, Listing, Next, Notice, Plan, Reconstruction,
-        RelPath, Run, Step, StepId, Suggestions, Timestamp, Traces,
+        Brief, Change, Config, Content, DialectId, Edit, FileSet, Finding, Listing, Next, Notice, Plan, RelPath, Run,
+        Step, StepId, Suggestions, Timestamp,
     },
 };
 
@@ -103,10 +102,6 @@ impl Dialect for Ccw {
         self
     }
 
-    fn rebuild(&self) -> &dyn Rebuild {
-        self
-    }
-
     fn archives(&self) -> &dyn Archives {
         self
     }
@@ -129,12 +124,6 @@ impl Comparison for Ccw {
 impl Wording for Ccw {
     fn notices(&self, files: &FileSet, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
         notices::notices(files, run, plan, findings)
-    }
-}
-
-impl Rebuild for Ccw {
-    fn reconstruct(&self, files: &FileSet, traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
-        rebuild::reconstruct(files, traces)
     }
 }
 

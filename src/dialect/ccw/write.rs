@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     draft::{Draft, TaskDraft},
-    parts, raw, rebuild,
+    raw,
     rules::{self, StatusWord},
     session_files::SessionFiles,
     todo::{LEFT_OUT, OPEN, TICK},
@@ -14,35 +14,21 @@ use super::{
 use crate::{
     dialect::{
         EditError,
-        edit::{FileEditor, edits_of},
+        edit::FileEditor,
         writer::{Begun, Resumed, StateWriter, write},
     },
     document::Node,
     model::{
-        Change, ChangeKind, Edit, FileSet, Interruption, InterruptionKind, Outcome, RollBack, RunStatus, Status,
-        StepId, Timestamp, mask_secrets,
+        Change, Edit, FileSet, Interruption, InterruptionKind, Outcome, RunStatus, Status, StepId, Timestamp,
+        mask_secrets,
     },
 };
 
 /// Computes the edits of a change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    if let ChangeKind::Repair(traces) = &change.kind {
-        return Ok(edits_of(files, rebuild::reconstruct(files, traces)?));
-    }
     let session_files = SessionFiles::read(files);
     write(CcwWriter { draft: Draft::new(&session_files), at: change.at }, change)
 }
-
-/// Keys of `execution` about attempts that no longer count.
-const OF_ATTEMPTS: [&str; 7] = [
-    "interruption_reason",
-    "error",
-    "flow_step",
-    "completed_flow_steps",
-    "skipped_flow_steps",
-    "variables",
-    "completion_time",
-];
 
 struct CcwWriter<'a> {
     draft: Draft<'a>,
@@ -289,40 +275,6 @@ impl StateWriter for CcwWriter<'_> {
                 Some(other) if !other.is_list() => session.set("/interruption_history", &json!([entry])),
                 Some(_) | None => session.push("/interruption_history", entry),
             }
-        })
-    }
-
-    /// Reopens tasks that were begun or done: status, history entry, checkbox and recorded attempts.
-    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
-        let at = self.at.to_string();
-        let note = back.reason.as_deref().map_or_else(|| format!("rolled back to {}", back.to), str::to_owned);
-        for step in &back.reopened {
-            self.draft.mark(step, OPEN);
-            self.draft.mark_parts(step, None, OPEN);
-            let Some(mut task) = self.draft.task(step)? else { continue };
-            if rules::status_word(task.value()) != StatusWord::Known(Status::Pending) {
-                task.set_status("pending", &at, Some(&mask_secrets(&note)))?;
-            }
-            let (pointer, subtasks) = parts::subtasks(task.value());
-            let inner: Vec<usize> = subtasks
-                .enumerate()
-                .filter(|(_, subtask)| subtask.get("status").is_some_and(|status| status.as_str() != Some("pending")))
-                .map(|(number, _)| number)
-                .collect();
-            for number in inner {
-                task.set(&format!("{pointer}/{number}/status"), &json!("pending"))?;
-            }
-            for passed in OF_ATTEMPTS {
-                task.drop_execution(passed)?;
-            }
-            forget_success(&mut task)?;
-        }
-        let (status, _) = self.draft.session_files.session.status();
-        self.draft.session_if_readable(|session| {
-            if status != RunStatus::Active {
-                session.set("/status", &json!("active"))?;
-            }
-            enter_execute(session)
         })
     }
 

@@ -6,7 +6,7 @@ use super::{
     execution::Presence,
     rules::{Phase, PhaseStatus},
     state::SKEW_SECONDS,
-    workflow_files::{WorkflowFiles, is_rebuilt},
+    workflow_files::{WorkflowFiles, has_lost_its_tasks},
 };
 use crate::model::{Finding, FindingCode, Severity, Timestamp, human_age, human_lead, plural, quoted};
 
@@ -36,14 +36,16 @@ fn execution(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     if !is_needed || !matches!(workflow_files.execution.presence, Presence::Missing) {
         return;
     }
-    let (file, count) = (&workflow_files.layout.execution, workflow_files.execution.tasks.len());
-    let finding = if is_rebuilt(workflow_files) {
-        let message = format!("{file} is missing; {count} tasks were rebuilt from their outputs, as a proposal");
-        let run = workflow_files.state.name();
-        Finding::new(FindingCode::PartMissing, message)
-            .fix(format!("check the tasks; `piton resume {run} --yes` saves them"))
+    let file = &workflow_files.layout.execution;
+    let finding = if has_lost_its_tasks(workflow_files) {
+        let run = quoted(&format!("./{}", workflow_files.files.state));
+        let message = format!("{file} is missing, and tasks have outputs: it is unknown what else there was to do");
+        let fix = format!(
+            "put it back: `piton history {run}` lists its versions; or start again: `piton archive {run} --yes`"
+        );
+        Finding { severity: Severity::Blocking, ..Finding::new(FindingCode::PartMissing, message).fix(fix) }
     } else {
-        let message = format!("{file} is missing, and there are no task outputs to rebuild it from");
+        let message = format!("{file} is missing, and no task has an output");
         let finding = Finding::new(FindingCode::PartMissing, message);
         // The executor may have been interrupted before it wrote its first task.
         let severity =

@@ -1,10 +1,10 @@
 //! Reads `execution.json`, whose format is only known from examples (docs/formats/dotagent.md#the-execution-file).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     layout::{Layout, is_part},
-    output::{self, OutputCheck, OutputOwner},
+    output::OutputOwner,
     rules::{self, Phase, TaskStatus},
     state::{self, DotagentState},
 };
@@ -26,7 +26,7 @@ pub(super) enum Presence<'a> {
     Read(Box<Reader<'a>>),
 }
 
-/// The contents of `execution.json`, or what can be rebuilt without it.
+/// The contents of `execution.json`, as far as they can be read.
 #[derive(Debug)]
 pub(super) struct Execution<'a> {
     pub(super) presence: Presence<'a>,
@@ -38,7 +38,7 @@ pub(super) struct Execution<'a> {
 #[derive(Debug)]
 pub(super) struct DotagentTask {
     pub(super) id: String,
-    /// Its pointer in the file; empty for a rebuilt task.
+    /// Its pointer in the file.
     pub(super) pointer: String,
     pub(super) value: Node,
     /// `None` for an unknown word.
@@ -86,28 +86,14 @@ impl<'a> Execution<'a> {
                 let tasks = execution.tasks.iter().flat_map(|task| [task.started_at, task.completed_at]);
                 execution.stamp = root.chain(tasks.flatten()).max();
             }
-            Presence::Missing => execution.tasks = rebuilt(files, layout, state),
-            Presence::Unreadable => {
-                execution.tasks = salvaged(files, layout, state, findings);
-                let others = rebuilt(files, layout, state);
-                let is_new = |other: &DotagentTask| execution.position(&other.id).is_none();
-                let others: Vec<DotagentTask> = others.into_iter().filter(is_new).collect();
-                execution.tasks.extend(others);
-            }
+            Presence::Missing => {}
+            Presence::Unreadable => execution.tasks = salvaged(files, layout, state, findings),
         }
         execution
     }
 
     pub(super) fn is_read(&self) -> bool {
         matches!(self.presence, Presence::Read(_))
-    }
-
-    /// Returns the content of a new file with these tasks, for confirmation.
-    pub(super) fn proposal(&self, state: &DotagentState) -> Value {
-        let tasks = self.tasks.iter().map(|task| {
-            json!({ "id": task.id, "status": task.status.unwrap_or(TaskStatus::Pending).as_str(), "attempts": task.attempts })
-        });
-        json!({ "workflow_id": state.id, "tasks": tasks.collect::<Vec<_>>() })
     }
 
     /// Returns the position of the task with an id, with or without its prefix.
@@ -279,47 +265,4 @@ fn salvaged(files: &FileSet, layout: &Layout, state: &DotagentState, findings: &
     let Some(Ok(node)) = value.map(|value| parse_json(value.to_string().as_bytes())) else { return Vec::new() };
     let source = Reader::new(files, &layout.execution, node);
     TaskReader { files, layout, state, source: &source, findings }.tasks()
-}
-
-/// Rebuilds the tasks from their outputs and from the final design (docs/formats/dotagent.md#reconstruction).
-fn rebuilt(files: &FileSet, layout: &Layout, state: &DotagentState) -> Vec<DotagentTask> {
-    let mut tasks: Vec<DotagentTask> = Vec::new();
-    let owner =
-        OutputOwner { workflow: state.id.as_deref(), task: None, run_start: state.started_at, attempt_start: None };
-    let design = layout.at("memory/reports/final_design.json").map(|path| owner.check(files, &path));
-    if let Some(OutputCheck::Valid(design)) = design {
-        for value in design.get("tasks").map(Node::items).unwrap_or_default().iter().take(TASKS) {
-            let id = value.as_str().or_else(|| value.get("id")?.as_str()).filter(|id| is_part(id));
-            if let Some(id) = id.filter(|id| !tasks.iter().any(|task| rules::is_same_task(&task.id, id))) {
-                tasks.push(missing_task(files, layout, id, dependencies(value)));
-            }
-        }
-    }
-    let folder = layout.tasks();
-    for path in files.files.keys().filter(|path| path.starts_with(&folder) && path.name() == "output.json") {
-        let Some(id) = path.parent().map(|parent| parent.name().to_owned()) else { continue };
-        let OutputCheck::Valid(value) = (OutputOwner { task: Some(&id), ..owner }).check(files, path) else { continue };
-        let known = tasks.iter().position(|task| rules::is_same_task(&task.id, &id));
-        let at = known.unwrap_or_else(|| {
-            tasks.push(missing_task(files, layout, &id, Vec::new()));
-            tasks.len() - 1
-        });
-        tasks[at].status = Some(output::reported_status(&value).unwrap_or(TaskStatus::Pending));
-    }
-    tasks
-}
-
-fn missing_task(files: &FileSet, layout: &Layout, id: &str, depends_on: Vec<String>) -> DotagentTask {
-    DotagentTask {
-        id: id.to_owned(),
-        pointer: String::new(),
-        value: Node::null(),
-        status: Some(TaskStatus::Pending),
-        attempts: 0,
-        started_at: None,
-        completed_at: None,
-        output: layout.of_task(files, id, "output.json"),
-        depends_on,
-        is_leftover: false,
-    }
 }

@@ -14,7 +14,6 @@ mod output;
 mod paths;
 mod probe;
 mod read;
-mod rebuild;
 mod rules;
 mod start;
 mod state;
@@ -24,10 +23,10 @@ mod workflow_files;
 mod write;
 
 use crate::{
-    dialect::{Archival, Archives, Dialect, EditError, Loaded, Probed, Rebuild, Start, Wording},
+    dialect::{Archival, Archives, Dialect, EditError, Loaded, Probed, Start, Wording},
     model::{
-        Brief, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, Question, Reconstruction,
-        RelPath, Run, Timestamp, Traces,
+        Brief, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, Question, RelPath, Run,
+        Timestamp,
     },
 };
 
@@ -79,10 +78,6 @@ impl Dialect for Dotagent {
         brief::brief(files, run, next)
     }
 
-    fn rebuild(&self) -> &dyn Rebuild {
-        self
-    }
-
     fn start(&self) -> &dyn Start {
         self
     }
@@ -105,12 +100,6 @@ impl Start for Dotagent {
 impl Wording for Dotagent {
     fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
         if rules::is_built_in(run) { native::question(run, plan, findings) } else { None }
-    }
-}
-
-impl Rebuild for Dotagent {
-    fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
-        rebuild::reconstruct(files, at)
     }
 }
 

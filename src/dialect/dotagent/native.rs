@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::rules::Phase;
-use crate::model::{Finding, FindingCode, Plan, Question, QuestionOption, Run, Status, Step, StepKind, Verdict};
+use crate::model::{Finding, FindingCode, Plan, Question, QuestionOption, Run, Status, Step, Verdict};
 
-/// Returns the skill's messages, the resume point, and tasks that were rebuilt without their file.
+/// Returns the skill's messages and the resume point.
 pub(super) fn native(run: &Run, plan: &Plan) -> Value {
     let is_open = !matches!(plan.verdict, Verdict::Complete | Verdict::Nothing);
     let phase = phase_of(run, plan);
@@ -26,11 +26,6 @@ pub(super) fn native(run: &Run, plan: &Plan) -> Value {
         .map(|phase| if is_redone(phase) { format!("{phase} (to be redone)") } else { phase.to_owned() })
         .collect();
     say(&mut native, run, plan, phase, &completed);
-    let implementation = run.steps.iter().find(|step| step.id.as_str() == Phase::Implementation.as_str());
-    let definition = implementation.filter(|step| step.kind == StepKind::Container).map(|step| &step.definition);
-    if let Some(definition) = definition.filter(|definition| !definition.is_null()) {
-        native["proposed_execution"] = definition.clone();
-    }
     native
 }
 

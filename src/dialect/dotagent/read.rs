@@ -5,7 +5,7 @@ use super::{
     execution::Presence,
     rules::{Phase, PhaseStatus},
     steps,
-    workflow_files::{WorkflowFiles, is_rebuilt},
+    workflow_files::{WorkflowFiles, has_lost_its_tasks},
 };
 use crate::{
     dialect::Loaded,
@@ -63,7 +63,8 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         }),
         records: Records { skip: false, ..Records::ALL },
         stops_unrecorded: !is_over,
-        degraded: matches!(workflow_files.execution.presence, Presence::Unreadable) || is_rebuilt(workflow_files),
+        degraded: matches!(workflow_files.execution.presence, Presence::Unreadable)
+            || has_lost_its_tasks(workflow_files),
         ..Run::new(state.name(), DialectId::Dotagent, state.name(), DialectId::Dotagent.as_str(), state_files)
     }
 }

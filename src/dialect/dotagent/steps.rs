@@ -234,8 +234,5 @@ fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding
     step.agent = None;
     let children = tasks::build(workflow_files, findings);
     step.children = children.iter().map(|child| child.id.clone()).collect();
-    if !workflow_files.execution.is_read() {
-        step.definition = workflow_files.execution.proposal(&workflow_files.state);
-    }
     std::iter::once(step).chain(children).collect()
 }

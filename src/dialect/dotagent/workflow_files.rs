@@ -73,7 +73,9 @@ impl<'a> WorkflowFiles<'a> {
     }
 }
 
-/// Returns whether tasks were rebuilt because their file is missing.
-pub(super) fn is_rebuilt(workflow_files: &WorkflowFiles<'_>) -> bool {
-    matches!(workflow_files.execution.presence, Presence::Missing) && !workflow_files.execution.tasks.is_empty()
+/// Returns whether the file of the tasks is missing although tasks have outputs.
+pub(super) fn has_lost_its_tasks(workflow_files: &WorkflowFiles<'_>) -> bool {
+    let folder = workflow_files.layout.tasks();
+    let is_output = |path: &RelPath| path.starts_with(&folder) && path.name() == "output.json";
+    matches!(workflow_files.execution.presence, Presence::Missing) && workflow_files.files.files.keys().any(is_output)
 }

@@ -4,27 +4,24 @@
 //! `interruption_safe` is reset to true if it was left false, and never written as false
 //! (docs/formats/dotagent.md#the-interruption-marker).
 
-mod roll_back;
-
 use serde_json::{Value, json};
 
 use super::{
     execution::Presence,
     output::OutputCheck,
-    rebuild,
     rules::{Phase, PhaseStatus, TaskStatus},
     start, steps,
     tasks::{self, TaskResult},
-    workflow_files::{WorkflowFiles, is_rebuilt},
+    workflow_files::WorkflowFiles,
 };
 use crate::{
     dialect::{
         EditError,
-        edit::{FileEditor, edits_of},
+        edit::FileEditor,
         writer::{Approval, Begun, Resumed, StateWriter, outcome_text, write},
     },
     document::{Node, Syntax},
-    model::{Change, ChangeKind, Edit, EditKind, FileSet, Outcome, RelPath, RollBack, Status, StepId, Timestamp},
+    model::{Change, ChangeKind, Edit, FileSet, Outcome, RelPath, Status, StepId, Timestamp},
 };
 
 /// Computes the edits of one change.
@@ -36,9 +33,6 @@ use crate::{
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     if let ChangeKind::Start(spec) = &change.kind {
         return start::edit(spec, change.at);
-    }
-    if let ChangeKind::Repair(_) = &change.kind {
-        return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
     }
     write(DotagentWriter::open(files, change.at)?, change)
 }
@@ -59,8 +53,6 @@ struct DotagentWriter<'a> {
     phase: FileEditor,
     /// `None` if the file is missing or unreadable.
     execution: Option<FileEditor>,
-    /// A rebuilt file that the caller confirmed.
-    created: Option<Value>,
     at: String,
     /// The statuses of the tasks after this change.
     task_statuses: Vec<Option<TaskStatus>>,
@@ -91,7 +83,7 @@ impl<'a> DotagentWriter<'a> {
         let task_statuses =
             workflow_files.execution.tasks.iter().map(|task| task.status.filter(|_| !task.is_leftover)).collect();
         let completed = workflow_files.state.completed.iter().map(|done| done.phase).collect();
-        Ok(Self { workflow_files, phase, execution, created: None, at: at.to_string(), task_statuses, completed })
+        Ok(Self { workflow_files, phase, execution, at: at.to_string(), task_statuses, completed })
     }
 
     fn target(&self, step: &StepId) -> Result<DotagentTarget, EditError> {
@@ -466,11 +458,7 @@ impl StateWriter for DotagentWriter<'_> {
     /// Updates the state with the plan's results: records finished steps and counts orphaned attempts.
     fn resume(&mut self, resumed: &Resumed<'_>) -> Result<(), EditError> {
         let &Resumed { steps: next, settled, .. } = resumed;
-        if is_rebuilt(&self.workflow_files) {
-            self.created = Some(self.workflow_files.execution.proposal(&self.workflow_files.state));
-        } else {
-            self.recover_tasks(next, settled)?;
-        }
+        self.recover_tasks(next, settled)?;
         let is_settled = |id: &str| settled.iter().any(|(step, _)| step.as_str() == id);
         for phase in Phase::ALL {
             let id = if phase == Phase::Architecture { steps::FINAL } else { phase.as_str() };
@@ -497,21 +485,12 @@ impl StateWriter for DotagentWriter<'_> {
         self.complete_phase(Phase::Reflection, None)
     }
 
-    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
-        self.reopen_steps(back)
-    }
-
     fn into_edits(mut self) -> Result<Vec<Edit>, EditError> {
         self.phase.set("/last_updated", &json!(self.at))?;
         if self.workflow_files.state.is_safe == Some(false) {
             self.phase.set("/interruption_safe", &Value::Bool(true))?;
         }
-        let path = self.workflow_files.layout.execution;
-        let created = self.created.map(|value| {
-            let after = format!("{value}\n").into_bytes();
-            Edit { path, kind: EditKind::Create { after } }
-        });
-        let execution = created.or_else(|| self.execution.map(FileEditor::into_edit));
+        let execution = self.execution.map(FileEditor::into_edit);
         Ok(execution.into_iter().chain([self.phase.into_edit()]).collect())
     }
 }

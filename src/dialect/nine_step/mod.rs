@@ -8,7 +8,7 @@
 //! - [`read`] turns a state into a run: [`raw`] is a lenient view of the file, [`ledger`] collects its records by step,
 //!   [`last_step`] interprets `last_execution`, [`sent_back`] finds the failure to address, [`steps`] builds the steps.
 //! - [`rules`] has the plugin's step order, roles and status words.
-//! - [`mod@write`] edits a state, [`start`] creates one, [`rebuild`] recreates one from other evidence.
+//! - [`mod@write`] edits a state, [`start`] creates one.
 //! - [`brief`] and [`native`] write the hand-over and the plan in the plugin's format.
 
 mod brief;
@@ -20,7 +20,6 @@ mod probe;
 mod question;
 mod raw;
 mod read;
-mod rebuild;
 mod rules;
 mod sent_back;
 mod start;
@@ -29,10 +28,10 @@ mod workspace;
 mod write;
 
 use crate::{
-    dialect::{Copies, Dialect, EditError, Loaded, Probed, Rebuild, Rollback, RollbackBackup, Start, Wording},
+    dialect::{Copies, Dialect, EditError, Loaded, Probed, Rollback, RollbackBackup, Start, Wording},
     model::{
-        Brief, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, Question, Reconstruction,
-        RelPath, RollBack, Run, Timestamp, Traces,
+        Brief, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, Question, RelPath, RollBack,
+        Run, Timestamp,
     },
 };
 
@@ -80,12 +79,8 @@ impl Dialect for NineStep {
         self
     }
 
-    fn rebuild(&self) -> &dyn Rebuild {
-        self
-    }
-
-    fn rollback(&self) -> &dyn Rollback {
-        self
+    fn rollback(&self) -> Option<&dyn Rollback> {
+        Some(self)
     }
 
     fn start(&self) -> &dyn Start {
@@ -119,12 +114,6 @@ impl Wording for NineStep {
 
     fn position(&self, run: &Run, plan: &Plan) -> Option<String> {
         native::stopped(run, plan)
-    }
-}
-
-impl Rebuild for NineStep {
-    fn reconstruct(&self, files: &FileSet, traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
-        rebuild::reconstruct(files, traces, at)
     }
 }
 

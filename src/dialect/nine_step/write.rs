@@ -11,7 +11,7 @@ use super::{
     layout,
     ledger::{Ledger, unrecorded},
     raw::{self, NineStepEntry, NineStepState, Required},
-    read, rebuild,
+    read,
     rules::{StatusWord, StepNumber, StepPosition},
     start, workspace,
 };
@@ -21,7 +21,7 @@ pub(super) use roll_back::{rollback_backup, tracker};
 use crate::{
     dialect::{
         EditError,
-        edit::{FileEditor, edits_of},
+        edit::FileEditor,
         writer::{Approval, Begun, Resumed, StateWriter, write},
     },
     document::{Node, Syntax},
@@ -65,16 +65,11 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     if let ChangeKind::Start(spec) = &change.kind {
         return start::edit(files, spec, change.at);
     }
-    if let ChangeKind::Repair(traces) = &change.kind
-        && traces.branch.is_none()
-    {
-        return Ok(edits_of(files, rebuild::reconstruct(files, traces, change.at)?));
-    }
     let source = open(files)?;
     let state = NineStepState::read(&source, &mut Vec::new());
     let mut writer = NineStepWriter::new(files, source.node(), &state, change)?;
-    if let ChangeKind::Repair(traces) = &change.kind {
-        writer.set("/branch_name", &json!(traces.branch))?;
+    if let ChangeKind::Repair { branch: Some(branch) } = &change.kind {
+        writer.set("/branch_name", &json!(branch))?;
         return writer.into_edits();
     }
     write(writer, change)

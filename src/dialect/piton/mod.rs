@@ -7,7 +7,7 @@
 //! - `read` turns a session into a run, `write` records a change, `past` lists and restores earlier states.
 //! - `acts` keeps what took effect and must not run twice, `unmet` says which steps their conditions leave out, `after_agent` what Piton does of a step once its agent is done.
 //! - `native` has the plan in the words of Specification 186, and the brief of a step.
-//! - `prodigy` reads and imports the sessions of Prodigy, `adopt` makes a run of one of the client.
+//! - `adopt` makes a run of a session of the client.
 
 mod acts;
 mod adopt;
@@ -20,7 +20,6 @@ mod native;
 mod outputs;
 mod past;
 mod paths;
-pub(crate) mod prodigy;
 mod read;
 pub(crate) mod record;
 mod session;
@@ -37,23 +36,19 @@ pub(crate) use items::{
     CONFLICTS, CutOffStep, ItemWorktree, done_items, failed_items, id_inside, is_inside, item_id, item_names, log_file,
     log_name, log_of, merge_names, name_inside, not_merged, part_names, way_to_merge,
 };
-pub(crate) use paths::{candidate, group, logs, merges};
+pub(crate) use paths::{candidate, group, logs, merges, session_of_prodigy};
 pub(crate) use read::{AT_LIMIT, copy_record, load_to_run, uses_of};
 pub(crate) use record::project_of;
 pub(crate) use session::{Session, start};
 pub(crate) use unmet::{Given, end_word, status_of};
 
-use camino::Utf8Path;
 use record::{Header, Remainder};
 use serde_json::Value;
 
 use crate::{
-    dialect::{
-        Archival, Archives, Dialect, EditError, Guest, Journal, Loaded, Moved, PastCheckpoint, Probed, StateHome,
-    },
+    dialect::{Archival, Archives, Dialect, EditError, Journal, Loaded, Moved, PastCheckpoint, Probed, StateHome},
     model::{
-        Brief, Candidate, Change, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, RelPath, RelPathError, Run,
-        Timestamp, quoted,
+        Brief, Change, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, RelPath, RelPathError, Run, Timestamp,
     },
 };
 
@@ -70,7 +65,7 @@ impl Dialect for Piton {
     }
 
     fn marks(&self, path: &str) -> bool {
-        paths::session_of_header(path).is_some() || prodigy::is_marked(path)
+        paths::session_of_header(path).is_some()
     }
 
     fn probe(&self, listing: &Listing) -> Probed {
@@ -80,28 +75,15 @@ impl Dialect for Piton {
             let header = bytes.and_then(|bytes| Header::parse(bytes, &listing.root).ok());
             candidate(id, header.as_ref())
         });
-        let mut probed = prodigy::probe(listing);
-        probed.candidates.extend(candidates);
-        probed
+        Probed { candidates: candidates.collect(), ..Probed::default() }
     }
 
     fn load(&self, files: &FileSet) -> Loaded {
-        if prodigy::is_state(&files.state) { prodigy::load(files) } else { read::load(files) }
+        read::load(files)
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         write::edit(files, change)
-    }
-
-    fn guest(&self, root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
-        prodigy::is_state(&candidate.state).then(|| {
-            let (name, home) = (quoted(&candidate.name), quoted(root.as_str()));
-            Guest {
-                refusal: "belongs to another program: piton reads it and never writes it".to_owned(),
-                command: format!("piton sessions import {name} --prodigy-home {home}"),
-                has_brief: false,
-            }
-        })
     }
 
     fn native(&self, native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
@@ -111,13 +93,7 @@ impl Dialect for Piton {
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
         let is_for_an_agent =
             run.step(&next.step).is_some_and(|step| is_for_an_agent(&step.definition) && !step.is_reported);
-        if prodigy::is_state(&files.state) {
-            prodigy::brief(files, run, next)
-        } else if is_for_an_agent {
-            brief::brief(files, run, next)
-        } else {
-            native::brief(files, run, next)
-        }
+        if is_for_an_agent { brief::brief(files, run, next) } else { native::brief(files, run, next) }
     }
 
     fn journal(&self) -> &dyn Journal {

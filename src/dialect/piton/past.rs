@@ -74,7 +74,7 @@ fn what(record: &Record) -> String {
             parts.extend(facts.over_limits.then(|| "over its limits".to_owned()));
         }
         ChangeKind::RollBack(back) => parts.push(format!("to {}", line(&back.to))),
-        ChangeKind::Repair(_) => parts.push("rebuilt from evidence".to_owned()),
+        ChangeKind::Repair { .. } => parts.push("rebuilt from evidence".to_owned()),
         ChangeKind::Start(_) => parts.push("from the first step".to_owned()),
     }
     parts.extend(facts.duration_ms.map(|spent| match spent {
@@ -100,7 +100,7 @@ const fn without_words(kind: &ChangeKind) -> &'static str {
         | ChangeKind::Pause { .. }
         | ChangeKind::Abort { .. }
         | ChangeKind::RollBack(_)
-        | ChangeKind::Repair(_)
+        | ChangeKind::Repair { .. }
         | ChangeKind::Start(_) => "without a reason",
     }
 }

@@ -1,5 +1,7 @@
 //! The paths of the files of a session, below the folder of the sessions of a repository.
 
+use camino::Utf8Path;
+
 use super::record::{HEADER, Header, JOURNAL, SNAPSHOT};
 use crate::model::{Candidate, DialectId, ReadSpec, RelPath, sha256_hex};
 
@@ -85,4 +87,11 @@ pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> 
     let files = [self::header(&own)?, state.clone(), snapshot(&own)?];
     let reads = files.into_iter().map(ReadSpec::File).chain(workflow).chain(included).collect();
     Some(Candidate::new(DialectId::Piton, id.to_owned(), state, reads))
+}
+
+/// Returns the session of Prodigy that a path is a checkpoint of: `state/SESSION/checkpoints/NAME.checkpoint.json`.
+pub(crate) fn session_of_prodigy(path: &Utf8Path) -> Option<&str> {
+    let checkpoints = path.as_str().strip_suffix(".checkpoint.json").and(path.parent())?;
+    let session = checkpoints.parent().filter(|_| checkpoints.file_name() == Some("checkpoints"))?;
+    session.file_name().filter(|_| session.parent().and_then(Utf8Path::file_name) == Some("state"))
 }

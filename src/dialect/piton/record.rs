@@ -75,9 +75,6 @@ pub(crate) struct Header {
     /// The files that the workflow file includes, by their paths from the root of the workflow file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) included: Vec<RelPath>,
-    /// The session of Prodigy that it was imported from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) imported_from: Option<String>,
     /// The session of Claude Code that it was made of. Its definition is beside its records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) adopted_from: Option<String>,
@@ -112,7 +109,6 @@ impl Header {
             description: None,
             issues: Vec::new(),
             included: Vec::new(),
-            imported_from: None,
             adopted_from: None,
         }
     }

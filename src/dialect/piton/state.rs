@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::facts::{Act, Captured, ChildProcess, Facts, ItemProgress, Outline, PassedStep, RetryState, RunnerAct};
 use crate::{
     engine::share::LastRecords,
-    model::{Change, ChangeKind, ClaudeWork, Outcome, ReviewVerdict, RollBack, Status, StepId, Timestamp},
+    model::{Change, ChangeKind, ClaudeWork, Outcome, ReviewVerdict, Status, StepId, Timestamp},
 };
 
 /// The state after all records.
@@ -298,9 +298,8 @@ impl State {
                     state.digest = digest;
                 }
             }
-            ChangeKind::RollBack(back) => self.roll_back(back),
-            // A session is restored from its journal, never rebuilt, so no record has this change.
-            ChangeKind::Repair(_) => {}
+            // A session is restored from its journal, neither rebuilt nor rolled back, so no record has these changes.
+            ChangeKind::RollBack(_) | ChangeKind::Repair { .. } => {}
             ChangeKind::Start(_) => {
                 // The first record of a session, or of one that is restarted.
                 let (resumes, standing) = (self.run.resumes, std::mem::take(&mut self.standing));
@@ -376,21 +375,6 @@ impl State {
 
     pub(super) fn step(&mut self, id: &StepId) -> &mut StepState {
         self.steps.entry(id.as_str().to_owned()).or_default()
-    }
-
-    /// Reopens steps; their variables are kept.
-    fn roll_back(&mut self, back: &RollBack) {
-        self.set_phase(RunPhase::Active, None);
-        for id in &self.losing_their_result(&back.reopened) {
-            let step = self.step(id);
-            // What was spent stays spent.
-            let (attempts, claude) = (step.attempts, std::mem::take(&mut step.claude));
-            *step = StepState { attempts, claude, ..StepState::default() };
-        }
-        self.execution = match &back.keeps {
-            Some(step) => ExecutionState::Completed { step: step.clone() },
-            None => ExecutionState::Created,
-        };
     }
 
     fn set_phase(&mut self, phase: RunPhase, reason: Option<&String>) {

@@ -10,7 +10,7 @@ use crate::{
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let session = Session::read(files)
         .map_err(|finding| EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })?;
-    if let ChangeKind::Start(_) | ChangeKind::Repair(_) = &change.kind {
+    if let ChangeKind::Start(_) | ChangeKind::Repair { .. } = &change.kind {
         let instead = "it begins with `piton run FILE`, and `piton restore SESSION` goes back in its journal";
         return Err(EditError::cannot("a session", "be started or rebuilt by a change", instead));
     }

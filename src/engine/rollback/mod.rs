@@ -12,7 +12,7 @@ pub(crate) use impact::{Impact, impact, reopened_at_commit};
 pub(crate) use method::{
     GitPlan, Method, Obstacle, command_to, git_plan, is_old_merge, listing_command, obstacles, record_commit,
 };
-pub(crate) use target::{TargetMeaning, last, meanings, phases, reopens};
+pub(crate) use target::{TargetMeaning, last, meaning, phases, reopens};
 
 use std::collections::BTreeSet;
 

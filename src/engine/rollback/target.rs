@@ -16,8 +16,7 @@ use crate::{
 /// A phase of a run. A run can be rolled back to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Phase {
-    /// `None` if other phases have a number in their name and this one does not.
-    pub(crate) number: Option<u32>,
+    pub(crate) number: u32,
     pub(crate) name: String,
     /// Positions in `run.steps`.
     pub(crate) steps: Vec<usize>,
@@ -42,8 +41,7 @@ impl TargetMeaning {
             Self::Last => "last".to_owned(),
             Self::Phase(0) => "phase:0".to_owned(),
             Self::Phase(place) => match phases(run).get(place - 1) {
-                Some(Phase { number: Some(number), .. }) => format!("phase:{number}"),
-                Some(phase) => format!("phase:{}", phase.name),
+                Some(phase) => format!("phase:{}", phase.number),
                 None => format!("phase:{place}"),
             },
             Self::Step(id) => format!("step:{id}"),
@@ -68,26 +66,16 @@ impl TargetMeaning {
     }
 }
 
-/// Returns the phases of a run: its groups, if every step has one and each group is contiguous.
-///
-/// They are numbered by the end of their names (`wave-2`), else by their place.
+/// Returns the phases of a run: its groups, numbered by the end of their names. None if a step belongs to no such group.
 pub(crate) fn phases(run: &Run) -> Vec<Phase> {
     let mut phases: Vec<Phase> = Vec::new();
     for (at, step) in run.steps.iter().enumerate() {
-        let Some(group) = &step.group else { return Vec::new() };
+        let Some((group, number)) = step.group.as_ref().and_then(|group| Some((group, number_of(group)?))) else {
+            return Vec::new();
+        };
         match phases.last_mut() {
             Some(phase) if phase.name == *group => phase.steps.push(at),
-            Some(_) | None => phases.push(Phase { number: number_of(group), name: group.clone(), steps: vec![at] }),
-        }
-    }
-    let names: BTreeSet<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
-    if names.len() < phases.len() {
-        return Vec::new();
-    }
-    let numbers: Vec<u32> = phases.iter().filter_map(|phase| phase.number).collect();
-    if numbers.is_empty() || !numbers.is_sorted_by(|one, next| one < next) {
-        for (place, phase) in (1..).zip(&mut phases) {
-            phase.number = Some(place);
+            Some(_) | None => phases.push(Phase { number, name: group.clone(), steps: vec![at] }),
         }
     }
     phases
@@ -98,36 +86,24 @@ fn number_of(name: &str) -> Option<u32> {
     name[name.len() - digits..].parse().ok()
 }
 
-/// Returns everything that a target can mean. Whether a commit exists is for git to check.
-pub(crate) fn meanings(run: &Run, text: &str, checkpoints: &[String]) -> Vec<TargetMeaning> {
+/// Returns what a target means: the first of a phase, a step, a checkpoint and a commit that it names. Whether a commit exists is for git to
+/// check.
+pub(crate) fn meaning(run: &Run, text: &str, checkpoints: &[String]) -> Option<TargetMeaning> {
     let text = text.trim();
-    let step =
-        || run.steps.iter().find(|step| step.id.as_str() == text).map(|step| TargetMeaning::Step(step.id.clone()));
-    if let Some((kind, rest)) = text.split_once(':')
-        && step().is_none()
-    {
-        let one = |meaning: Option<TargetMeaning>| meaning.into_iter().collect();
-        return match kind {
-            "phase" => one(phase(run, rest)),
-            "step" => one(run.resolve(rest).map(|step| TargetMeaning::Step(step.id.clone()))),
-            "checkpoint" => one(checkpoint(rest, checkpoints)),
-            "commit" => one(commit(rest)),
-            _ => one(run.resolve(text).map(|step| TargetMeaning::Step(step.id.clone()))),
-        };
+    let step = |text: &str| run.resolve(text).map(|step| TargetMeaning::Step(step.id.clone()));
+    match text.split_once(':') {
+        Some(("phase", rest)) => phase(run, rest),
+        Some(("step", rest)) => step(rest),
+        Some(("checkpoint", rest)) => checkpoint(rest, checkpoints),
+        Some(("commit", rest)) => commit(rest),
+        Some(_) => step(text),
+        None if text == "last" => Some(TargetMeaning::Last),
+        // A number that names no phase names no step either.
+        None => phase(run, text)
+            .or_else(|| checkpoint(text, checkpoints))
+            .or_else(|| commit(text))
+            .or_else(|| step(text).filter(|_| !text.bytes().all(|byte| byte.is_ascii_digit()))),
     }
-    let last = (text == "last").then_some(TargetMeaning::Last);
-    let known = [last, phase(run, text), step(), checkpoint(text, checkpoints)].into_iter().flatten();
-    let mut found: Vec<TargetMeaning> = known.collect();
-    // Digits that name a phase are not taken as a commit (docs/formats/nine-step.md#rollback).
-    if !matches!(found[..], [TargetMeaning::Phase(_), ..]) {
-        found.extend(commit(text));
-    }
-    if found.is_empty() {
-        // Loose spelling, as other verbs accept it, but not for a number, which could mean a phase.
-        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-        found.extend(run.resolve(text).filter(|_| !is_number).map(|step| TargetMeaning::Step(step.id.clone())));
-    }
-    found
 }
 
 fn phase(run: &Run, text: &str) -> Option<TargetMeaning> {
@@ -136,7 +112,7 @@ fn phase(run: &Run, text: &str) -> Option<TargetMeaning> {
     }
     let number = text.parse::<u32>().ok().filter(|number| number.to_string() == text);
     let is_it = |phase: &Phase| match number {
-        Some(number) => phase.number == Some(number),
+        Some(number) => phase.number == number,
         None => phase.name.eq_ignore_ascii_case(text),
     };
     phases(run).iter().position(is_it).map(|place| TargetMeaning::Phase(place + 1))
@@ -217,11 +193,7 @@ fn from_step(
         let hints = vec![listing_command(run), command::on_run("plan", &run.id, "")];
         return Err(Refusal { kind: RefusalKind::No, message, hints });
     };
-    // If no step has dependencies, they are in sequence.
-    let is_line = (0..run.steps.len()).all(|at| graph.depends_on(at).is_empty());
-    let behind = if is_line { (at + 1..run.steps.len()).collect() } else { graph.all_dependents(at) };
-    let children =
-        graph.all_dependencies(at).into_iter().filter(|child| run.steps[at].children.contains(&run.steps[*child].id));
-    let all = behind.into_iter().chain(children).filter(|at| has_progress(run, effective_statuses, *at));
+    let behind = graph.all_dependents(at);
+    let all = behind.into_iter().filter(|at| has_progress(run, effective_statuses, *at));
     Ok(all.chain([at]).collect())
 }

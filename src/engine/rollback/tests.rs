@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    GitPlan, Impact, Method, TargetMeaning, git_plan, has_progress, impact, is_old_merge, is_over, last, meanings,
+    GitPlan, Impact, Method, TargetMeaning, git_plan, has_progress, impact, is_old_merge, is_over, last, meaning,
     obstacles, phases, reopened_at_commit, reopens,
 };
 use crate::{
@@ -30,16 +30,12 @@ fn opened(run: &Run, meaning: &TargetMeaning) -> Result<Vec<StepId>, String> {
 }
 
 #[test]
-fn groups_are_phases_when_each_is_one_stretch_of_the_run() {
+fn groups_with_numbers_are_phases() {
     for (groups, expected) in [
-        (&["Phase 1", "Phase 1", "Phase 2"][..], &[(Some(1), "Phase 1"), (Some(2), "Phase 2")][..]),
-        (&["wave-2", "wave-4", "final"], &[(Some(2), "wave-2"), (Some(4), "wave-4"), (None, "final")]),
-        (&["A", "B", "C"], &[(Some(1), "A"), (Some(2), "B"), (Some(3), "C")]),
-        (&["x9", "x3", "x4"], &[(Some(1), "x9"), (Some(2), "x3"), (Some(3), "x4")]),
-        (&["x7", "y7", "z8"], &[(Some(1), "x7"), (Some(2), "y7"), (Some(3), "z8")]),
-        (&["wave-9", "wave-10", "11"], &[(Some(9), "wave-9"), (Some(10), "wave-10"), (Some(11), "11")]),
-        (&["A", "B", "A"], &[]),
-        (&["A", "", "B"], &[]),
+        (&["Phase 1", "Phase 1", "Phase 2"][..], &[(1, "Phase 1"), (2, "Phase 2")][..]),
+        (&["Phase 9", "Phase 10", "11"], &[(9, "Phase 9"), (10, "Phase 10"), (11, "11")]),
+        (&["A", "B", "C"], &[]),
+        (&["Phase 1", "", "Phase 2"], &[]),
     ] {
         let mut run = line_of(&[("a", Pending), ("b", Pending), ("c", Pending)]);
         for (step, group) in run.steps.iter_mut().zip(groups) {
@@ -49,51 +45,50 @@ fn groups_are_phases_when_each_is_one_stretch_of_the_run() {
         let found: Vec<_> = found.iter().map(|phase| (phase.number, phase.name.as_str())).collect();
         assert_eq!(found, expected, "{groups:?}");
         for place in 0..=expected.len() {
-            let meaning = TargetMeaning::Phase(place);
-            assert_eq!(meanings(&run, &meaning.exact(&run), &[]), std::slice::from_ref(&meaning), "{groups:?}");
+            let target = TargetMeaning::Phase(place);
+            assert_eq!(meaning(&run, &target.exact(&run), &[]), Some(target.clone()), "{groups:?}");
             let name = place
                 .checked_sub(1)
                 .map_or("the beginning of the run".to_owned(), |before| format!("the end of {}", expected[before].1));
-            assert_eq!(meaning.describe(&run), name);
+            assert_eq!(target.describe(&run), name);
         }
     }
 }
 
 #[test]
-fn a_target_is_everything_that_it_can_be() {
+fn a_target_is_the_first_thing_that_it_names() {
     let mut run = phased();
     run.steps[3].id = StepId::new("abcdef1");
-    let commit = |sha: &str| TargetMeaning::Commit(sha.to_owned());
-    let step = |id: &str| TargetMeaning::Step(StepId::new(id));
+    let commit = |sha: &str| Some(TargetMeaning::Commit(sha.to_owned()));
+    let step = |id: &str| Some(TargetMeaning::Step(StepId::new(id)));
     let checkpoints = ["000002".to_owned(), "0000123".to_owned()];
     for (text, expected) in [
-        ("last", vec![TargetMeaning::Last]),
-        ("2", vec![TargetMeaning::Phase(2)]),
-        ("02", vec![]),
-        ("0", vec![TargetMeaning::Phase(0)]),
-        ("3", vec![]),
-        ("phase 2", vec![TargetMeaning::Phase(2)]),
-        ("phase:2", vec![TargetMeaning::Phase(2)]),
-        ("phase:Phase 1", vec![TargetMeaning::Phase(1)]),
-        ("a", vec![step("a")]),
-        ("A", vec![step("a")]),
-        ("step:a", vec![step("a")]),
-        ("000002", vec![TargetMeaning::Checkpoint("000002".to_owned())]),
-        ("000003", vec![]),
-        ("abcdef1", vec![step("abcdef1"), commit("abcdef1")]),
-        ("step:abcdef1", vec![step("abcdef1")]),
-        ("commit:ABCDEF1", vec![commit("abcdef1")]),
-        ("0000123", vec![TargetMeaning::Checkpoint("0000123".to_owned()), commit("0000123")]),
-        ("abcdef", vec![]),
-        ("ABCDEF12", vec![commit("abcdef12")]),
-        ("step:gone", vec![]),
-        ("nothing:a", vec![]),
-        ("", vec![]),
+        ("last", Some(TargetMeaning::Last)),
+        ("2", Some(TargetMeaning::Phase(2))),
+        ("02", None),
+        ("0", Some(TargetMeaning::Phase(0))),
+        ("3", None),
+        ("phase 2", Some(TargetMeaning::Phase(2))),
+        ("phase:2", Some(TargetMeaning::Phase(2))),
+        ("phase:Phase 1", Some(TargetMeaning::Phase(1))),
+        ("a", step("a")),
+        ("A", step("a")),
+        ("step:a", step("a")),
+        ("000002", Some(TargetMeaning::Checkpoint("000002".to_owned()))),
+        ("000003", None),
+        ("step:abcdef1", step("abcdef1")),
+        ("commit:ABCDEF1", commit("abcdef1")),
+        ("0000123", Some(TargetMeaning::Checkpoint("0000123".to_owned()))),
+        ("abcdef", None),
+        ("ABCDEF12", commit("abcdef12")),
+        ("step:gone", None),
+        ("nothing:a", None),
+        ("", None),
     ] {
-        let found = meanings(&run, text, &checkpoints);
+        let found = meaning(&run, text, &checkpoints);
         assert_eq!(found, expected, "{text}");
-        for meaning in found.iter().filter(|meaning| **meaning != TargetMeaning::Last) {
-            assert_eq!(meanings(&run, &meaning.exact(&run), &checkpoints), std::slice::from_ref(meaning), "{text}");
+        if let Some(found) = found.filter(|found| *found != TargetMeaning::Last) {
+            assert_eq!(meaning(&run, &found.exact(&run), &checkpoints), Some(found.clone()), "{text}");
         }
     }
 }
@@ -106,9 +101,6 @@ fn what_was_built_on_a_step_opens_again_with_it_and_nothing_else() {
     assert_eq!(opened(&run, &TargetMeaning::Step(StepId::new("d"))), Ok(ids(&["d"])));
     assert_eq!(opened(&run, &TargetMeaning::Phase(0)), Ok(ids(&["a", "b", "c", "d"])));
     assert!(opened(&run, &TargetMeaning::Step(StepId::new("e"))).unwrap_err().contains("e was not begun"));
-    // Where nothing waits for anything, steps follow each other.
-    let run = with_statuses(run_of(&[("a", &[]), ("b", &[]), ("c", &[])]), &[Completed, Completed, Pending]);
-    assert_eq!(opened(&run, &TargetMeaning::Step(StepId::new("a"))), Ok(ids(&["a", "b"])));
 }
 
 #[test]

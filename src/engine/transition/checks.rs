@@ -151,7 +151,7 @@ impl TransitionCheck<'_> {
             | ChangeKind::Pause { .. }
             | ChangeKind::Resume { .. }
             | ChangeKind::Complete { .. } => {}
-            ChangeKind::Abort { .. } | ChangeKind::Repair(_) | ChangeKind::RollBack(_) | ChangeKind::Start(_) => {
+            ChangeKind::Abort { .. } | ChangeKind::Repair { .. } | ChangeKind::RollBack(_) | ChangeKind::Start(_) => {
                 return Ok(());
             }
         }

@@ -13,7 +13,7 @@ use crate::{
         reports::refusal_of,
         rollback,
     },
-    model::{Decision, DecisionKind, Evidence, Finding, Run, Status, StepKind, quoted},
+    model::{Decision, DecisionKind, Evidence, Finding, Run, Status, StepKind},
 };
 
 /// The answer to a decision that is not refused.
@@ -95,9 +95,10 @@ impl TransitionCheck<'_> {
                 && self.reconciled.run.steps[at].kind != StepKind::Gate;
             if self.reconciled.run.steps[at].is_reported {
                 let exec = self.command("exec", id, "");
-                let back =
-                    command::on_run("rollback", &self.reconciled.run.id, &format!(" --to {}", quoted(id.as_str())));
-                let message = format!("its agent has reported: `{exec}` does the rest, `{back}` takes the report back");
+                let past = command::on_run("history", &self.reconciled.run.id, "");
+                let message = format!(
+                    "its agent has reported: `{exec}` does the rest; `{past}` lists the versions to which `piton restore` takes it back"
+                );
                 return Ok(Decided::Already(message));
             }
             Ok(Decided::Already(match is_next {

@@ -111,7 +111,7 @@ pub(super) fn admit_reconciled(
         ChangeKind::Abort { .. } => check.stop(kind, RunStatus::Aborted, "is aborted already"),
         ChangeKind::Resume { ref settled, .. } => check.check_resume(settled).map(|()| Admission::Admit(kind)),
         ChangeKind::Complete { note } => check.complete(note),
-        ChangeKind::Repair(_) => check.check_repair().map(|()| Admission::Admit(kind)),
+        ChangeKind::Repair { .. } => check.check_repair().map(|()| Admission::Admit(kind)),
         ChangeKind::RollBack(back) => {
             let back = check.check_not_aborted().and_then(|()| rollback::admitted(&check.reconciled, *back));
             back.map(|back| Admission::Admit(ChangeKind::RollBack(Box::new(back))))

@@ -17,10 +17,10 @@ use crate::{
 const INFO: &str = "BACKUP_INFO.md";
 const COMMITS: &str = "commit_info.txt";
 
-/// Returns where the system keeps what a rollback discards; `None` if it keeps nothing: the journal has the state before.
+/// Returns where the system keeps what a rollback discards; `None` if it has no such place.
 fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> Option<RollbackBackup> {
     let opened = context.opened;
-    opened.dialect.rollback().rollback_backup(&opened.files, context.run, back, opened.files.clock.now)
+    context.format.rollback_backup(&opened.files, context.run, back, opened.files.clock.now)
 }
 
 /// Returns the backup folder of one rollback.

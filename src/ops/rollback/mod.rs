@@ -22,10 +22,10 @@ use super::{
     select,
 };
 use crate::{
-    dialect,
+    dialect::Rollback,
     engine::{self, ChangeLimits, EffectiveStatus, Refusal, RefusalKind, rollback},
     model::{Change, ChangeKind, Edit, Entry, Evidence, Finding, FindingCode, GitImpact, Owner, RollBack, Run},
-    ops::versions,
+    ops::versions::{self, Version},
     store::{self, AbandonedWork},
 };
 
@@ -47,6 +47,7 @@ struct RollbackContext<'a> {
     ctx: &'a ProjectContext,
     opened: &'a OpenedRun,
     run: &'a Run,
+    format: &'static dyn Rollback,
     statuses: Vec<EffectiveStatus>,
     evidence: Evidence,
     /// The working folder, absolute; `shown_folder` is the same as written in commands.
@@ -81,11 +82,12 @@ fn answer(
     locked: Option<&LockedRun<'_>>,
 ) -> Result<Report<RollbackReport>, OpError> {
     opened.check_readable(&location.candidate.state)?;
-    let context = RollbackContext::new(ctx, location, opened)?;
+    rollback::check_writable(opened.run()?).map_err(OpError::Refused)?;
+    let format = opened.dialect.rollback().ok_or_else(|| not_offered(opened, request.to.as_deref()))?;
+    let context = RollbackContext::new(ctx, location, opened, format)?;
     if let Owner::Live { description } = &context.evidence.owner {
         return Err(OpError::LiveOwner(description.clone()));
     }
-    rollback::check_writable(context.run).map_err(OpError::Refused)?;
     opened.check_revision(context.run, request.if_revision.as_deref())?;
     let mut report = RollbackReport {
         run: context.run.id.as_str().to_owned(),
@@ -105,17 +107,21 @@ fn answer(
 }
 
 impl<'a> RollbackContext<'a> {
-    fn new(ctx: &'a ProjectContext, location: &RunLocation, opened: &'a OpenedRun) -> Result<Self, OpError> {
+    fn new(
+        ctx: &'a ProjectContext,
+        location: &RunLocation,
+        opened: &'a OpenedRun,
+        format: &'static dyn Rollback,
+    ) -> Result<Self, OpError> {
         let run = opened.run()?;
         let evidence = ctx.evidence(opened, false);
         let worktree = run.workspace.place().map(|_| run.workspace.folder(&location.root));
-        let is_home = dialect::by_id(location.candidate.dialect).state_home() == dialect::StateHome::Home;
-        let plain = if is_home { ctx.project.root.clone() } else { location.root.clone() };
-        let folder = worktree.filter(|folder| store::is_folder(folder)).unwrap_or(plain);
+        let folder = worktree.filter(|folder| store::is_folder(folder)).unwrap_or_else(|| location.root.clone());
         Ok(Self {
             ctx,
             opened,
             run,
+            format,
             statuses: engine::effective_statuses(run, &evidence, &opened.loaded.findings),
             evidence,
             shown_folder: shown(ctx, &folder),
@@ -149,7 +155,7 @@ impl<'a> RollbackContext<'a> {
             report.commits.clone_from(&git_impact.commits);
             report.git = Some(rollback::git_plan(self.run, git_impact, &report.impact, self.opened.files.clock.now));
         }
-        report.tracker = self.opened.dialect.rollback().tracker(self.run, back);
+        report.tracker = self.format.tracker(self.run, back);
         let times = self.evidence.rollbacks.iter().filter(|one| one.run == self.run.id.as_str() && one.to == exact);
         let times = if request.force { 0 } else { times.count() };
         report.obstacles = rollback::obstacles(self.run, git_impact.as_ref(), times, &again);
@@ -283,8 +289,7 @@ impl<'a> RollbackContext<'a> {
         report.written = true;
         report.state_files = edits.iter().map(|edit| edit.path.clone()).collect();
         let run = engine::quoted(&self.opened.candidate.name);
-        let id = replaced.or_else(|| self.newest_journal_checkpoint(edits));
-        report.undo = id.map(|id| format!("piton restore {run} --to {id} --yes"));
+        report.undo = replaced.map(|id| format!("piton restore {run} --to {id} --yes"));
         report.next = Some(format!("piton plan {run}"));
         let mut findings = Vec::new();
         if matches!(change.kind, ChangeKind::RollBack(_)) {
@@ -292,14 +297,23 @@ impl<'a> RollbackContext<'a> {
         }
         Ok(findings.into_iter())
     }
+}
 
-    /// Returns the checkpoint before this one, for a run whose state is a journal.
-    fn newest_journal_checkpoint(&self, edits: &[Edit]) -> Option<String> {
-        let opened = &self.opened;
-        let mut files = opened.files.clone();
-        store::lay_edits_over(&mut files, &opened.candidate.reads, edits);
-        Some(opened.dialect.journal().journal_checkpoints(&files)?.pop()?.id)
-    }
+/// Refuses a run whose format has no steps to go back by, with the version that leads to a target.
+fn not_offered(opened: &OpenedRun, to: Option<&str>) -> OpError {
+    let run = engine::quoted(&opened.candidate.name);
+    let to = to.filter(|to| *to != "last").map(|to| to.strip_prefix("step:").unwrap_or(to));
+    let is_it = |version: &Version<'_>| {
+        let begins =
+            |to: &str| version.change() == Some("begin") && version.step().is_some_and(|step| step.as_str() == to);
+        to.is_none_or(|to| begins(to) || version.name == to)
+    };
+    let version = versions::recorded(opened).filter(|version| version.change().is_some()).find(is_it);
+    let version = version.map(|version| format!("piton restore {run} --to {}", engine::quoted(&version.name)));
+    let message =
+        format!("only a nine-step run goes back by its steps; {} goes back by its versions", opened.candidate.name);
+    let hints = version.into_iter().chain([format!("piton history {run}")]).collect();
+    OpError::Refused(Refusal { kind: RefusalKind::No, message, hints })
 }
 
 /// Returns a folder as written in commands: relative to the project if possible.

@@ -49,9 +49,8 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
         if is_possible(meaning.clone()) {
             let steps = place.checked_sub(1).and_then(|at| phases.get(at)).map(|phase| &phase.steps);
             let at = steps.into_iter().flatten().filter_map(|at| run.steps[*at].finished_at).max();
-            let number = place.checked_sub(1).and_then(|at| phases.get(at)?.number).map(|number| number.to_string());
-            let to = if place == 0 { "0".to_owned() } else { number.unwrap_or_else(|| meaning.exact(run)) };
-            targets.push(target(to, meaning.describe(run), at));
+            let number = place.checked_sub(1).and_then(|at| phases.get(at)).map_or(0, |phase| phase.number);
+            targets.push(target(number.to_string(), meaning.describe(run), at));
         }
     }
     // Which steps a checkpoint repeats is not asked here: each answer looks at all evidence again.
@@ -70,31 +69,12 @@ fn checkpoints(opened: &OpenedRun) -> impl Iterator<Item = Version<'_>> {
     versions::recorded(opened).filter(|version| version.change().is_some())
 }
 
-/// Resolves a target. An ambiguous one is refused with the possible meanings.
+/// Resolves a typed target.
 pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<ResolvedTarget, OpError> {
     let run = context.run;
     let known: Vec<String> = checkpoints(context.opened).map(|version| version.name).collect();
-    let found = rollback::meanings(run, to, &known);
-    let is_last = found == [TargetMeaning::Last];
-    let mut meanings: Vec<TargetMeaning> =
-        found.into_iter().filter_map(|meaning| concrete(context, meaning, &known)).collect();
-    if meanings.len() > 1 {
-        // A hash that git does not know is not a commit.
-        meanings.retain(|meaning| match meaning {
-            TargetMeaning::Commit(sha) => store::history_of(&context.folder, sha).is_some(),
-            TargetMeaning::Last | TargetMeaning::Phase(_) | TargetMeaning::Step(_) | TargetMeaning::Checkpoint(_) => {
-                true
-            }
-        });
-    }
-    match <[TargetMeaning; 1]>::try_from(meanings) {
-        Ok([meaning]) => resolve_reading(context, meaning),
-        Err(_) if is_last => Err(OpError::Refused(Refusal {
-            kind: RefusalKind::No,
-            message: format!("run {} has neither phases nor earlier checkpoints", run.id),
-            hints: vec![format!("piton history {}", engine::quoted(run.id.as_str()))],
-        })),
-        Err(meanings) if meanings.is_empty() => Err(OpError::Refused(Refusal {
+    let Some(meaning) = rollback::meaning(run, to, &known) else {
+        return Err(OpError::Refused(Refusal {
             kind: RefusalKind::NotFound,
             message: format!(
                 "run {} has no phase, step or checkpoint `{}`, and a commit is named by at least seven digits",
@@ -102,17 +82,16 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
                 clean_line(to, 80)
             ),
             hints: vec![rollback::listing_command(run)],
-        })),
-        Err(meanings) => {
-            let row = |meaning: &TargetMeaning| {
-                format!("{}   # {}", rollback::command_to(run, &meaning.exact(run)), meaning.describe(run))
-            };
-            Err(OpError::TargetAmbiguous {
-                message: format!("`{}` can be {} things", clean_line(to, 80), meanings.len()),
-                hints: meanings.iter().map(row).collect(),
-            })
-        }
-    }
+        }));
+    };
+    let Some(meaning) = concrete(context, meaning, &known) else {
+        return Err(OpError::Refused(Refusal {
+            kind: RefusalKind::No,
+            message: format!("run {} has neither phases nor earlier checkpoints", run.id),
+            hints: vec![format!("piton history {}", engine::quoted(run.id.as_str()))],
+        }));
+    };
+    resolve_reading(context, meaning)
 }
 
 /// Resolves `Last` to a phase or checkpoint; other meanings are unchanged.

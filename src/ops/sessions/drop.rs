@@ -34,9 +34,8 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
     if row.status == SessionStatus::Running {
         return Err(OpError::LiveOwner(format!("session {id} is running: end it first")));
     }
-    let session = Session::read(&opened.files).ok().filter(|_| opened.guest().is_none());
-    let Some(session) = session else {
-        let message = format!("{id} cannot be dropped: it belongs to another program, or cannot be read");
+    let Ok(session) = Session::read(&opened.files) else {
+        let message = format!("{id} cannot be dropped: it cannot be read");
         return Err(OpError::InTheWay { message, hints: vec![format!("piton sessions show {}", quoted(id.as_str()))] });
     };
     let header = &session.header;

@@ -1,19 +1,15 @@
-//! `sessions`: lists, shows, imports and cleans the runs of the runner.
+//! `sessions`: lists, shows, and cleans the runs of the runner.
 
 mod clean;
 mod drop;
-mod import;
 mod logs;
 mod report;
 
 pub(crate) use clean::{CleanRequest, clean};
 pub(crate) use drop::{DropRequest, drop_session};
-pub(crate) use import::import;
 pub(crate) use logs::{LogPositions, LogsReport, logs};
 use report::SessionStep;
-pub(crate) use report::{
-    CleanReport, DropReport, ImportReport, SessionDetail, SessionItem, SessionList, SessionRow, SessionStatus,
-};
+pub(crate) use report::{CleanReport, DropReport, SessionDetail, SessionItem, SessionList, SessionRow, SessionStatus};
 
 use super::{
     OpError,
@@ -38,7 +34,7 @@ use crate::{
     store::{self, Environment, Scope, Trusted},
 };
 
-/// Lists the sessions of the repository, and of Prodigy if requested.
+/// Lists the sessions of the repository.
 pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError> {
     let (found, mut findings) = ctx.sessions();
     let mut sessions: Vec<SessionRow> = Vec::new();
@@ -158,10 +154,9 @@ impl ProjectContext {
     fn sessions(&self) -> (Vec<RunLocation>, Vec<Finding>) {
         let (mut locations, mut findings) = self.locations_in(Scope::Sessions);
         locations.retain(|location| by_id(location.candidate.dialect).state_home() == StateHome::Home);
-        let about_sessions = [FindingCode::SessionForeign, FindingCode::JobNotResumed];
         // A closed folder of the project is at its path; it has no sessions.
         let is_closed_home = |finding: &Finding| finding.code == FindingCode::FolderClosed && finding.file.is_none();
-        findings.retain(|finding| about_sessions.contains(&finding.code) || is_closed_home(finding));
+        findings.retain(|finding| finding.code == FindingCode::SessionForeign || is_closed_home(finding));
         (locations, findings)
     }
 }
@@ -235,9 +230,8 @@ pub(crate) fn only_session_to(ctx: &ProjectContext, ending: Ending, flags: &str)
         let searched = ctx.home.root().to_string();
         return Err(OpError::NoSession { searched, in_git: ctx.project.git.is_some(), findings });
     }
-    // What cannot be read or belongs to another program is neither merged nor dropped.
-    let ours = found.into_iter().filter(|location| location.guest().is_none());
-    let inspected = ours.filter_map(|location| inspect(ctx, &location).ok().map(|session| (location, session.row)));
+    let inspected =
+        found.into_iter().filter_map(|location| inspect(ctx, &location).ok().map(|session| (location, session.row)));
     let fitting: Vec<_> = inspected.filter(|(_, row)| ending.fits(row)).collect();
     let verb = ending.verb();
     match fitting.as_slice() {
@@ -305,28 +299,24 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     row.branch = session.as_ref().map_or_else(|| run.workspace.branch.clone(), |session| session.header.branch.clone());
     row.base_branch.clone_from(&run.workspace.base_branch);
     // `resume` refuses a run for agents that waits for a person's decision.
-    let is_for_agents = !opened.loaded.is_unattended && opened.guest().is_none();
-    let waits = is_for_agents && planned.plan.verdict == Verdict::Blocked;
+    let waits = !opened.loaded.is_unattended && planned.plan.verdict == Verdict::Blocked;
     let has_kept = session.as_ref().is_some_and(|session| session.header.keeps_work(end));
     let id = quoted(run.id.as_str());
-    let guest = opened.guest();
     (row.resume, row.next) = match row.status {
         SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused if waits => (None, None),
         SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused | SessionStatus::Merging => {
-            (Some(guest.map_or_else(|| format!("piton resume {id}{}", run.resume_option), |guest| guest.command)), None)
+            (Some(format!("piton resume {id}{}", run.resume_option)), None)
         }
         SessionStatus::Waiting => (None, Some(format!("piton plan {id}"))),
-        SessionStatus::Completed if has_kept && guest.is_none() => {
+        SessionStatus::Completed if has_kept => {
             // Without a branch that it came from, its work gets one.
             let into = if row.base_branch.is_some() { "" } else { " --branch NAME" };
             (None, Some(format!("piton merge {id}{into}")))
         }
-        SessionStatus::GivenUp if guest.is_none() => (None, Some(format!("piton drop {id}"))),
-        SessionStatus::Completed
-        | SessionStatus::GivenUp
-        | SessionStatus::Running
-        | SessionStatus::Merged
-        | SessionStatus::Unreadable => (None, None),
+        SessionStatus::GivenUp => (None, Some(format!("piton drop {id}"))),
+        SessionStatus::Completed | SessionStatus::Running | SessionStatus::Merged | SessionStatus::Unreadable => {
+            (None, None)
+        }
     };
     row
 }

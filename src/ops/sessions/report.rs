@@ -299,22 +299,3 @@ pub(crate) struct KeptSession {
     /// What to do about it.
     pub(crate) fix: Option<String>,
 }
-
-/// An imported session of Prodigy (`session-import/1`).
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ImportReport {
-    pub(crate) from: String,
-    pub(crate) session: RunId,
-    pub(crate) progress: Progress,
-    /// The folder that it works in; absolute.
-    pub(crate) folder: String,
-    pub(crate) resume: String,
-}
-
-impl Body for ImportReport {
-    const SCHEMA: &'static str = "session-import/1";
-
-    fn written(&self) -> Option<String> {
-        Some(format!("{} is imported", self.session))
-    }
-}

@@ -24,8 +24,6 @@ pub(crate) struct Environment {
     pub(crate) now: Option<String>,
     /// `PITON_HOME`, else this user's XDG state folder.
     pub(crate) state_home: Option<Utf8PathBuf>,
-    /// `PRODIGY_HOME`, else where Prodigy keeps its sessions.
-    pub(crate) prodigy_home: Option<Utf8PathBuf>,
     /// Configuration folder of the client: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
     pub(crate) client_home: Option<Utf8PathBuf>,
     /// Folder of the programs built for the plugin, as in `bin/piton`.
@@ -51,7 +49,6 @@ impl Default for Environment {
             mode: None,
             now: None,
             state_home: None,
-            prodigy_home: None,
             client_home: None,
             cache_home: None,
             user_config: None,
@@ -73,7 +70,7 @@ impl Environment {
         let mut environment = Self::default();
         let (mut piton_session, mut xdg_state, mut xdg_cache, mut home, mut piton_home) =
             (None, None, None, None, None);
-        let (mut prodigy_home, mut xdg_config) = (None, None);
+        let mut xdg_config = None;
         let (mut run, mut step, mut is_told_the_end) = (None, None, false);
         for (name, value) in variables {
             match name.as_str() {
@@ -103,7 +100,6 @@ impl Environment {
                 }
                 "XDG_STATE_HOME" => xdg_state = Some(Utf8PathBuf::from(value).join("piton")),
                 "XDG_CONFIG_HOME" => xdg_config = Some(Utf8PathBuf::from(value).join("piton/config.toml")),
-                "PRODIGY_HOME" => prodigy_home = Some(Utf8PathBuf::from(value)),
                 "HOME" => home = Some(Utf8PathBuf::from(value)),
                 "CLAUDE_CONFIG_DIR" => environment.client_home = Some(Utf8PathBuf::from(value)),
                 "PITON_CACHE" => environment.cache_home = Some(Utf8PathBuf::from(value)),
@@ -133,7 +129,6 @@ impl Environment {
         environment.cache_home = caches.into_iter().flatten().find(|path| path.is_absolute());
         environment.user_config =
             xdg_config.filter(|path: &Utf8PathBuf| path.is_absolute()).or_else(|| in_home(".config/piton/config.toml"));
-        environment.prodigy_home = prodigy_home.or_else(|| in_home(".prodigy"));
         environment
     }
 }

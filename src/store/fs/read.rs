@@ -1,9 +1,6 @@
 //! Reads single files, within bounds. Problems of a file become values.
 
-use std::{
-    fs,
-    io::{Read as _, Seek as _, SeekFrom},
-};
+use std::{fs, io::Read as _};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -11,14 +8,12 @@ use super::{
     clock,
     error::StoreError,
     path::{Root, bounded, problem_of},
-    platform, surroundings,
+    surroundings,
 };
 use crate::model::{Content, FileEntry, ReadProblem, RelPath};
 
 /// Bytes of one file.
 pub(in crate::store) const FILE_LIMIT: u64 = 64 << 20;
-/// Bytes that are read at once from the end of a file.
-const BLOCK: u64 = 256 << 10;
 /// Bytes of text input.
 const INPUT_LIMIT: u64 = 16 << 20;
 
@@ -68,31 +63,6 @@ pub(crate) fn text_input(path: &str) -> Result<String, StoreError> {
         return Err(StoreError::Unreadable { path: shown, problem });
     }
     String::from_utf8(bytes).map_err(|_| StoreError::NotText { path: shown })
-}
-
-/// Reads the last `limit` bytes of this user's file from the end, and returns what `pick` answers for the last line that it takes.
-pub(crate) fn last_line<T>(path: &Utf8Path, limit: u64, pick: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
-    let mut file = platform::nofollow_options().read(true).open(path).ok()?;
-    let metadata = file.metadata().ok().filter(|metadata| metadata.is_file() && platform::is_ours(metadata))?;
-    let (mut end, first) = (metadata.len(), metadata.len().saturating_sub(limit));
-    // The beginning of the line that the block after this one ends.
-    let mut rest = Vec::new();
-    while end > first {
-        let start = end.saturating_sub(BLOCK).max(first);
-        let mut block = vec![0; usize::try_from(end - start).ok()?];
-        file.seek(SeekFrom::Start(start)).ok()?;
-        file.read_exact(&mut block).ok()?;
-        block.append(&mut rest);
-        let mut lines: Vec<&[u8]> = block.split(|byte| *byte == b'\n').collect();
-        if start > 0 {
-            rest = lines.remove(0).to_vec();
-        }
-        if let Some(found) = lines.into_iter().rev().find_map(&pick) {
-            return Some(found);
-        }
-        end = start;
-    }
-    None
 }
 
 /// Reads one file of at most `limit` bytes, with its modification time.

@@ -1,4 +1,4 @@
-//! What hooks have said or refused, one line each, in a file of this user's state home: some of it is said only once.
+//! What hooks have said, one line each, in a file of this user's state home: some of it is said only once.
 
 use std::slice;
 

@@ -13,7 +13,6 @@ use super::{
 use crate::{
     model::{Config, CutOff, Listing, ListingEntry, ReadProblem, RelPath, Unread},
     store::fs::{
-        error::StoreError,
         path::{Root, problem_of},
         stage::{self, DATA_DIR},
         unread,
@@ -148,18 +147,6 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
             )
         })
         .collect()
-}
-
-/// Lists a folder that is not a project.
-///
-/// # Errors
-///
-/// If it does not exist.
-pub(crate) fn tree(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, StoreError> {
-    let root = folder.canonicalize_utf8().map_err(|source| StoreError::io(folder, source))?;
-    let config = Config::default();
-    let walk_root = WalkRoot { root: &root, worktrees: &[], common_dir: None, config: &config, scope: Scope::Whole };
-    Ok(Listing { root: root.clone(), ..listing(walk_root, marks, Scope::Whole.limits()) })
 }
 
 /// Reads the content of more files of a listing.

@@ -20,7 +20,7 @@ use super::{
     repository::GitPaths,
 };
 use crate::{
-    model::{CommitFact, CommitTrace, RelPath, Timestamp},
+    model::{CommitFact, RelPath, Timestamp},
     store::{
         commit::txn,
         fs::{error::StoreError, platform, stage, surroundings::program},
@@ -119,22 +119,6 @@ pub(crate) fn commit_times(worktree: &Utf8Path, paths: &[&str]) -> CommitTimes {
     let is_complete = ask_within(LIST_TIME_LIMIT, child, read).is_some();
     let by_path = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
     CommitTimes { by_path, is_complete }
-}
-
-/// Returns the newest commits of the branch that are on no main branch, newest first.
-pub(crate) fn branch_log(worktree: &Utf8Path) -> Vec<CommitTrace> {
-    let mut command = command(worktree);
-    command.args(["log", "--max-count=500", "--format=%H%x09%ct%x09%s", "HEAD"]);
-    command.args(["--not", "--branches=main", "--branches=master"]);
-    let bytes = output(&mut command, OUTPUT_LIMIT).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let commit = |line: &str| {
-        let mut fields = line.splitn(3, '\t');
-        let (sha, seconds, subject) = (fields.next()?, fields.next()?, fields.next()?);
-        let at = seconds.parse().ok().and_then(|seconds| Timestamp::from_unix(seconds, 0));
-        is_sha(sha).then(|| CommitTrace { sha: sha.to_owned(), subject: subject.to_owned(), at })
-    };
-    text.lines().filter_map(commit).collect()
 }
 
 /// Runs a git command and returns its output; `None` if it fails.

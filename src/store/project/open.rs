@@ -18,7 +18,7 @@ use crate::{
         environment::Environment,
         error::StoreError,
         platform,
-        unread::{exists, there, watched},
+        unread::{exists, watched},
     },
 };
 
@@ -83,14 +83,6 @@ fn foreign_marker(folder: &Utf8Path, cwd: &Utf8Path) -> Option<Utf8PathBuf> {
         owner.is_some_and(|owner| cwd.metadata().ok().is_none_or(|cwd| platform::owner(&cwd) != owner))
     };
     MARKERS.iter().chain(&[".git"]).filter(|_| folder != cwd).map(|name| folder.join(name)).find(is_foreign)
-}
-
-/// Returns the work tree around a folder, linked or not; outside of git, the marked folder around it, else the folder itself.
-pub(crate) fn work_tree(folder: &Utf8Path) -> Option<Utf8PathBuf> {
-    let folder = there(folder, folder.canonicalize_utf8())?;
-    let is_top = |top: &&Utf8Path| exists(&top.join(".git"));
-    let top = folder.ancestors().find(is_top).or_else(|| folder.ancestors().find(|top| is_marked(top)));
-    Some(top.map_or_else(|| folder.clone(), Utf8Path::to_owned))
 }
 
 /// A project: the folder that is searched for runs, with its repository and configuration.

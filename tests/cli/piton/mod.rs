@@ -19,7 +19,6 @@ mod once;
 mod outside;
 mod parallel;
 mod probe;
-mod prodigy;
 mod prodigy_files;
 mod readers;
 mod review;

@@ -36,7 +36,7 @@ const fn way(name: &'static str, options: &'static [&'static str]) -> Way {
     Way { name, file: THREE, act: "pub", edit: None, said: "", options, asks: true }
 }
 
-fn ways() -> [Way; 18] {
+fn ways() -> [Way; 16] {
     let edited = |name, edit: fn() -> String| Way { edit: Some(edit), ..way(name, &["--accept-edits"]) };
     [
         Way { file: CUT_OFF, ..way("a crash", &[]) },
@@ -46,8 +46,6 @@ fn ways() -> [Way; 18] {
         Way { file: PASSED, ..way("--failed", &["--failed"]) },
         Way { said: "redo a --run RUN --by Ann --note again", ..way("the redo of a step before it", &[]) },
         Way { said: "restore RUN --to 000004 --yes", ..way("a version from before it", &[]) },
-        Way { said: "rollback RUN --to pub --yes", ..way("a rollback to it", &[]) },
-        Way { said: "rollback RUN --to a --yes", ..way("a rollback to a step before it", &[]) },
         edited("a step before it", || THREE.replace("steps:\n", "steps:\n- {id: new, shell: 'true'}\n")),
         edited("another name", || THREE.replace("id: pub", "id: publish")),
         edited("another order", || {

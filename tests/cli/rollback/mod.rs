@@ -1,7 +1,5 @@
 //! `rollback`: what a target means, what is lost, what is refused, and that all of it can be undone.
 
-mod aios;
-mod dialects;
 mod git;
 mod nine_step;
 mod target;

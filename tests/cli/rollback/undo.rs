@@ -33,24 +33,3 @@ fn a_nine_step_run_comes_back_byte_for_byte() {
         assert_eq!(sandbox.piton(["plan"]).run().json()["data"]["next"], plan["data"]["next"], "{to}");
     }
 }
-
-#[test]
-fn a_rollback_to_a_checkpoint_is_one_as_well() {
-    let sandbox = projects::ccw();
-    // The summary is a document about the work, not its state.
-    let states = |sandbox: &Sandbox| states(sandbox).without("IMPL-002-summary.md");
-    let start = states(&sandbox);
-    sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
-    sandbox.piton(["finish", "IMPL-002"]).run().expect_code(0);
-    let finished = states(&sandbox);
-    let answer = rollback(&sandbox, 0, &["--to", "000001", "--yes"]);
-    assert_eq!(answer["data"]["impact"]["reopened"], serde_json::json!(["IMPL-002"]));
-    assert_eq!(start.changes(&states(&sandbox)), [] as [&str; 0]);
-    take_back(&sandbox, &answer);
-    assert_eq!(finished.changes(&states(&sandbox)), [] as [&str; 0]);
-    // Without phases, the last change is the last point.
-    let answer = rollback(&sandbox, 0, &["--to", "last", "--yes"]);
-    assert_eq!(start.changes(&states(&sandbox)), [] as [&str; 0]);
-    take_back(&sandbox, &answer);
-    assert_eq!(finished.changes(&states(&sandbox)), [] as [&str; 0]);
-}

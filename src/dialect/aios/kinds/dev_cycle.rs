@@ -19,8 +19,8 @@ use crate::{
     },
     document::{Field, Reader},
     model::{
-        Edit, Finding, FindingCode, Outcome, Records, RollBack, Run, RunStatus, Severity, Status, Step, StepId,
-        mask_secrets, quoted,
+        Edit, Finding, FindingCode, Outcome, Records, Run, RunStatus, Severity, Status, Step, StepId, mask_secrets,
+        quoted,
     },
 };
 
@@ -297,16 +297,6 @@ impl StateWriter for DevCycleWriter {
         }
         self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
         self.editor.set_text("/currentPhase", PHASES[CHECKPOINT].0)
-    }
-
-    /// Removes the results of reopened phases; the last phase with a result becomes the current one.
-    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
-        let Some(first) = back.reopened.first() else { return Ok(()) };
-        let at = phase(first)?;
-        self.clear_results_from(at)?;
-        let current = at.checked_sub(1).map_or(Value::Null, |before| json!(PHASES[before].0));
-        self.editor.set("/currentPhase", &current)?;
-        if self.editor.has("/attemptCount") { self.editor.set_number("/attemptCount", 0) } else { Ok(()) }
     }
 
     fn into_edits(self) -> Result<Vec<Edit>, EditError> {

@@ -61,8 +61,6 @@ static STEPS: StepList = StepList {
     resume: &[ACTIVE],
     catch_up: &[Op::Word("status", "completed"), ENDED, NEXT],
     complete: &[Op::Word("/status", "completed")],
-    reopen: &[Op::Word("status", "pending"), Op::Null("completed_at")],
-    roll_back: &[NEXT],
     touched: &["/updated_at"],
     ..StepList::new(&GUIDED, steps)
 };

@@ -65,14 +65,6 @@ static STEPS: StepList = StepList {
     ],
     resume: &[IN_PROGRESS],
     complete: &[Op::Word("/status", "completed")],
-    reopen: &[Op::Remove("/phases/{}")],
-    roll_back: &[
-        Op::Number("/currentPhase"),
-        Op::Remove("/failedPhase"),
-        Op::Remove("/failedAt"),
-        Op::Remove("/error"),
-        IN_PROGRESS,
-    ],
     touched: &["/updatedAt"],
     ..StepList::new(&PHASES, steps)
 };

@@ -402,7 +402,7 @@ proptest! {
             ChangeKind::Approve { .. }
             | ChangeKind::Abort { .. }
             | ChangeKind::Complete { .. }
-            | ChangeKind::Repair(_)
+            | ChangeKind::Repair { .. }
             | ChangeKind::Start(_) => {}
         }
     }

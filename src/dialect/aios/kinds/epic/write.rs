@@ -13,7 +13,7 @@ use crate::{
         writer::{Approval, Begun, Resumed, StateWriter, outcome_text, write},
     },
     document::escape,
-    model::{Change, Edit, FileSet, Outcome, ReviewVerdict, RollBack, Run, StepId, mask_secrets, quoted},
+    model::{Change, Edit, FileSet, Outcome, ReviewVerdict, Run, StepId, mask_secrets, quoted},
 };
 
 /// Computes the edits of one change.
@@ -104,12 +104,6 @@ impl EpicWriter {
                 self.run()
             )),
         }
-    }
-
-    /// Returns whether every story of a wave is reopened.
-    fn is_fully_reopened(&self, back: &RollBack, wave: &str) -> bool {
-        let stories = self.state.waves.iter().filter(|other| other.number == wave).flat_map(|wave| &wave.stories);
-        stories.into_iter().all(|story| back.reopened.iter().any(|step| step.as_str() == story.id))
     }
 
     fn status(&mut self, word: &str) -> Result<(), EditError> {
@@ -305,39 +299,6 @@ impl StateWriter for EpicWriter {
 
     fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
         self.status("completed")
-    }
-
-    /// Reopens stories with the verdicts and merges of their waves; the first such wave becomes the current one.
-    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
-        self.status("active")?;
-        let mut first = None;
-        for step in &back.reopened {
-            let (wave, word) = match self.target(step)? {
-                EpicTarget::Story(id, wave) => {
-                    let story = self.story_at(&wave, &id);
-                    self.story_status(&story, "pending")?;
-                    self.editor.clear(&format!("{story}/completed_at"))?;
-                    (wave, "in_progress")
-                }
-                EpicTarget::Gate(wave) => {
-                    self.clear_verdict(&wave)?;
-                    (wave, "in_progress")
-                }
-                EpicTarget::Merge(wave)
-                    if back.reopened.iter().any(|other| other.as_str() == format!("gate-{wave}")) =>
-                {
-                    (wave, "in_progress")
-                }
-                EpicTarget::Merge(wave) => (wave, "gate_review"),
-                EpicTarget::Final => continue,
-            };
-            let word = if self.is_fully_reopened(back, &wave) { "pending" } else { word };
-            if self.wave(&wave).is_some_and(|status| status != word) {
-                self.wave_status(&wave, word)?;
-            }
-            first.get_or_insert(wave);
-        }
-        first.map_or(Ok(()), |wave| self.move_to(&wave))
     }
 
     fn into_edits(self) -> Result<Vec<Edit>, EditError> {
