@@ -139,7 +139,8 @@ finding_codes! {
     OutputSuperseded "output-superseded" Info false "An output differs from what its step left, and a later step may have changed it.";
     StaleDependent "stale-dependent" Warning true "A completed step depends on one that is open again.";
     CompletedByEvidence "completed-by-evidence" Info false "The step was in progress, but its valid output exists: it finished before the interruption.", ShownDone;
-    CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch.";
+    CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch, or was reverted since.";
+    CommitsLeft "commits-left" Warning true "The branch still has commits of steps that a rollback gave up.";
     CommitMissing "commit-missing" Warning false "A step whose result is a commit was finished without one.";
     StateOlderThanLog "state-older-than-log" Blocking true "The state is older than what Piton recorded about the run: another version of its file was put in its place.", NeedsPerson;
     PlanChanged "plan-changed" Warning true "A document was changed after a gate approved it.", NeedsPerson;

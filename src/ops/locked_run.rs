@@ -403,7 +403,7 @@ fn amended(outcome: &Outcome) -> String {
 /// Returns the record of a rollback, for later plans.
 pub(super) fn back_record(run: &Run, at: Timestamp, back: &RollBack) -> RollBackRecord {
     let (to, reopened) = (back.to.clone(), back.reopened.clone());
-    RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened }
+    RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened, commits: Vec::new() }
 }
 
 /// Refuses to a child of a step that the runner carries out to change the run: the runner records the step.

@@ -358,19 +358,20 @@ impl ProjectContext {
         evidence
     }
 
-    /// Returns what a run asks for. The folder of its work is a word of its records: one that is not of this project is not looked at.
+    /// Returns what a run asks for, and the commits that its rollbacks gave up. The folder of its work is a word of its records: one that
+    /// is not of this project is not looked at.
     fn wanted<'a>(&self, opened: &'a OpenedRun) -> Cow<'a, EvidenceRequest> {
-        let wanted = &opened.loaded.wanted;
-        match &wanted.base {
-            Some(base) if !self.project.owns(base, &self.home.worktrees()) => Cow::Owned(EvidenceRequest {
-                base: None,
-                outside: None,
-                workspace: None,
-                outputs: Vec::new(),
-                ..wanted.clone()
-            }),
-            Some(_) | None => Cow::Borrowed(wanted),
+        let mut wanted = Cow::Borrowed(&opened.loaded.wanted);
+        if wanted.base.as_ref().is_some_and(|base| !self.project.owns(base, &self.home.worktrees())) {
+            let elsewhere = wanted.to_mut();
+            (elsewhere.base, elsewhere.outside, elsewhere.workspace) = (None, None, None);
+            elsewhere.outputs.clear();
         }
+        let given_up = opened.given_up();
+        if !given_up.is_empty() {
+            wanted.to_mut().commits.extend(given_up);
+        }
+        wanted
     }
 
     /// Adds what was said about the run, and whether the drivers of its steps in progress are still there.
@@ -380,11 +381,16 @@ impl ProjectContext {
         evidence.presences = store::journals::presences(run, &evidence.statements, || self.caller());
     }
 
-    /// Gathers the evidence of a change, with the state of the working folder; this reads files only.
+    /// Gathers the evidence of a change, with the state of the working folder. Git is only asked for the commits that a rollback gave up.
     pub(crate) fn workspace_evidence(&self, opened: &OpenedRun) -> Evidence {
         let mut evidence = self.evidence(opened, false);
         if self.project.git.is_some() {
-            evidence.workspace = store::workspace(&opened.files, &self.wanted(opened));
+            let (wanted, commits) = (self.wanted(opened), opened.given_up());
+            evidence.workspace = store::workspace(&opened.files, &wanted);
+            if !commits.is_empty() {
+                let wanted = EvidenceRequest { commits, ..wanted.into_owned() };
+                store::inspect_commits(wanted.base(&opened.files.root), &wanted, &mut evidence);
+            }
             self.inspect_branch(opened, &mut evidence);
         }
         evidence

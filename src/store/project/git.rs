@@ -304,6 +304,8 @@ pub(super) struct Commit {
     pub(super) sha: String,
     pub(super) time: i64,
     pub(super) parents: Vec<String>,
+    /// The commit that it reverts, by its own message.
+    pub(super) reverts: Option<String>,
 }
 
 impl Objects {
@@ -353,16 +355,21 @@ impl Objects {
         }
         let mut queue = BinaryHeap::new();
         let mut seen = BTreeSet::new();
-        let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut waiting: BTreeMap<String, Commit> = BTreeMap::new();
+        let mut reverted: BTreeSet<String> = BTreeSet::new();
         if let Some(commit) = self.commit("HEAD")? {
             seen.insert(commit.sha.clone());
             queue.push((commit.time, commit.sha.clone()));
-            waiting.insert(commit.sha, commit.parents);
+            waiting.insert(commit.sha.clone(), commit);
         }
         while let Some((time, sha)) = queue.pop() {
+            let Some(commit) = waiting.remove(&sha) else { continue };
+            let is_reverted = reverted.contains(&sha);
             if let Some((names, _)) = wanted.remove(&sha) {
-                facts.extend(names.into_iter().map(|name| (name, CommitFact::Reachable)));
+                let fact = if is_reverted { CommitFact::Reverted } else { CommitFact::Reachable };
+                facts.extend(names.into_iter().map(|name| (name, fact)));
             }
+            reverted.extend(commit.reverts.filter(|_| !is_reverted));
             let Some(oldest) = wanted.values().map(|(_, time)| *time).min() else { break };
             if time.saturating_add(CLOCK_SLOP) < oldest {
                 break;
@@ -370,12 +377,12 @@ impl Objects {
             if seen.len() > WALK_LIMIT {
                 return Some(facts);
             }
-            for parent in waiting.remove(&sha).unwrap_or_default() {
+            for parent in commit.parents {
                 if seen.insert(parent.clone())
                     && let Some(commit) = self.commit(&parent)?
                 {
                     queue.push((commit.time, commit.sha.clone()));
-                    waiting.insert(commit.sha, commit.parents);
+                    waiting.insert(commit.sha.clone(), commit);
                 }
             }
         }
@@ -386,7 +393,7 @@ impl Objects {
 }
 
 fn parse_commit(sha: &str, body: &str) -> Commit {
-    let mut commit = Commit { sha: sha.to_owned(), time: 0, parents: Vec::new() };
+    let mut commit = Commit { sha: sha.to_owned(), time: 0, parents: Vec::new(), reverts: reverted_by(body) };
     for line in body.lines().take_while(|line| !line.is_empty()) {
         if let Some(parent) = line.strip_prefix("parent ").filter(|parent| is_sha(parent)) {
             commit.parents.push(parent.to_owned());
@@ -395,6 +402,14 @@ fn parse_commit(sha: &str, body: &str) -> Commit {
         }
     }
     commit
+}
+
+/// Returns the commit that `git revert` says in its message to revert.
+fn reverted_by(body: &str) -> Option<String> {
+    let (_, message) = body.split_once("\n\n")?;
+    let rest = message.lines().find_map(|line| line.strip_prefix("This reverts commit "))?;
+    let sha: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+    is_sha(&sha).then_some(sha)
 }
 
 /// Makes git ignore paths in this clone only (`info/exclude`). Existing lines are not repeated. Returns whether it wrote: never into a

@@ -45,6 +45,27 @@ fn commits_are_told_apart_with_one_process() {
     assert_eq!(all.len(), 5);
     assert_eq!(all[&side], CommitFact::Elsewhere);
     assert_eq!(all[&second], CommitFact::Reachable);
+#[test]
+fn a_commit_that_was_reverted_is_told_apart_until_that_is_reverted_too() {
+    let scratch = Scratch::new();
+    scratch.git(AT, &["init", "--quiet"]);
+    let base = commit(&scratch, "base");
+    let work = |name: &str| {
+        scratch.write(name, name);
+        scratch.git(AT, &["add", name]);
+        commit(&scratch, name)
+    };
+    let (first, second) = (work("first"), work("second"));
+    scratch.git(AT, &["revert", "--no-edit", &second, &first]);
+    let facts = || {
+        let facts = commits(&scratch.root, &[&base, &first, &second]);
+        [facts[&base], facts[&first], facts[&second]]
+    };
+    assert_eq!(facts(), [CommitFact::Reachable, CommitFact::Reverted, CommitFact::Reverted]);
+    scratch.git(AT, &["revert", "--no-edit", "HEAD"]);
+    assert_eq!(facts(), [CommitFact::Reachable, CommitFact::Reachable, CommitFact::Reverted]);
+}
+
 }
 
 #[test]
