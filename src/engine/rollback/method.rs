@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::impact::Impact;
 use crate::{
     engine::command,
-    model::{GitImpact, GivenUpCommit, Run, StepId, Timestamp, plural, quoted},
+    model::{GitImpact, GivenUpCommit, RelPath, Run, StepId, Timestamp, plural, quoted},
 };
 
 /// Number of rollbacks to the same point after which a person has to confirm (docs/formats/nine-step.md#rollback).
@@ -169,7 +169,11 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
                 plural(dirty.len(), "file"),
                 shown.join(", ")
             );
-            note("uncommitted", message, format!("git -C {folder} stash push --include-untracked"));
+            // The state is no work: it stays where it is.
+            let state = state_in(run).into_iter().map(|state| format!(" {}", quoted(&format!(":(exclude){state}*"))));
+            let state = state.collect::<String>();
+            let only = if state.is_empty() { state } else { format!(" -- .{state}") };
+            note("uncommitted", message, format!("git -C {folder} stash push --include-untracked{only}"));
         }
     }
     if times >= REPEAT_LIMIT {
@@ -178,6 +182,18 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
         note("repeated", message, format!("{again} --force"));
     }
     all
+}
+
+/// Returns the state files that are in the working folder of a run, by their paths from there.
+fn state_in(run: &Run) -> Vec<&str> {
+    let files = run.state_files.iter().filter(|_| run.workspace.outside.is_none());
+    match &run.workspace.worktree {
+        Some(tree) => {
+            let below = files.filter_map(|path| path.as_str().strip_prefix(tree.as_str())?.strip_prefix('/'));
+            below.collect()
+        }
+        None => files.map(RelPath::as_str).collect(),
+    }
 }
 
 /// Tells whether the work was merged so long ago that other work may depend on it.
