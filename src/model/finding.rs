@@ -108,6 +108,7 @@ finding_codes! {
     StateLeftover "state-leftover" Warning true "Part of the state, or a story, was left by an earlier run; it is not used by itself.", NeedsPerson;
     StateSuperseded "state-superseded" Warning false "The project contains another state of the same run; the one written last counts.";
     PartMissing "part-missing" Warning true "A state file is missing; its former content is only a proposal.", NeedsPerson;
+    StateShown "state-shown" Warning false "Git does not ignore the state that a run begins with: it can be committed with the work.";
     InterruptedWrite "interrupted-write" Warning false "A write was interrupted, but the file is complete.";
     // Rule 2: owner.
     LiveOwner "live-owner" Blocking true "Another process is driving this run.", CheckedByChange;

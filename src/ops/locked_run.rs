@@ -11,7 +11,7 @@ use super::{
     opened_run::OpenedRun,
     project_context::ProjectContext,
     run_location::{RunLocation, header_bytes},
-    startable, trust, versions,
+    trust, versions,
 };
 use crate::{
     dialect::by_id,
@@ -270,7 +270,6 @@ impl<'a> LockedRun<'a> {
             ChangeDraft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
         written.findings = findings;
-        startable::hide_from_git(&self.ctx.project, self.opened.dialect);
         let said = engine::statement(run, &change).into_iter().chain(self.attempt(run, &change.kind, planned));
         let (said, left) = (said.collect(), self.record(run, &change).into_iter().collect());
         let entry = Entry { said, left, note, ..self.entry(change.kind.as_str(), change.kind.step().cloned()) };

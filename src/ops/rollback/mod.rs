@@ -273,7 +273,6 @@ impl<'a> RollbackContext<'a> {
         edits: &[Edit],
         report: &mut RollbackReport,
     ) -> Result<impl Iterator<Item = Finding>, OpError> {
-        super::startable::hide_from_git(&self.ctx.project, self.opened.dialect);
         let back = if let ChangeKind::RollBack(back) = &change.kind {
             // Without a command that takes them back it is not known which commits these are.
             let printed = report.git.as_ref().is_some_and(|git| !git.commands.is_empty());

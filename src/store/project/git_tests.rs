@@ -1,6 +1,4 @@
-use std::fs;
-
-use super::{GitPaths, changed, changes, commits, info_exclude, names};
+use super::{changed, changes, commits, names, not_ignored};
 use crate::{model::CommitFact, store::testing::Scratch};
 
 const AT: &str = "2026-01-01T00:00:00Z";
@@ -45,6 +43,8 @@ fn commits_are_told_apart_with_one_process() {
     assert_eq!(all.len(), 5);
     assert_eq!(all[&side], CommitFact::Elsewhere);
     assert_eq!(all[&second], CommitFact::Reachable);
+}
+
 #[test]
 fn a_commit_that_was_reverted_is_told_apart_until_that_is_reverted_too() {
     let scratch = Scratch::new();
@@ -64,8 +64,6 @@ fn a_commit_that_was_reverted_is_told_apart_until_that_is_reverted_too() {
     assert_eq!(facts(), [CommitFact::Reachable, CommitFact::Reverted, CommitFact::Reverted]);
     scratch.git(AT, &["revert", "--no-edit", "HEAD"]);
     assert_eq!(facts(), [CommitFact::Reachable, CommitFact::Reachable, CommitFact::Reverted]);
-}
-
 }
 
 #[test]
@@ -100,18 +98,12 @@ fn a_short_name_stands_for_its_commit_only() {
 }
 
 #[test]
-fn missing_lines_are_added_to_the_exclude_file_once() {
+fn what_git_does_not_ignore_is_told_for_paths_that_are_not_there_yet() {
     let scratch = Scratch::new();
-    let common_dir = scratch.root.join(".git");
-    fs::create_dir_all(&common_dir).unwrap();
-    let (git_dir, main_root) = (common_dir.clone(), scratch.root.clone());
-    let own = GitPaths { common_dir, git_dir, main_root, worktrees: Vec::new(), is_own: true };
-    assert!(!info_exclude(&GitPaths { is_own: false, ..own.clone() }, &[".piton/"]).unwrap());
-    assert!(info_exclude(&own, &[".piton/"]).unwrap());
-    assert_eq!(scratch.text(".git/info/exclude").as_deref(), Some(".piton/\n"));
-    scratch.write(".git/info/exclude", "# mine\r\n.piton/\r\nlast");
-    assert!(info_exclude(&own, &[".piton/", ".worktree/"]).unwrap());
-    assert_eq!(scratch.text(".git/info/exclude").as_deref(), Some("# mine\r\n.piton/\r\nlast\n.worktree/\n"));
-    assert!(!info_exclude(&own, &[".piton/", ".worktree/"]).unwrap());
-    assert_eq!(scratch.files(".git/info"), ["exclude"]);
+    assert_eq!(not_ignored(&scratch.root, &["a"]), [""; 0], "git does not answer");
+    scratch.git(AT, &["init", "--quiet"]);
+    let asked = ["a.state", "sub/b.state", "trees/", "kept.state", "other/"];
+    assert_eq!(not_ignored(&scratch.root, &asked), asked);
+    scratch.write(".gitignore", "*.state\n!kept.state\n/trees/\n");
+    assert_eq!(not_ignored(&scratch.root, &asked), ["kept.state", "other/"]);
 }
