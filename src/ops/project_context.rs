@@ -523,13 +523,16 @@ fn add_unmatched(project: &Project, listings: Vec<Listing>, locations: &mut Vec<
         let is_of = |run: &&mut RunLocation| {
             let candidate = &run.candidate;
             !candidate.is_named && candidate.dialect == unmatched.dialect && unmatched.has(&candidate.state)
+    let main = listings.into_iter().find(|listing| listing.root == project.root);
         };
         match locations.iter_mut().find(is_of) {
             Some(run) => run.candidate = Candidate { name: unmatched.run, is_named: true, ..run.candidate.clone() },
-            None => lost.extend(unmatched.lost(project)),
+            None => match main.as_ref().and_then(|main| unmatched.damaged(main, locations)) {
+                Some(damaged) => locations.push(damaged),
+                None => lost.extend(unmatched.lost(project)),
+            },
         }
     }
-    let main = listings.into_iter().find(|listing| listing.root == project.root);
     let Some(mut main) = main.filter(|_| !lost.is_empty()) else { return };
     let paths: Vec<RelPath> = lost.iter().map(|lost| lost.path.clone()).collect();
     main.lost = lost;
