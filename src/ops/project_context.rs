@@ -118,6 +118,11 @@ impl ProjectContext {
         let prodigy = named.or_else(|| prodigy::home_of(run_path.as_deref()?).map(Utf8Path::to_owned));
         let prodigy = prodigy.map(|folder| prodigy_listing(&folder, &marks)).transpose()?;
         let mut project = Project::open(root.as_deref().or(run_path.as_deref()).unwrap_or(&start), &environment)?;
+        if let Some(path) = run_path.as_ref().filter(|_| root.is_none() && !project.is_marked()) {
+            // Nothing marks a project around the path: it is that of the caller, if the path is in it.
+            let around = Project::open(&start, &environment)?;
+            project = if path.starts_with(&around.root) { around } else { project };
+        }
         let homes = SessionHome::all_of_project(&project, &environment);
         let (home, homes) = match session {
             Some((home, _)) => {
@@ -518,12 +523,12 @@ fn probe(state_home: StateHome, listing: &Listing, locations: &mut Vec<RunLocati
 
 /// Names the runs whose states do not tell it by their journals, and adds those of which only the journal is left.
 fn add_unmatched(project: &Project, listings: Vec<Listing>, locations: &mut Vec<RunLocation>) {
+    let main = listings.into_iter().find(|listing| listing.root == project.root);
     let mut lost = Vec::new();
     for unmatched in unmatched::all(project, locations) {
         let is_of = |run: &&mut RunLocation| {
             let candidate = &run.candidate;
             !candidate.is_named && candidate.dialect == unmatched.dialect && unmatched.has(&candidate.state)
-    let main = listings.into_iter().find(|listing| listing.root == project.root);
         };
         match locations.iter_mut().find(is_of) {
             Some(run) => run.candidate = Candidate { name: unmatched.run, is_named: true, ..run.candidate.clone() },
