@@ -28,7 +28,7 @@ pub(crate) use edit::EditError;
 pub(crate) use guest::Guest;
 pub(crate) use optional::{
     Archival, Archives, Comparison, Copies, Discovery, GitComparison, Journal, Leftover, LogBlock, Moved,
-    PastCheckpoint, Rebuild, Register, Rollback, RollbackBackup, Start, Wording,
+    PastCheckpoint, Rebuild, Register, Rollback, RollbackBackup, Start, Unversioned, Wording,
 };
 #[cfg(test)]
 pub(crate) use toy_testing::Toy;

@@ -38,8 +38,8 @@ pub(crate) trait Start: Sync {
         false
     }
 
-    /// Returns the ignore patterns of state files, if the system keeps its state out of git.
-    fn unversioned(&self, _config: &Config) -> Vec<String> {
+    /// Returns what the system keeps out of git; empty if it says nothing about that.
+    fn unversioned(&self, _config: &Config) -> Vec<Unversioned> {
         Vec::new()
     }
 }
@@ -233,6 +233,26 @@ pub(crate) struct PastCheckpoint {
     pub(crate) file: RelPath,
 }
 
+/// A file or folder that is kept out of git.
+#[derive(Debug)]
+pub(crate) struct Unversioned {
+    /// The line of the `.gitignore` of the project.
+    pub(crate) pattern: String,
+    /// What it is for; a folder ends in `/`.
+    pub(crate) path: String,
+}
+
+impl Unversioned {
+    pub(crate) fn folder(folder: &RelPath) -> Self {
+        let escaped = |character: char| match character {
+            '*' | '?' | '[' | '\\' => format!("\\{character}"),
+            plain => plain.to_string(),
+        };
+        let pattern = folder.as_str().chars().map(escaped).collect::<String>();
+        Self { pattern: format!("/{pattern}/"), path: format!("{folder}/") }
+    }
+}
+
 /// Where a system keeps work that a rollback discards.
 #[derive(Debug)]
 pub(crate) struct RollbackBackup {
@@ -240,8 +260,6 @@ pub(crate) struct RollbackBackup {
     pub(crate) folder: RelPath,
     /// The append-only log of all rollbacks of the run.
     pub(crate) log: RelPath,
-    /// Ignore pattern that keeps the backup from being an uncommitted change.
-    pub(crate) unversioned: Option<String>,
 }
 
 /// An entry in a system's orchestration log.

@@ -13,6 +13,7 @@ use super::{
     handed::{Handed, handed},
     plan::Planned,
     reports::{SENTENCE_CHARS, TITLE_CHARS, says_something},
+    rollback::left_in_words,
     transition::open_parts,
 };
 use crate::model::{
@@ -65,7 +66,7 @@ pub(crate) fn assemble(
         goal: run.goal.as_deref().map(|goal| safe_line(goal, SENTENCE_CHARS)),
         root: worktree.as_ref().map(|_| safe_line(&plan.run.root, SENTENCE_CHARS)),
         worktree,
-        position: position(step, plan),
+        position: position(step, planned),
         next_action: next_action(next, step.filter(|_| !findings_to_address.is_empty())),
         task: safe_text(brief.task.trim()),
         instructions: safe_text(brief.instructions.trim()),
@@ -104,10 +105,11 @@ fn safe_value(value: Value) -> Value {
     }
 }
 
-fn position(step: Option<&Step>, plan: &Plan) -> String {
+fn position(step: Option<&Step>, planned: &Planned) -> String {
+    let (progress, left) = (&planned.plan.progress, left_in_words(&planned.findings));
     let group = step.and_then(|step| step.group.as_ref());
     let group = group.map_or_else(String::new, |group| format!("; this one is of {group}"));
-    safe_line(&format!("{} of {} steps done{group}", plan.progress.done, plan.progress.total), SENTENCE_CHARS)
+    safe_line(&format!("{} of {} steps done{group}{left}", progress.done, progress.total), SENTENCE_CHARS)
 }
 
 /// Returns how the agent that does the step reports its result; nothing where the work has ended and goes on elsewhere.

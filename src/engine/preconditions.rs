@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{command, reconciled::ReconciledRun, reports::begun_by};
+use super::{command, reconciled::ReconciledRun, reports::begun_by, rollback};
 use crate::model::{
     Action, Attempt, DecisionKind, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, Options, Owner, RelPath,
     Run, RunStatus, Severity, Statement, StatementKind, Step, StepId, StepKind, Timestamp, Workspace, clean_line,
@@ -17,6 +17,7 @@ pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec
     findings.extend(owner(evidence));
     findings.extend(evidence.workspace.iter().flat_map(|found| workspace(run, found)));
     findings.extend(plan_document(run, evidence));
+    findings.extend(rollback::commits_left(run, evidence));
     findings.extend(older_than_log(run, evidence));
     findings.extend(aborted(run, options));
     findings

@@ -241,6 +241,7 @@ fn a_state_from_before_what_was_recorded_is_named() {
         definition: None,
     };
     let reopened = |seconds: i64, step: &str| crate::model::RollBackRecord {
+        commits: Vec::new(),
         at: at(seconds),
         run: "R".to_owned(),
         to: "last".to_owned(),

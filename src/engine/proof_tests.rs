@@ -301,6 +301,7 @@ fn a_witness_from_before_the_attempt_or_a_rollback_is_outdated() {
     let mut run = one(Status::Pending);
     with_witnesses(&mut run.steps[0], 2);
     let back = |id: &str| RollBackRecord {
+        commits: Vec::new(),
         at: at(6),
         run: "R".to_owned(),
         to: "last".to_owned(),

@@ -14,8 +14,8 @@ use super::{
     step_evidence::{EvidenceIndex, Reconciler},
 };
 use crate::model::{
-    CommitFact, Evidence, FileFact, Finding, FindingClass, FindingCode, Presence, RelPath, ReviewVerdict, Run,
-    Statement, StatementKind, Status, Step, StepId, StepKind, StepReport, clean_line, plural,
+    Evidence, FileFact, Finding, FindingClass, FindingCode, Presence, RelPath, ReviewVerdict, Run, Statement,
+    StatementKind, Status, Step, StepId, StepKind, StepReport, clean_line, plural,
 };
 
 /// Returns the effective status of every step, by position in `run.steps`.
@@ -218,13 +218,9 @@ impl Reconciler<'_> {
             self.note(FindingCode::CommitMissing, message, format!("commit the work, then name the commit: {fix}"));
         }
         if let Some(commit) = &self.step.commit
-            && let Some(fact @ (CommitFact::Elsewhere | CommitFact::Unknown)) = self.evidence.commits.get(commit)
+            && let Some(what) = self.evidence.commits.get(commit).and_then(|fact| fact.lost())
         {
             let short: String = commit.chars().take(12).collect();
-            let what = match fact {
-                CommitFact::Elsewhere => "exists, but not in the history of this branch",
-                CommitFact::Unknown | CommitFact::Reachable => "is not known to git",
-            };
             let message = format!("step {} recorded commit {short}, which {what}", self.step.id);
             self.note(FindingCode::CommitNotFound, message, "look for the commit with `git log --all --oneline`");
         }

@@ -220,7 +220,7 @@ fn with_log(run: &Run, statements: Vec<Statement>, rollbacks: &[RollBackRecord])
 
 fn rolled_back(run: &str, seconds: i64, id: &str) -> RollBackRecord {
     let reopened = vec![StepId::new(id)];
-    RollBackRecord { at: at(seconds), run: run.to_owned(), to: "last".to_owned(), reopened }
+    RollBackRecord { at: at(seconds), run: run.to_owned(), to: "last".to_owned(), reopened, commits: Vec::new() }
 }
 
 fn of_part(run: &Run, seconds: i64, id: &str) -> Statement {

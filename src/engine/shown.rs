@@ -13,9 +13,9 @@ use super::{
     step_evidence::EvidenceIndex,
 };
 use crate::model::{
-    Action, Attempt, AttemptEnd, CommitFact, DecisionKind, Evidence, FileFact, Finding, FindingCode, Next,
-    OutputRecord, Presence, RelPath, ReviewVerdict, Run, ShownAttempt, ShownStep, ShownWitness, Statement,
-    StatementKind, Status, Step, StepId, StepKind, StepMark, StepReport, safe_line,
+    Action, Attempt, AttemptEnd, DecisionKind, Evidence, FileFact, Finding, FindingCode, Next, OutputRecord, Presence,
+    RelPath, ReviewVerdict, Run, ShownAttempt, ShownStep, ShownWitness, Statement, StatementKind, Status, Step, StepId,
+    StepKind, StepMark, StepReport, safe_line,
 };
 
 /// Characters of what an attempt ended with.
@@ -205,9 +205,7 @@ impl View<'_> {
         let commit = step.commit.as_ref().map(|commit| {
             let fact = self.evidence.commits.get(commit);
             let (says, done) = match fact {
-                Some(CommitFact::Reachable) => ("is in the history of this branch", true),
-                Some(CommitFact::Elsewhere) => ("exists, but not in the history of this branch", false),
-                Some(CommitFact::Unknown) => ("is not known to git", false),
+                Some(fact) => fact.lost().map_or(("is in the history of this branch", true), |why| (why, false)),
                 None => ("is recorded; git was not asked", false),
             };
             let short: String = safe_line(commit, NAME_CHARS).chars().take(12).collect();

@@ -180,9 +180,23 @@ pub(crate) enum FileFact {
 pub(crate) enum CommitFact {
     /// In the history of HEAD.
     Reachable,
+    /// In the history of HEAD, with a later commit that reverts it.
+    Reverted,
     /// Known, but not in the history of HEAD.
     Elsewhere,
     Unknown,
+}
+
+impl CommitFact {
+    /// Returns why the branch does not have the work of a commit, in words; `None` if it has.
+    pub(crate) const fn lost(self) -> Option<&'static str> {
+        match self {
+            Self::Reachable => None,
+            Self::Reverted => Some("was reverted since"),
+            Self::Elsewhere => Some("exists, but not in the history of this branch"),
+            Self::Unknown => Some("is not known to git"),
+        }
+    }
 }
 
 /// What git says about the working folder.

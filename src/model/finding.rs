@@ -108,6 +108,7 @@ finding_codes! {
     StateLeftover "state-leftover" Warning true "Part of the state, or a story, was left by an earlier run; it is not used by itself.", NeedsPerson;
     StateSuperseded "state-superseded" Warning false "The project contains another state of the same run; the one written last counts.";
     PartMissing "part-missing" Warning true "A state file is missing.", NeedsPerson;
+    StateShown "state-shown" Warning false "Git does not ignore the state that a run begins with: it can be committed with the work.";
     InterruptedWrite "interrupted-write" Warning false "A write was interrupted, but the file is complete.";
     // Rule 2: owner.
     LiveOwner "live-owner" Blocking true "Another process is driving this run.", CheckedByChange;
@@ -139,7 +140,8 @@ finding_codes! {
     OutputSuperseded "output-superseded" Info false "An output differs from what its step left, and a later step may have changed it.";
     StaleDependent "stale-dependent" Warning true "A completed step depends on one that is open again.";
     CompletedByEvidence "completed-by-evidence" Info false "The step was in progress, but its valid output exists: it finished before the interruption.", ShownDone;
-    CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch.";
+    CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch, or was reverted since.";
+    CommitsLeft "commits-left" Warning true "The branch still has commits of steps that a rollback gave up.";
     CommitMissing "commit-missing" Warning false "A step whose result is a commit was finished without one.";
     StateOlderThanLog "state-older-than-log" Blocking true "The state is older than what Piton recorded about the run: another version of its file was put in its place.", NeedsPerson;
     PlanChanged "plan-changed" Warning true "A document was changed after a gate approved it.", NeedsPerson;

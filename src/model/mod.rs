@@ -101,7 +101,7 @@ pub(crate) use plan::{
 pub(crate) use repair::{RebuiltValue, Reconstruction};
 pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Statement, StatementKind, StepReport};
 pub(crate) use rights::{PERSON_VERBS, RECORDING_VERBS, VERBS_READ_BY_CALL, permission_rule};
-pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};
+pub(crate) use rollback::{AffectedCommit, GitImpact, GivenUpCommit, RollBack, RollBackRecord};
 pub(crate) use run::{
     FollowUp, Hold, OwnChoice, Part, PartKind, Proof, Records, Review, Run, RunStatus, Step, StepKind, Witness,
     WorkspaceRecord, definition_digest,

@@ -32,6 +32,23 @@ pub(crate) struct RollBackRecord {
     /// The target of the rollback, in its canonical spelling.
     pub(crate) to: String,
     pub(crate) reopened: Vec<StepId>,
+    /// The commits of these steps, newest first, where git commands that take them back were printed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) commits: Vec<GivenUpCommit>,
+}
+
+/// A commit whose work a rollback gave up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GivenUpCommit {
+    pub(crate) sha: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_merge: bool,
+}
+
+impl From<&AffectedCommit> for GivenUpCommit {
+    fn from(commit: &AffectedCommit) -> Self {
+        Self { sha: commit.sha.clone(), is_merge: commit.is_merge }
+    }
 }
 
 /// What git says about the work that a rollback discards.

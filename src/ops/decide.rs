@@ -7,7 +7,7 @@ use super::{
     plan,
     project_context::ProjectContext,
     report::{CheckpointReport, Report},
-    select, startable,
+    select,
 };
 use crate::{
     engine::{self, Decided},
@@ -61,7 +61,6 @@ impl LockedRun<'_> {
                 self.keep_words(run, Some(statement(said)), &mut written)?;
             }
             Decided::Record(decisions) => {
-                startable::hide_from_git(&self.ctx().project, self.opened.dialect);
                 let steps: Vec<&str> = decisions.iter().filter_map(|one| Some(one.step.as_ref()?.as_str())).collect();
                 written.message = format!("{} {} by a person", steps.join(", "), past(kind, steps.len()));
                 self.say(kind.as_str(), decisions.into_iter().map(statement).collect())?;

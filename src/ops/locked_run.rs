@@ -11,7 +11,7 @@ use super::{
     opened_run::OpenedRun,
     project_context::ProjectContext,
     run_location::{RunLocation, header_bytes},
-    startable, trust, versions,
+    trust, versions,
 };
 use crate::{
     dialect::by_id,
@@ -271,7 +271,6 @@ impl<'a> LockedRun<'a> {
             ChangeDraft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
         written.findings = findings;
-        startable::hide_from_git(&self.ctx.project, self.opened.dialect);
         let said = engine::statement(run, &change).into_iter().chain(self.attempt(run, &change.kind, planned));
         let (said, left) = (said.collect(), self.record(run, &change).into_iter().collect());
         let (part, reopens) = (change.kind.part().map(str::to_owned), change.kind.reopens().to_vec());
@@ -404,7 +403,7 @@ fn amended(outcome: &Outcome) -> String {
 /// Returns the record of a rollback, for later plans.
 pub(super) fn back_record(run: &Run, at: Timestamp, back: &RollBack) -> RollBackRecord {
     let (to, reopened) = (back.to.clone(), back.reopened.clone());
-    RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened }
+    RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened, commits: Vec::new() }
 }
 
 /// Refuses to a child of a step that the runner carries out to change the run: the runner records the step.

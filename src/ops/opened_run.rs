@@ -224,6 +224,13 @@ impl OpenedRun {
         self.journal.counted().filter_map(|entry| entry.back.clone()).collect()
     }
 
+    /// Returns the commits of steps that the run gave up and has not done again.
+    pub(super) fn given_up(&self) -> Vec<String> {
+        let (Some(run), rollbacks) = (&self.loaded.run, self.rollbacks()) else { return Vec::new() };
+        let commits = engine::rollback::given_up(run, &rollbacks).flat_map(|back| &back.commits);
+        commits.map(|commit| commit.sha.clone()).collect()
+    }
+
     /// Refuses to record anything where what is said of the run could not be kept, or would not count afterwards.
     pub(super) fn check_journal(&self) -> Result<(), OpError> {
         let Some(journal) = &self.files.journal else { return Ok(()) };

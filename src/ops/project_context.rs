@@ -112,6 +112,11 @@ impl ProjectContext {
         // The records of a session are outside of any project, and its worktree may be gone.
         let root = session.as_ref().and_then(|(home, id)| root_of(home, id));
         let mut project = Project::open(root.as_deref().or(run_path.as_deref()).unwrap_or(&start), &environment)?;
+        if let Some(path) = run_path.as_ref().filter(|_| root.is_none() && !project.is_marked()) {
+            // Nothing marks a project around the path: it is that of the caller, if the path is in it.
+            let around = Project::open(&start, &environment)?;
+            project = if path.starts_with(&around.root) { around } else { project };
+        }
         let homes = SessionHome::all_of_project(&project, &environment);
         let (home, homes) = match session {
             Some((home, _)) => {
@@ -345,19 +350,20 @@ impl ProjectContext {
         evidence
     }
 
-    /// Returns what a run asks for. The folder of its work is a word of its records: one that is not of this project is not looked at.
+    /// Returns what a run asks for, and the commits that its rollbacks gave up. The folder of its work is a word of its records: one that
+    /// is not of this project is not looked at.
     fn wanted<'a>(&self, opened: &'a OpenedRun) -> Cow<'a, EvidenceRequest> {
-        let wanted = &opened.loaded.wanted;
-        match &wanted.base {
-            Some(base) if !self.project.owns(base, &self.home.worktrees()) => Cow::Owned(EvidenceRequest {
-                base: None,
-                outside: None,
-                workspace: None,
-                outputs: Vec::new(),
-                ..wanted.clone()
-            }),
-            Some(_) | None => Cow::Borrowed(wanted),
+        let mut wanted = Cow::Borrowed(&opened.loaded.wanted);
+        if wanted.base.as_ref().is_some_and(|base| !self.project.owns(base, &self.home.worktrees())) {
+            let elsewhere = wanted.to_mut();
+            (elsewhere.base, elsewhere.outside, elsewhere.workspace) = (None, None, None);
+            elsewhere.outputs.clear();
         }
+        let given_up = opened.given_up();
+        if !given_up.is_empty() {
+            wanted.to_mut().commits.extend(given_up);
+        }
+        wanted
     }
 
     /// Adds what was said about the run, and whether the drivers of its steps in progress are still there.
@@ -368,11 +374,16 @@ impl ProjectContext {
         evidence.presences = store::journals::presences(run, opened.open_attempts(), || self.caller());
     }
 
-    /// Gathers the evidence of a change, with the state of the working folder; this reads files only.
+    /// Gathers the evidence of a change, with the state of the working folder. Git is only asked for the commits that a rollback gave up.
     pub(crate) fn workspace_evidence(&self, opened: &OpenedRun) -> Evidence {
         let mut evidence = self.evidence(opened, false);
         if self.project.git.is_some() {
-            evidence.workspace = store::workspace(&opened.files, &self.wanted(opened));
+            let (wanted, commits) = (self.wanted(opened), opened.given_up());
+            evidence.workspace = store::workspace(&opened.files, &wanted);
+            if !commits.is_empty() {
+                let wanted = EvidenceRequest { commits, ..wanted.into_owned() };
+                store::inspect_commits(wanted.base(&opened.files.root), &wanted, &mut evidence);
+            }
             self.inspect_branch(opened, &mut evidence);
         }
         evidence
@@ -495,6 +506,7 @@ fn probe(state_home: StateHome, listing: &Listing, locations: &mut Vec<RunLocati
 
 /// Names the runs whose states do not tell it by their journals, and adds those of which only the journal is left.
 fn add_unmatched(project: &Project, listings: Vec<Listing>, locations: &mut Vec<RunLocation>) {
+    let main = listings.into_iter().find(|listing| listing.root == project.root);
     let mut lost = Vec::new();
     for unmatched in unmatched::all(project, locations) {
         let is_of = |run: &&mut RunLocation| {
@@ -503,10 +515,12 @@ fn add_unmatched(project: &Project, listings: Vec<Listing>, locations: &mut Vec<
         };
         match locations.iter_mut().find(is_of) {
             Some(run) => run.candidate = Candidate { name: unmatched.run, is_named: true, ..run.candidate.clone() },
-            None => lost.extend(unmatched.lost(project)),
+            None => match main.as_ref().and_then(|main| unmatched.damaged(main, locations)) {
+                Some(damaged) => locations.push(damaged),
+                None => lost.extend(unmatched.lost(project)),
+            },
         }
     }
-    let main = listings.into_iter().find(|listing| listing.root == project.root);
     let Some(mut main) = main.filter(|_| !lost.is_empty()) else { return };
     let paths: Vec<RelPath> = lost.iter().map(|lost| lost.path.clone()).collect();
     main.lost = lost;

@@ -86,14 +86,13 @@ pub(crate) fn start(
     enter(ctx, &location, &edits)?;
     let own = store::journals::folder_of(&ctx.project, &location.root, &location.candidate);
     let lock = RunLock::acquire(&location.root, &own, ctx.project.lock_timeout)?;
-    startable::hide_from_git(&ctx.project, dialect);
-    hide_new_state(ctx, dialect, &location, &edits);
     commit::commit_start(ctx, &location.candidate, &lock, &edits, change.at)?;
     // Under the same lock, so that the report is about this run.
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
     let opened = OpenedRun::new(location.candidate.clone(), files, &ctx.project.trusted);
     drop(lock);
     let (also_open, hidden) = also_open(ctx, &feature)?;
+    let shown = startable::shown_by_git(&ctx.project, dialect, &location.root, &edits);
     let body = CheckpointReport {
         run: RunId::new(&feature),
         change: "start".to_owned(),
@@ -107,7 +106,7 @@ pub(crate) fn start(
         brief: None,
         brief_file: None,
     };
-    let findings = opened.loaded.findings.into_iter().chain(hidden).collect();
+    let findings = opened.loaded.findings.into_iter().chain(hidden).chain(shown).collect();
     Ok(Report { exit: Exit::Ok, body, findings })
 }
 
@@ -194,17 +193,6 @@ fn is_in_the_way(ctx: &ProjectContext, workflow: &str) -> bool {
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(StartSpec::new(workflow, "NAME"))) };
     let new = empty(ctx, "NAME").and_then(|files| location_of(ctx, dialect, &dialect.edit(&files, &change)?));
     new.is_ok_and(|new| !in_the_way(ctx, &new, "NAME").is_empty())
-}
-
-/// Makes git ignore the folders of the state that a run begins with: what Piton makes is its own, and stays out of `git status`.
-fn hide_new_state(ctx: &ProjectContext, dialect: &dyn Dialect, location: &RunLocation, edits: &[Edit]) {
-    let main_root = ctx.project.git.as_ref().map(|git| git.main_root.as_path());
-    let root = main_root.and_then(|main_root| location.root.strip_prefix(main_root).ok());
-    let Some(root) = root.filter(|_| dialect.start().unversioned(&ctx.project.config).is_empty()) else { return };
-    let folders: BTreeSet<RelPath> = edits.iter().filter_map(|edit| edit.path.parent()).collect();
-    let patterns: Vec<String> =
-        folders.iter().filter_map(|folder| store::git::pattern_of(&root.join(folder.as_str()))).collect();
-    startable::exclude(&ctx.project, &patterns);
 }
 
 fn own_workflow(

@@ -1,10 +1,14 @@
-//! Which runs Piton can start, under which names, and how git is kept from their state.
+//! Which runs Piton can start, under which names, and whether git shows their state.
+
+use std::collections::BTreeSet;
+
+use camino::Utf8Path;
 
 use super::{OpError, opened_run::OpenedRun, workflow_file};
 use crate::{
-    dialect::{DIALECTS, Dialect},
+    dialect::{DIALECTS, Dialect, Unversioned},
     engine,
-    model::{DialectId, RelPath, is_journal_folder},
+    model::{DialectId, Edit, Finding, FindingCode, RelPath, is_journal_folder},
     store::{self, Project},
 };
 
@@ -31,19 +35,27 @@ pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<String> {
         .then(|| format!("piton start {} --feature {}{place}", engine::quoted(workflow), engine::quoted(feature)))
 }
 
-/// Makes git ignore the state files if their system requires it; a state file in git breaks clean-up and rollback
-/// (docs/formats/nine-step.md#state-and-git).
-pub(crate) fn hide_from_git(project: &Project, dialect: &dyn Dialect) {
-    exclude(project, &dialect.start().unversioned(&project.config));
-}
-
-/// Adds lines to `info/exclude`. Where that cannot be written, as in the sandbox of a client, git shows the state; it is recorded all the
-/// same.
-pub(super) fn exclude(project: &Project, patterns: &[String]) {
-    if let (Some(git), false) = (&project.git, patterns.is_empty()) {
-        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-        let _ = store::git::info_exclude(git, &patterns);
+/// Returns the finding for a run that begins with files that git does not ignore, with the lines that make it ignore them; only a person writes
+/// those (docs/formats/nine-step.md#state-and-git).
+pub(super) fn shown_by_git(
+    project: &Project,
+    dialect: &dyn Dialect,
+    root: &Utf8Path,
+    edits: &[Edit],
+) -> Option<Finding> {
+    project.git.as_ref().filter(|git| !root.starts_with(&git.common_dir))?;
+    let mut kept_out = dialect.start().unversioned(&project.config);
+    if kept_out.is_empty() {
+        let folders = edits.iter().filter_map(|edit| RelPath::below(&edit.path.parent()?.under(root), &project.root));
+        kept_out = folders.collect::<BTreeSet<RelPath>>().iter().map(Unversioned::folder).collect();
     }
+    let paths: Vec<&str> = kept_out.iter().map(|one| one.path.as_str()).collect();
+    let shown = store::git::not_ignored(&project.root, &paths);
+    let lines = kept_out.iter().filter(|one| shown.contains(&one.path.as_str()));
+    let lines: Vec<String> = lines.map(|one| format!("`{}`", one.pattern)).collect();
+    let message = "git does not ignore the state of the run: who adds all files commits it with the work";
+    let fix = format!("add to .gitignore: {}", lines.join(", "));
+    (!lines.is_empty()).then(|| Finding::new(FindingCode::StateShown, message).fix(fix))
 }
 
 pub(super) fn check_feature_name(feature: &str) -> Result<(), OpError> {

@@ -6,8 +6,11 @@ use camino::Utf8PathBuf;
 
 use super::{journal, run_location::RunLocation};
 use crate::{
+    dialect::by_id,
     engine,
-    model::{DialectId, Entry, LostState, RelPath, journal_folder, run_of_journal},
+    model::{
+        Candidate, DialectId, Entry, Finding, FindingCode, Listing, LostState, RelPath, journal_folder, run_of_journal,
+    },
     store::{self, Project},
 };
 
@@ -36,6 +39,30 @@ impl Unmatched {
     /// Tells whether it recorded a state with this path last.
     pub(super) fn has(&self, state: &RelPath) -> bool {
         engine::versions::last_digests(&self.entries).contains_key(state)
+    }
+
+    /// Returns the run whose state is there and no longer says what it is, such as one that was cut off and still parses: as it was recorded last.
+    pub(super) fn damaged(&self, listing: &Listing, runs: &[RunLocation]) -> Option<RunLocation> {
+        let recorded = engine::versions::last(&self.entries)?;
+        if !listing.entries.iter().any(|entry| recorded.contains_key(&entry.path)) {
+            return None;
+        }
+        let mut listing = listing.clone();
+        for entry in &mut listing.entries {
+            entry.content = recorded.get(&entry.path).map(|bytes| bytes.as_slice().into()).or(entry.content.take());
+        }
+        let mut found = by_id(self.dialect).probe(&listing).candidates.into_iter();
+        let is_taken =
+            |state: &RelPath| runs.iter().any(|run| run.root == listing.root && run.candidate.state == *state);
+        let is_it = |found: &Candidate| {
+            found.name == self.run && recorded.contains_key(&found.state) && !is_taken(&found.state)
+        };
+        let mut candidate = found.find(is_it)?;
+        let message =
+            format!("{} no longer says what it is; the journal has the state of {}", candidate.state, self.run);
+        let finding = Finding::new(FindingCode::StateUnreadable, message).at(&candidate.state);
+        candidate.findings.push(finding.fix(format!("piton restore {}", engine::quoted(&self.run))));
+        Some(RunLocation { root: listing.root, candidate })
     }
 
     /// Returns the states that it recorded last, if none of them is in a worktree of the project.

@@ -349,8 +349,7 @@ fn drive_claimed(
         return Ok(preview_rest(header, &workflow, &ledger, &plan));
     }
     let (folder, is_new) = folder(header, &ledger, &plan, asked)?;
-    let project = &run_environment.project;
-    worktree_files::set_up((header, &folder, is_new), &workflow.worktree, (project, &mut ledger), console)?;
+    worktree_files::set_up((header, &folder, is_new), &workflow.worktree, &mut ledger, console)?;
     if let Some(text) = warnings::of_branch(header, &folder) {
         console.tell(&Event::Warning { text: &text });
     }

@@ -44,8 +44,7 @@ pub(crate) fn prepare(
         let mut ledger = Ledger::new(paths.clone(), caller, session, (run, Evidence::default()));
         ledger.catch_up()?;
         let (folder, is_new) = ready::folder(&header, &ledger, &[ScheduledStep::first(0)], &asked)?;
-        let project = &environment.project;
-        worktree_files::set_up((&header, &folder, is_new), &workflow.worktree, (project, &mut ledger), console)
+        worktree_files::set_up((&header, &folder, is_new), &workflow.worktree, &mut ledger, console)
     })();
     let released = store::lease::release(&paths.lock()?, environment.ticker.now(), &environment.caller());
     done?;

@@ -12,7 +12,7 @@ use crate::{
     dialect::piton::{facts::Act, record::Header},
     model::{RelPath, plural},
     store::{
-        self, Project,
+        self,
         worktree::{git, new_files},
     },
     workflow::WorktreeFiles,
@@ -22,7 +22,7 @@ use crate::{
 pub(super) fn set_up(
     (header, folder, is_new): (&Header, &Utf8Path, bool),
     wanted: &WorktreeFiles,
-    (project, ledger): (&Project, &mut Ledger),
+    ledger: &mut Ledger,
     console: &dyn Console,
 ) -> Result<(), RunError> {
     let is_untouched = ledger.run().steps.iter().all(|step| step.attempts == 0);
@@ -38,9 +38,7 @@ pub(super) fn set_up(
         let hint = format!("correct `worktree` in {}", header.workflow.file);
         RunError::new(ProblemKind::No, message, [hint, again])
     };
-    for path in copied.iter().chain(linked) {
-        check(root, path).map_err(refused)?;
-    }
+    check_all(root, wanted).map_err(refused)?;
     if let Some(carried) = &header.carried {
         carry(root, folder, carried, console).map_err(refused)?;
     }
@@ -49,7 +47,6 @@ pub(super) fn set_up(
     }
     for path in linked {
         files::link_into(root, folder, path).map_err(refused)?;
-        hide(project, folder, path);
     }
     ledger.runner_does(Act::WorktreeSetUp { copied: copied.clone(), linked: linked.clone() })?;
     let names = |paths: &[RelPath]| paths.iter().map(RelPath::as_str).collect::<Vec<_>>().join(", ");
@@ -75,11 +72,28 @@ fn carry(root: &Utf8Path, folder: &Utf8Path, commit: &str, console: &dyn Console
 
 /// Checks the files that a new worktree gets, before it is made.
 pub(super) fn check_wanted(header: &Header, wanted: &WorktreeFiles) -> Result<(), RunError> {
-    let mut all = wanted.copied.iter().chain(&wanted.linked).filter(|_| header.worktree.is_some());
-    all.try_for_each(|path| check(&header.root, path)).map_err(|why| {
+    if header.worktree.is_none() {
+        return Ok(());
+    }
+    check_all(&header.root, wanted).map_err(|why| {
         let hint = format!("correct `worktree` in {}", header.workflow.file);
         RunError::new(ProblemKind::No, format!("the worktree cannot be set up: {why}"), [hint])
     })
+}
+
+fn check_all(root: &Utf8Path, WorktreeFiles { copied, linked }: &WorktreeFiles) -> Result<(), String> {
+    copied.iter().chain(linked).try_for_each(|path| check(root, path))?;
+    linked.iter().try_for_each(|path| check_link(root, path))
+}
+
+/// Checks that git ignores a link of this name: a pattern for a folder (`node_modules/`) is not for a link to one.
+fn check_link(root: &Utf8Path, path: &RelPath) -> Result<(), String> {
+    match store::git::is_ignored_as_folder(root, path) {
+        true => Err(format!(
+            "git ignores {path} only as a folder, so a step could commit the link; write its pattern without the `/` at the end"
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Checks that git ignores a path: what it has is in the worktree, and what it would show could be committed by a step.
@@ -95,16 +109,4 @@ fn check(root: &Utf8Path, path: &RelPath) -> Result<(), String> {
         return Err(format!("{path} does not exist in {root}, or git does not ignore it, so a step could commit it"));
     }
     Ok(())
-}
-
-/// Has git ignore a link where the pattern is for a folder (`node_modules/`), which a link is not.
-fn hide(project: &Project, folder: &Utf8Path, path: &RelPath) {
-    let shown = git(folder, "ls-files", &["--others", "--exclude-standard", "--", path.as_str()]);
-    let pattern = store::git::pattern_of(Utf8Path::new(path.as_str()));
-    if let (Ok(shown), Some(repository), Some(pattern)) = (shown, &project.git, pattern)
-        && !shown.is_empty()
-    {
-        // Where it cannot be written, git shows the link; nothing depends on that.
-        let _ = store::git::info_exclude(repository, &[pattern.trim_end_matches('/')]);
-    }
 }

@@ -27,7 +27,6 @@ mod permissions;
 mod piton;
 pub(crate) mod projects;
 mod questions;
-mod quiet;
 mod real_plans;
 mod repair;
 mod rollback;

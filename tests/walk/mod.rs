@@ -4,6 +4,7 @@
 mod attempt;
 mod copy;
 mod judge;
+mod lossless;
 mod moves;
 mod placeholders;
 mod printed;

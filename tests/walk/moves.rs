@@ -1,6 +1,9 @@
 //! What happens in a walk between two looks: changes that agents and people make, refused ones, kills and damage.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 use super::walker::{Answer, RunSeen, Walker, quoted};
 
@@ -141,6 +144,15 @@ impl Walker {
         let Ok(bytes) = std::fs::read(&path) else { return self.wait() };
         std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("the sandbox is ours");
         self.history.push(format!("(half of {file} is lost)"));
+        self.make("piton plan");
+    }
+
+    /// Puts earlier state files back, as git or another program does.
+    pub(super) fn put_back(&mut self, files: &BTreeMap<String, Vec<u8>>) {
+        for (path, bytes) in files.iter().filter(|(path, _)| !path.ends_with("journal.jsonl")) {
+            self.sandbox.bytes(path, bytes);
+        }
+        self.history.push("(an earlier state is put back)".to_owned());
         self.make("piton plan");
     }
 

@@ -1,7 +1,9 @@
 //! One walk: a project, the calls that were made in it, and the calls of the program at one moment.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use camino::Utf8Path;
+use piton::cli::{self, Surroundings};
 use serde_json::Value;
 
 use super::{
@@ -28,6 +30,8 @@ pub(super) struct Walker {
     pub(super) history: Vec<String>,
     /// The answer to the last move.
     pub(super) last: Option<Answer>,
+    /// Whether calls of the program are made in this process.
+    pub(super) is_in_process: bool,
 }
 
 /// One answer of the program.
@@ -58,7 +62,15 @@ impl Walker {
         let program = sandbox.top().join("bin/piton");
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_piton"), program).expect("a link in a fresh folder");
         make_older(&sandbox);
-        Self { sandbox, dice: Dice::new(seed), minute: 0, session: 1, history: Vec::new(), last: None }
+        Self {
+            sandbox,
+            dice: Dice::new(seed),
+            minute: 0,
+            session: 1,
+            history: Vec::new(),
+            last: None,
+            is_in_process: false,
+        }
     }
 
     fn now(&self) -> chrono::DateTime<chrono::FixedOffset> {
@@ -78,9 +90,26 @@ impl Walker {
             .replace("$HOME", sandbox.home().as_str())
             .replace("$TOP", sandbox.top().as_str());
         let now = self.now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        if self.is_in_process {
+            return self.in_process(&command, &now);
+        }
         let program = sandbox.tool("/bin/sh", ["-c", command.as_str()]).env("PITON_NOW", &now);
         let output = program.env("PITON_SESSION", &format!("walk-{}", self.session)).run_within(LIMIT);
         output.unwrap_or(Output { code: -1, stdout: String::new(), stderr: "it does not end".to_owned() })
+    }
+
+    /// Makes a call of the program in this process.
+    fn in_process(&self, command: &str, now: &str) -> Output {
+        let words = words(command);
+        let (name, words) = words.split_first().expect("a command has a word");
+        assert_eq!(name, "piton", "{command}");
+        let program = self.sandbox.piton(words.iter().map(String::as_str)).real_clock().env("PITON_NOW", now);
+        let program = program.env("PITON_SESSION", &format!("walk-{}", self.session));
+        let (words, variables, folder, input) = program.folder(Utf8Path::new("")).parts();
+        let surroundings = Arc::new(Surroundings::new(variables, folder, input));
+        let code = cli::call(&words, Arc::clone(&surroundings));
+        let printed = surroundings.printed();
+        Output::of_call(&self.sandbox, i32::from(code), &printed.stdout, &printed.stderr)
     }
 
     pub(super) fn json(&self, command: &str) -> (i32, Value) {

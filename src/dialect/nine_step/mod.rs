@@ -28,7 +28,9 @@ mod workspace;
 mod write;
 
 use crate::{
-    dialect::{Copies, Dialect, EditError, Loaded, Probed, Rollback, RollbackBackup, Start, Wording},
+    dialect::{
+        Copies, Dialect, EditError, Loaded, Probed, Rollback, RollbackBackup, Start, Unversioned, Wording,
+    },
     model::{
         Brief, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, Question, RelPath, RollBack,
         Run, Timestamp,
@@ -97,13 +99,15 @@ impl Start for NineStep {
         true
     }
 
-    fn unversioned(&self, config: &Config) -> Vec<String> {
+    fn unversioned(&self, config: &Config) -> Vec<Unversioned> {
         let settings = &config.nine_step;
-        vec![
-            format!("{}*", settings.state_file),
-            "*.workflow-state.json*".to_owned(),
-            format!("/{}/", settings.worktree_dir),
-        ]
+        let early = format!("NAME{}", layout::EARLY_SUFFIX);
+        let own = (settings.state_file != layout::EARLY_SUFFIX)
+            .then(|| Unversioned { pattern: format!("{}*", settings.state_file), path: settings.state_file.clone() });
+        let early = Unversioned { pattern: format!("*{}*", layout::EARLY_SUFFIX), path: early };
+        let folders = [&settings.worktree_dir, &settings.backup_dir];
+        let folders = folders.into_iter().filter_map(|folder| RelPath::parse(folder.trim_end_matches('/')).ok());
+        own.into_iter().chain([early]).chain(folders.map(|folder| Unversioned::folder(&folder))).collect()
     }
 }
 

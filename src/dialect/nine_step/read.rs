@@ -155,7 +155,7 @@ fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: 
         started_at: state.started_at.or_else(|| first_stamp(&state)),
         stamp: state.last.get().and_then(|last| last.timestamp).max(state.updated_at),
         follow_up: state.total_phases.map(|_| merge(config)),
-        workspace: WorkspaceRecord { clean_up: clean_up(&workspace.record), ..workspace.record },
+        workspace: WorkspaceRecord { clean_up: clean_up(&name, &workspace.record), ..workspace.record },
         records: Records { details: true, ..Records::ALL },
         interruption: paused(&state, status),
         interrupted_at: state.interrupted_at,
@@ -261,8 +261,10 @@ fn merge(config: &NineStepConfig) -> FollowUp {
 }
 
 /// Returns the plugin's clean-up after the merge: services, worktree, branch, plan and issues.
-fn clean_up(workspace: &WorkspaceRecord) -> Vec<String> {
-    let place = workspace.place().map(|place| format!("`git worktree remove {}`", quoted(place)));
+fn clean_up(run: &str, workspace: &WorkspaceRecord) -> Vec<String> {
+    // Git removes no worktree that the state still lies in.
+    let archive = format!("piton archive {}", quoted(run));
+    let place = workspace.place().map(|place| format!("`{archive} && git worktree remove {}`", quoted(place)));
     let branch = workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'));
     let branch = branch.map(|branch| format!("`git branch -d {}`", quoted(branch)));
     let plan = workspace.plan_reference.as_ref().map(|plan| format!("remove {}", clean_line(plan, 200)));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::impact::Impact;
 use crate::{
     engine::command,
-    model::{AffectedCommit, GitImpact, Run, StepId, Timestamp, plural, quoted},
+    model::{GitImpact, GivenUpCommit, RelPath, Run, StepId, Timestamp, plural, quoted},
 };
 
 /// Number of rollbacks to the same point after which a person has to confirm (docs/formats/nine-step.md#rollback).
@@ -82,7 +82,7 @@ pub(crate) fn git_plan(run: &Run, git: &GitImpact, impact: &Impact, at: Timestam
         format!("git -C {folder} status --short    # prints nothing"),
         format!("git -C {folder} log --first-parent --oneline {}..HEAD    # prints {commits}", short(base)),
     ];
-    let reverts = reverts(&git.commits);
+    let reverts = reverts(&git.commits.iter().map(GivenUpCommit::from).collect::<Vec<_>>());
     let in_folder = |folder: &str| -> Vec<String> {
         reverts.iter().map(|revert| format!("git -C {folder} revert --no-edit {revert}")).collect()
     };
@@ -112,7 +112,7 @@ pub(crate) fn record_commit(run: &Run, step: &StepId) -> String {
 }
 
 /// Returns the arguments of each `git revert`, newest first: ordinary commits together, each merge separately.
-fn reverts(commits: &[AffectedCommit]) -> Vec<String> {
+pub(super) fn reverts(commits: &[GivenUpCommit]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for stretch in commits.chunk_by(|one, other| !one.is_merge && !other.is_merge) {
         let names: Vec<String> = stretch.iter().map(|commit| short(&commit.sha)).collect();
@@ -123,7 +123,7 @@ fn reverts(commits: &[AffectedCommit]) -> Vec<String> {
 }
 
 /// Shortens the name of a commit, quoted in case it is not one.
-fn short(sha: &str) -> String {
+pub(super) fn short(sha: &str) -> String {
     quoted(&sha.chars().take(12).collect::<String>())
 }
 
@@ -169,7 +169,11 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
                 plural(dirty.len(), "file"),
                 shown.join(", ")
             );
-            note("uncommitted", message, format!("git -C {folder} stash push --include-untracked"));
+            // The state is no work: it stays where it is.
+            let state = state_in(run).into_iter().map(|state| format!(" {}", quoted(&format!(":(exclude){state}*"))));
+            let state = state.collect::<String>();
+            let only = if state.is_empty() { state } else { format!(" -- .{state}") };
+            note("uncommitted", message, format!("git -C {folder} stash push --include-untracked{only}"));
         }
     }
     if times >= REPEAT_LIMIT {
@@ -178,6 +182,18 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
         note("repeated", message, format!("{again} --force"));
     }
     all
+}
+
+/// Returns the state files that are in the working folder of a run, by their paths from there.
+fn state_in(run: &Run) -> Vec<&str> {
+    let files = run.state_files.iter().filter(|_| run.workspace.outside.is_none());
+    match &run.workspace.worktree {
+        Some(tree) => {
+            let below = files.filter_map(|path| path.as_str().strip_prefix(tree.as_str())?.strip_prefix('/'));
+            below.collect()
+        }
+        None => files.map(RelPath::as_str).collect(),
+    }
 }
 
 /// Tells whether the work was merged so long ago that other work may depend on it.

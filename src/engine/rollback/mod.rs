@@ -3,12 +3,16 @@
 //! - `target`: what a target such as `last` or `phase:2` can mean, and which steps it reopens.
 //! - `impact`: what the rollback discards: steps, approvals, time.
 //! - `method`: the git commands that discard the work, and what stands in the way.
+//! - `left`: the commits of the steps given up that are still on the branch.
 
 mod impact;
+mod left;
 mod method;
 mod target;
 
 pub(crate) use impact::{Impact, impact, reopened_at_commit};
+pub(crate) use left::given_up;
+pub(super) use left::{commits_left, left_in_words};
 pub(crate) use method::{
     GitPlan, Method, Obstacle, command_to, git_plan, is_old_merge, listing_command, obstacles, record_commit,
 };

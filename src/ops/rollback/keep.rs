@@ -83,11 +83,6 @@ pub(super) fn keep(
     git_impact: Option<&GitImpact>,
     report: &mut RollbackReport,
 ) -> Result<(), OpError> {
-    let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
-    let pattern = rollback_backup(context, back).and_then(|backup| backup.unversioned);
-    if let (Some(git), Some(pattern)) = (&context.ctx.project.git, pattern) {
-        store::git::info_exclude(git, &[&pattern])?;
-    }
     let commits = commit_info(report, git_impact);
     let mut digest = String::new();
     let kept = store::backup::keep(locked.lock(), &backup, |folder, copied| {

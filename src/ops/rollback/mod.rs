@@ -24,7 +24,10 @@ use super::{
 use crate::{
     dialect::Rollback,
     engine::{self, ChangeLimits, EffectiveStatus, Refusal, RefusalKind, rollback},
-    model::{Change, ChangeKind, Edit, Entry, Evidence, Finding, FindingCode, GitImpact, Owner, RollBack, Run},
+    model::{
+        Change, ChangeKind, Edit, Entry, Evidence, Finding, FindingCode, GitImpact, GivenUpCommit, Owner, RollBack,
+        RollBackRecord, Run,
+    },
     ops::versions::{self, Version},
     store::{self, AbandonedWork},
 };
@@ -276,9 +279,11 @@ impl<'a> RollbackContext<'a> {
         edits: &[Edit],
         report: &mut RollbackReport,
     ) -> Result<impl Iterator<Item = Finding>, OpError> {
-        super::startable::hide_from_git(&self.ctx.project, self.opened.dialect);
         let back = if let ChangeKind::RollBack(back) = &change.kind {
-            Some(back_record(self.run, change.at, back))
+            // Without a command that takes them back it is not known which commits these are.
+            let printed = report.git.as_ref().is_some_and(|git| !git.commands.is_empty());
+            let commits = report.commits.iter().filter(|_| printed).map(GivenUpCommit::from).collect();
+            Some(RollBackRecord { commits, ..back_record(self.run, change.at, back) })
         } else {
             None
         };

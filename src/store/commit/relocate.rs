@@ -1,5 +1,8 @@
-//! Moves the folder of a run. Across file systems, and out of the lower layer of an overlay, a rename is refused: then the folder is copied
-//! durably, compared, given its name, and only then removed where it was.
+//! Moves the folder of a run into an archive and back: a session of CCW with all that is in it, as its own program does, and the records of a
+//! run of a workflow file. No home is moved: a run is found where it was begun.
+//!
+//! Across file systems, and out of the lower layer of an overlay, a rename is refused: then the folder is copied durably, compared, given its
+//! name, and only then removed where it was.
 
 use std::{fs, io};
 

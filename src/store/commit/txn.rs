@@ -346,7 +346,7 @@ fn roll_forward(record: &Record, progress: &[FileProgress]) -> Result<(), StoreE
 }
 
 /// Replaces one file. The content is durable, the name not yet.
-pub(in crate::store) fn replace_file(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+fn replace_file(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
     replace_file_as(real, bytes, mode, fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata)))
 }
 

@@ -8,7 +8,6 @@ use super::{
     calls,
     error::StoreError,
     platform::{self, Attributes, DirEntry},
-    process,
 };
 
 /// The name of the folder that holds Piton's own data.
@@ -210,19 +209,5 @@ pub(in crate::store) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a U
                 let _ = if is_dir { calls::remove_dir_all(&path) } else { calls::remove_file(&path) };
             }
         }
-    }
-}
-
-/// Removes the leftovers of one target without a lock: those of living processes stay.
-pub(in crate::store) fn remove_orphans(target: &Utf8Path) {
-    let Some((folder, Ok(names))) = target.parent().map(|folder| (folder, platform::names(folder))) else { return };
-    let prefix = prefix(target);
-    let is_orphan = |name: &str| {
-        let token = name.strip_prefix(prefix.as_str()).filter(|rest| is_token(rest));
-        let pid = token.and_then(|token| token.split('.').next()?.parse().ok());
-        pid.is_some_and(process::is_gone)
-    };
-    for named in names.iter().filter(|named| is_orphan(&named.name)) {
-        let _ = calls::remove_file(&folder.join(&named.name));
     }
 }

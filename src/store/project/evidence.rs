@@ -109,7 +109,7 @@ fn workspace_folder(root: &Utf8Path, wanted: &EvidenceRequest) -> Utf8PathBuf {
 }
 
 /// Checks commits in the working folder, because a linked worktree has its own HEAD. Returns false if git was started.
-fn inspect_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidence: &mut Evidence) -> bool {
+pub(crate) fn inspect_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidence: &mut Evidence) -> bool {
     if wanted.commits.is_empty() {
         return true;
     }

@@ -17,14 +17,10 @@ pub(crate) use super::repository::{branch_exists, head};
 use super::{
     git_filters,
     git_process::{ask, ask_within, command, output, start},
-    repository::GitPaths,
 };
 use crate::{
     model::{CommitFact, RelPath, Timestamp},
-    store::{
-        commit::txn,
-        fs::{error::StoreError, platform, stage, surroundings::program},
-    },
+    store::fs::surroundings::program,
 };
 
 /// Time after which a git process that dates the runs of a list is killed.
@@ -35,8 +31,6 @@ const LINE_LIMIT: u64 = 1 << 10;
 const OUTPUT_LIMIT: u64 = 64 << 20;
 /// Bytes of an object that is read.
 const OBJECT_LIMIT: u64 = 4 << 20;
-/// Bytes of `info/exclude`.
-const EXCLUDE_LIMIT: u64 = 16 << 20;
 /// Number of commits that are visited from HEAD.
 const WALK_LIMIT: usize = 100_000;
 /// Assumed maximal difference between the clocks of committers, in seconds.
@@ -288,6 +282,8 @@ pub(super) struct Commit {
     pub(super) sha: String,
     pub(super) time: i64,
     pub(super) parents: Vec<String>,
+    /// The commit that it reverts, by its own message.
+    pub(super) reverts: Option<String>,
 }
 
 impl Objects {
@@ -337,16 +333,21 @@ impl Objects {
         }
         let mut queue = BinaryHeap::new();
         let mut seen = BTreeSet::new();
-        let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut waiting: BTreeMap<String, Commit> = BTreeMap::new();
+        let mut reverted: BTreeSet<String> = BTreeSet::new();
         if let Some(commit) = self.commit("HEAD")? {
             seen.insert(commit.sha.clone());
             queue.push((commit.time, commit.sha.clone()));
-            waiting.insert(commit.sha, commit.parents);
+            waiting.insert(commit.sha.clone(), commit);
         }
         while let Some((time, sha)) = queue.pop() {
+            let Some(commit) = waiting.remove(&sha) else { continue };
+            let is_reverted = reverted.contains(&sha);
             if let Some((names, _)) = wanted.remove(&sha) {
-                facts.extend(names.into_iter().map(|name| (name, CommitFact::Reachable)));
+                let fact = if is_reverted { CommitFact::Reverted } else { CommitFact::Reachable };
+                facts.extend(names.into_iter().map(|name| (name, fact)));
             }
+            reverted.extend(commit.reverts.filter(|_| !is_reverted));
             let Some(oldest) = wanted.values().map(|(_, time)| *time).min() else { break };
             if time.saturating_add(CLOCK_SLOP) < oldest {
                 break;
@@ -354,12 +355,12 @@ impl Objects {
             if seen.len() > WALK_LIMIT {
                 return Some(facts);
             }
-            for parent in waiting.remove(&sha).unwrap_or_default() {
+            for parent in commit.parents {
                 if seen.insert(parent.clone())
                     && let Some(commit) = self.commit(&parent)?
                 {
                     queue.push((commit.time, commit.sha.clone()));
-                    waiting.insert(commit.sha, commit.parents);
+                    waiting.insert(commit.sha.clone(), commit);
                 }
             }
         }
@@ -370,7 +371,7 @@ impl Objects {
 }
 
 fn parse_commit(sha: &str, body: &str) -> Commit {
-    let mut commit = Commit { sha: sha.to_owned(), time: 0, parents: Vec::new() };
+    let mut commit = Commit { sha: sha.to_owned(), time: 0, parents: Vec::new(), reverts: reverted_by(body) };
     for line in body.lines().take_while(|line| !line.is_empty()) {
         if let Some(parent) = line.strip_prefix("parent ").filter(|parent| is_sha(parent)) {
             commit.parents.push(parent.to_owned());
@@ -381,52 +382,49 @@ fn parse_commit(sha: &str, body: &str) -> Commit {
     commit
 }
 
-/// Makes git ignore paths in this clone only (`info/exclude`). Existing lines are not repeated. Returns whether it wrote: never into a
-/// repository that is not that of the project.
-///
-/// # Errors
-///
-/// When the file cannot be written.
-pub(crate) fn info_exclude(git: &GitPaths, lines: &[&str]) -> Result<bool, StoreError> {
-    if !git.is_own {
-        return Ok(false);
-    }
-    let common_dir = git.common_dir.canonicalize_utf8().map_err(|source| StoreError::io(&git.common_dir, source))?;
-    let path = common_dir.join("info/exclude");
-    let old =
-        platform::read_data_file(path.as_std_path(), EXCLUDE_LIMIT).map_err(|source| StoreError::io(&path, source))?;
-    let old = old.unwrap_or_default();
-    let has = |line: &str| old.split(|byte| *byte == b'\n').any(|there| there.trim_ascii_end() == line.as_bytes());
-    let missing: Vec<&str> = lines.iter().copied().filter(|line| !has(line)).collect();
-    if missing.is_empty() {
-        return Ok(false);
-    }
-    let mut new = old.clone();
-    if !new.is_empty() && !new.ends_with(b"\n") {
-        new.push(b'\n');
-    }
-    for line in missing {
-        new.extend_from_slice(line.as_bytes());
-        new.push(b'\n');
-    }
-    stage::remove_orphans(&path);
-    txn::replace_file(&path, &new, platform::PROJECT_FILE_MODE)?;
-    stage::sync_dirs(path.parent().into_iter())?;
-    Ok(true)
+/// Returns the commit that `git revert` says in its message to revert.
+fn reverted_by(body: &str) -> Option<String> {
+    let (_, message) = body.split_once("\n\n")?;
+    let rest = message.lines().find_map(|line| line.strip_prefix("This reverts commit "))?;
+    let sha: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+    is_sha(&sha).then_some(sha)
 }
 
-/// Returns the pattern that makes git ignore one folder, by its path below the work tree; `None` if no line can name it.
-pub(crate) fn pattern_of(folder: &Utf8Path) -> Option<String> {
-    let mut pattern = String::from("/");
-    for character in folder.as_str().chars() {
-        match character {
-            '\n' | '\r' => return None,
-            '*' | '?' | '[' | '\\' => pattern.extend(['\\', character]),
-            _ => pattern.push(character),
-        }
-    }
-    pattern.push('/');
-    Some(pattern)
+/// Returns those of the paths, which need not exist, that git does not ignore; none if it does not answer. A folder ends in `/`.
+pub(crate) fn not_ignored<'a>(worktree: &Utf8Path, paths: &[&'a str]) -> Vec<&'a str> {
+    let is_shown = |pattern: &String| pattern.is_empty() || pattern.starts_with('!');
+    let decided = paths.iter().zip(ignore_patterns(worktree, paths));
+    decided.filter(|(_, pattern)| is_shown(pattern)).map(|(path, _)| *path).collect()
+}
+
+/// Tells whether git ignores a folder by a pattern that is for nothing but folders of its name.
+pub(crate) fn is_ignored_as_folder(worktree: &Utf8Path, folder: &RelPath) -> bool {
+    let above = folder.parent().map(|above| format!("{above}/"));
+    let paths = [folder.as_str()].into_iter().chain(above.as_deref()).collect::<Vec<_>>();
+    let patterns = ignore_patterns(worktree, &paths);
+    let is_pattern = |pattern: &String| !pattern.is_empty() && !pattern.starts_with('!');
+    patterns.first().is_some_and(|pattern| is_pattern(pattern) && pattern.ends_with('/'))
+        && !patterns.get(1).is_some_and(is_pattern)
+}
+
+/// Returns for each path the pattern by which git decides whether it ignores it, empty if there is none; nothing if it does not answer.
+fn ignore_patterns(worktree: &Utf8Path, paths: &[&str]) -> Vec<String> {
+    let mut command = command(worktree);
+    command.args(["check-ignore", "--verbose", "--non-matching", "--"]).args(paths);
+    let read = |_: Option<ChildStdin>, stdout: ChildStdout| {
+        let mut bytes = Vec::new();
+        stdout.take(OUTPUT_LIMIT).read_to_end(&mut bytes).map(|_| bytes)
+    };
+    // It also fails where it ignores none of them.
+    let printed = start(&mut command).and_then(|child| ask(child, read)).and_then(|(printed, _)| printed.ok());
+    let printed = printed.unwrap_or_default();
+    let text = String::from_utf8_lossy(&printed);
+    let pattern = |line: &str| {
+        let (rule, _) = line.split_once('\t')?;
+        rule.splitn(3, ':').nth(2).map(str::to_owned)
+    };
+    let patterns: Vec<String> = text.lines().filter_map(pattern).collect();
+    if patterns.len() == paths.len() { patterns } else { Vec::new() }
 }
 
 #[cfg(test)]

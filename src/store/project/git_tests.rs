@@ -1,6 +1,4 @@
-use std::fs;
-
-use super::{GitPaths, changed, changes, commits, info_exclude, names};
+use super::{changed, changes, commits, names, not_ignored};
 use crate::{model::CommitFact, store::testing::Scratch};
 
 const AT: &str = "2026-01-01T00:00:00Z";
@@ -48,6 +46,27 @@ fn commits_are_told_apart_with_one_process() {
 }
 
 #[test]
+fn a_commit_that_was_reverted_is_told_apart_until_that_is_reverted_too() {
+    let scratch = Scratch::new();
+    scratch.git(AT, &["init", "--quiet"]);
+    let base = commit(&scratch, "base");
+    let work = |name: &str| {
+        scratch.write(name, name);
+        scratch.git(AT, &["add", name]);
+        commit(&scratch, name)
+    };
+    let (first, second) = (work("first"), work("second"));
+    scratch.git(AT, &["revert", "--no-edit", &second, &first]);
+    let facts = || {
+        let facts = commits(&scratch.root, &[&base, &first, &second]);
+        [facts[&base], facts[&first], facts[&second]]
+    };
+    assert_eq!(facts(), [CommitFact::Reachable, CommitFact::Reverted, CommitFact::Reverted]);
+    scratch.git(AT, &["revert", "--no-edit", "HEAD"]);
+    assert_eq!(facts(), [CommitFact::Reachable, CommitFact::Reachable, CommitFact::Reverted]);
+}
+
+#[test]
 fn outside_of_git_there_is_nothing_to_say() {
     let scratch = Scratch::new();
     assert!(commits(&scratch.root, &["0123456"]).is_empty());
@@ -79,18 +98,12 @@ fn a_short_name_stands_for_its_commit_only() {
 }
 
 #[test]
-fn missing_lines_are_added_to_the_exclude_file_once() {
+fn what_git_does_not_ignore_is_told_for_paths_that_are_not_there_yet() {
     let scratch = Scratch::new();
-    let common_dir = scratch.root.join(".git");
-    fs::create_dir_all(&common_dir).unwrap();
-    let (git_dir, main_root) = (common_dir.clone(), scratch.root.clone());
-    let own = GitPaths { common_dir, git_dir, main_root, worktrees: Vec::new(), is_own: true };
-    assert!(!info_exclude(&GitPaths { is_own: false, ..own.clone() }, &[".piton/"]).unwrap());
-    assert!(info_exclude(&own, &[".piton/"]).unwrap());
-    assert_eq!(scratch.text(".git/info/exclude").as_deref(), Some(".piton/\n"));
-    scratch.write(".git/info/exclude", "# mine\r\n.piton/\r\nlast");
-    assert!(info_exclude(&own, &[".piton/", ".worktree/"]).unwrap());
-    assert_eq!(scratch.text(".git/info/exclude").as_deref(), Some("# mine\r\n.piton/\r\nlast\n.worktree/\n"));
-    assert!(!info_exclude(&own, &[".piton/", ".worktree/"]).unwrap());
-    assert_eq!(scratch.files(".git/info"), ["exclude"]);
+    assert_eq!(not_ignored(&scratch.root, &["a"]), [""; 0], "git does not answer");
+    scratch.git(AT, &["init", "--quiet"]);
+    let asked = ["a.state", "sub/b.state", "trees/", "kept.state", "other/"];
+    assert_eq!(not_ignored(&scratch.root, &asked), asked);
+    scratch.write(".gitignore", "*.state\n!kept.state\n/trees/\n");
+    assert_eq!(not_ignored(&scratch.root, &asked), ["kept.state", "other/"]);
 }

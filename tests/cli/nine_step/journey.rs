@@ -47,12 +47,14 @@ fn commit(sandbox: &Sandbox, clock: &mut Clock, phase: u32) {
 #[test]
 fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     let sandbox = Sandbox::new();
+    sandbox.file(".gitignore", "*.workflow-state.json*\n/.worktree/\n/.workflow-backups/\n");
     sandbox.file(".plan/quotes_plan.md", "# Plan\n").git_init();
     let clock = &mut Clock(0);
     clock.piton(&sandbox, 3, ["list"]);
     let start = ["start", "nine-step", "--feature", "quotes", "--phases", "2", "--issue", "12"];
     let started = clock.piton(&sandbox, 0, start);
     assert_eq!(started.at("/data/files"), json!([".plan/quotes.workflow-state.json"]));
+    assert_eq!(started.at("/findings"), json!([]), "git ignores all that it writes");
     is_clean(&sandbox);
     clock.piton(&sandbox, 1, start);
     pass(&sandbox, clock, &["1:1", "1:2"]);
@@ -111,7 +113,8 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
 /// The state moves into the worktree; earlier checkpoints still belong to this run.
 #[test]
 fn the_time_before_the_worktree_is_in_the_history_and_can_come_back() {
-    let sandbox = Sandbox::with_git();
+    let sandbox = Sandbox::new();
+    sandbox.file(".gitignore", "*.workflow-state.json*\n/.worktree/\n").git_init();
     sandbox.file(".plan/quotes_plan.md", "# Plan\n").commit("plan");
     let clock = &mut Clock(0);
     clock.piton(&sandbox, 0, ["start", "nine-step", "--feature", "quotes", "--phases", "2"]);

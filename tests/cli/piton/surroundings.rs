@@ -16,7 +16,7 @@ steps:
 
 fn project() -> Stage {
     let stage = Stage::new(SET_UP);
-    stage.sandbox.file(".gitignore", ".env\nnode_modules/\nconfig/own\n");
+    stage.sandbox.file(".gitignore", ".env\nnode_modules\nconfig/own\n");
     stage.sandbox.git(["add", "."]);
     stage.sandbox.git(["commit", "-qm", "w"]);
     stage.sandbox.file(".env", "KEY=1\n").file("config/own/a", "own\n").file("node_modules/pkg", "pkg\n");

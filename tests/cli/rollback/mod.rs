@@ -18,7 +18,7 @@ const FOLDER: &str = ".worktree/auth";
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.file(".plan/auth_plan.md", "# Plan\n").git_init().worktree(FOLDER, "feature/auth");
-    sandbox.file(".git/info/exclude", ".workflow-state.json*\n*.workflow-state.json*\n/.worktree/\n");
+    sandbox.file(".git/info/exclude", "*.workflow-state.json*\n/.worktree/\n/.workflow-backups/\n");
     let first = work(&sandbox, "p1.txt", "phase 1");
     let second = work(&sandbox, "p2.txt", "phase 2");
     let mut completed = Vec::new();

@@ -91,11 +91,7 @@ pub(in crate::dialect::nine_step) fn rollback_backup(
         back.from.as_ref().and_then(|step| StepPosition::parse(step.as_str())).map_or(1, |position| position.phase);
     let stamp = at.compact().replace('T', "_");
     let name = format!("phase{from}_{}", stamp.trim_end_matches('Z'));
-    Some(RollbackBackup {
-        folder: folder.join(&name).ok()?,
-        log: folder.join("ROLLBACK_LOG.md").ok()?,
-        unversioned: Some(format!("/{all}/")),
-    })
+    Some(RollbackBackup { folder: folder.join(&name).ok()?, log: folder.join("ROLLBACK_LOG.md").ok()? })
 }
 
 /// Returns the commands that the plugin runs in the issue tracker: label and comment for each issue
