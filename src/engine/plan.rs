@@ -37,6 +37,8 @@ pub(crate) struct Planned {
     pub(crate) unattended: bool,
     /// What was said about the run, oldest first.
     pub(crate) statements: Vec<Statement>,
+    /// What git said is not committed in the working folder; `None` if it was not asked.
+    pub(crate) uncommitted: Option<Vec<String>>,
 }
 
 impl Planned {
@@ -109,6 +111,7 @@ impl PlanInputs<'_> {
         let mut findings = say_once(load_findings, &mut age_findings);
         findings.extend(evidence.findings.iter().cloned());
         self.name_fixes(&reconciled, &mut findings);
+        trust_no_older_story(&reconciled, &mut findings);
         findings.append(&mut doubts);
         findings.append(&mut chosen.findings);
         findings.extend(guest::own_choice(run, &chosen.choices));
@@ -177,6 +180,7 @@ impl PlanInputs<'_> {
             needs: chosen.needs,
             unattended,
             statements: statements.into_owned(),
+            uncommitted: evidence.workspace.as_ref().and_then(|found| found.uncommitted.clone()),
         }
     }
 
@@ -239,6 +243,18 @@ impl PlanInputs<'_> {
             && !self.run.degraded
             && !needs_a_person
             && matches!(verdict, Verdict::Resume | Verdict::Confirm)
+    }
+}
+
+/// A story that says done before its step was begun again is about the work that was sent back: it stops nothing.
+fn trust_no_older_story(reconciled: &ReconciledRun<'_>, findings: &mut [Finding]) {
+    let is_begun_again = |step: &StepId| {
+        reconciled.graph.position(step).is_some_and(|at| reconciled.compared.decisions.is_begun_again(at))
+    };
+    let stories = findings.iter_mut().filter(|finding| finding.code == FindingCode::StoryDrift);
+    for finding in stories.filter(|finding| finding.step.as_ref().is_some_and(is_begun_again)) {
+        finding.severity = finding.severity.max(Severity::Warning);
+        finding.fix = Some("its work was sent back: set the story back to in progress".to_owned());
     }
 }
 

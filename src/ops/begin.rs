@@ -7,7 +7,7 @@ use super::{
     change::{ChangeRequest, follow},
     configured, context,
     draft::{ChangeDraft, PreparedChange},
-    group,
+    group, half_made,
     locked_run::{LockedRun, Written},
     log,
     opened_run::OpenedRun,
@@ -77,6 +77,9 @@ pub(crate) fn begin(
     check_variables(&locked.opened, run, &step)?;
     check_uses(&locked.opened, run, &step)?;
     check_group(&locked, location, &step)?;
+    if let (Some(planned), Some(next)) = (&planned, &mut next) {
+        half_made::look(ctx, &locked.opened, run, planned, next);
+    }
     let change = locked.stamped(kind);
     let refusal = planned.as_ref().and_then(|planned| planned.refusal_of(&step));
     let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));

@@ -45,6 +45,7 @@ mod error;
 mod exit;
 mod group;
 mod guard;
+mod half_made;
 mod history;
 mod journal;
 mod lifecycle;

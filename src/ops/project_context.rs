@@ -359,7 +359,7 @@ impl ProjectContext {
     }
 
     /// Returns what a run asks for. The folder of its work is a word of its records: one that is not of this project is not looked at.
-    fn wanted<'a>(&self, opened: &'a OpenedRun) -> Cow<'a, EvidenceRequest> {
+    pub(super) fn wanted<'a>(&self, opened: &'a OpenedRun) -> Cow<'a, EvidenceRequest> {
         let wanted = &opened.loaded.wanted;
         match &wanted.base {
             Some(base) if !self.project.owns(base, &self.home.worktrees()) => Cow::Owned(EvidenceRequest {

@@ -59,7 +59,7 @@ pub(crate) use project::{
     commit_log::commit_log,
     declared_files::declared_files,
     discover::{Scope, listings, probe_files, tree},
-    evidence::{describe, gather, inspect_files, workspace},
+    evidence::{describe, gather, inspect_files, uncommitted_since, workspace},
     file_set::{file_set, file_set_locked, finish_pending, lay_edits_over, lock_recorded},
     git,
     git_impact::{AbandonedWork, git_impact, history_of},
