@@ -7,6 +7,8 @@ mod case;
 mod check;
 #[path = "cases/driver.rs"]
 mod driver;
+#[path = "cases/said.rs"]
+mod said;
 #[path = "cases/scene.rs"]
 mod scene;
 #[expect(unused_imports, reason = "the other test program uses the rest")]
@@ -42,7 +44,7 @@ fn main() -> ExitCode {
     let own = driver::TESTS.map(|(name, test)| Trial::test(name, test));
     let arguments = Arguments::from_args();
     let is_narrow = arguments.filter.is_some();
-    let conclusion = libtest_mimic::run(&arguments, trials.chain(own).collect());
+    let conclusion = libtest_mimic::run(&arguments, trials.chain(own).chain(said::trials()).collect());
     if is_narrow && conclusion.num_passed + conclusion.num_failed == 0 && !arguments.list {
         support::say("no case has such a name");
     }

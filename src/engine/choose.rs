@@ -10,6 +10,8 @@ use crate::model::{Action, DecisionKind, Finding, FindingCode, Hold, Options, Pa
 
 /// The rule for a step that evidence shows as done, and whose status only has to be recorded.
 pub(crate) const BUILT: &str = "3.built";
+/// The rule for an attempt that goes on.
+pub(super) const BEGUN: &str = "3.begun";
 
 /// Maximum number of ids of a chain or cycle that a message names; the rest are counted.
 pub(super) const NAMED_IDS: usize = 8;
@@ -133,13 +135,7 @@ impl Chooser<'_> {
             .map(|target| self.reconciled.graph.all_dependents(target).into_iter().collect())
             .unwrap_or_default();
         let mut returns: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for &at in self
-            .reconciled
-            .graph
-            .order()
-            .iter()
-            .filter(|at| self.reconciled.effective_status(**at) == EffectiveStatus::Failed)
-        {
+        for &at in self.reconciled.graph.order().iter().filter(|at| self.reconciled.asks_for_work(**at)) {
             let target = match sent_back {
                 Some(target) if target == at => None,
                 Some(target) if behind.contains(&at) => Some(target),
@@ -163,7 +159,11 @@ impl Chooser<'_> {
             .map(|cause| &self.reconciled.run.steps[*cause])
             .map(|failed| failed.agent.as_deref().unwrap_or(failed.title.as_str()))
             .collect();
-        let reason = format!("Address {} feedback", names.join(" and "));
+        let is_approved = |cause: &usize| self.reconciled.effective_status(*cause) == EffectiveStatus::Conditions;
+        let reason = match causes.iter().all(is_approved) {
+            true => format!("Meet the conditions of {}", names.join(" and ")),
+            false => format!("Address {} feedback", names.join(" and ")),
+        };
         // Failed work does not send the run back by itself. If the caller asks for it, done steps must be forced.
         let forced = self.reconciled.effective_status(at) == EffectiveStatus::Done
             && causes.iter().all(|cause| self.reconciled.returns_to(*cause).is_none());
@@ -178,7 +178,7 @@ impl Chooser<'_> {
             return self.gate(at, reviews);
         }
         if let Some(attempt) = self.reconciled.own_attempt(at).filter(|_| !self.reconciled.lost_its_base(at)) {
-            return Some(Choice::new(at, attempt.action, "3.begun", attempt.reason.clone()));
+            return Some(Choice::new(at, attempt.action, BEGUN, attempt.reason.clone()));
         }
         if let Some(redo) = self.reconciled.compared.decisions.redo(at)
             && self.reconciled.is_ready(at)
@@ -203,10 +203,6 @@ impl Chooser<'_> {
                     format!("{}: check before anything is run again", self.reconciled.reasons_for(at).join("; "));
                 Some(Choice::new(at, Action::Verify, "3.verify", reason))
             }
-            EffectiveStatus::Conditions => {
-                let reason = "approved on conditions that are still open: meet them, then review again".to_owned();
-                Some(Choice::new(at, Action::Verify, "4.conditions", reason))
-            }
             EffectiveStatus::Waiting => Some(self.approval(at)),
             EffectiveStatus::Failed
             | EffectiveStatus::Interrupted
@@ -217,13 +213,19 @@ impl Chooser<'_> {
             {
                 None
             }
-            EffectiveStatus::Failed if self.reconciled.was_reworked(at) => {
+            EffectiveStatus::Failed | EffectiveStatus::Conditions
+                if self.reconciled.was_reworked(at) && self.reconciled.is_ready(at) =>
+            {
                 let reason = format!("the findings of {id} were worked on since; review again");
                 Some(Choice::new(at, Action::Retry, "4.again", reason))
             }
+            EffectiveStatus::Conditions => {
+                let reason = "approved on conditions that are still open: check whether they are met".to_owned();
+                Some(Choice::new(at, Action::Verify, "4.conditions", reason))
+            }
             EffectiveStatus::Failed => Some(self.retry_failed(at, reviews)),
             EffectiveStatus::Interrupted if let Some(reason) = self.reconciled.guest_reason(at) => {
-                Some(Choice::new(at, Action::Retry, "3.begun", reason))
+                Some(Choice::new(at, Action::Retry, BEGUN, reason))
             }
             EffectiveStatus::Interrupted => {
                 let reason = format!("{id} was started but never finished{}", self.unresolved_review_note(at, reviews));

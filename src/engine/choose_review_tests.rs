@@ -6,7 +6,7 @@ use super::{
         at, finding, has, line_of, next_of, notable_codes, options, path, plan_of, review, run_of, step, with_statuses,
     },
 };
-use crate::model::{DecisionKind, FindingCode, Options, ReviewVerdict, Status, StepId, StepKind, Verdict};
+use crate::model::{DecisionKind, FindingCode, Options, ReviewVerdict, Run, Status, StepId, StepKind, Verdict};
 
 #[test]
 fn a_return_says_whose_findings_are_to_be_addressed() {
@@ -223,13 +223,24 @@ fn interrupted_rework_still_names_the_review_that_sent_it_back() {
 }
 
 #[test]
-fn open_conditions_stay_on_the_step() {
+fn open_conditions_belong_to_the_work_then_to_its_review() {
     let mut run = nine("4", Status::Completed);
     step(&mut run, "4").review = review(ReviewVerdict::ApprovedWithConditions);
-    let planned = plan_of(&run, &options());
-    assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["verify 4".to_owned()], Verdict::Confirm));
-    assert_eq!(notable_codes(&planned), [FindingCode::ConditionsOpen]);
-    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton finish 4 --run R --verdict VERDICT"));
+    step(&mut run, "4").finished_at = Some(at(1));
+    let of = |run: &Run| {
+        let planned = plan_of(run, &options());
+        assert_eq!(notable_codes(&planned), [FindingCode::ConditionsOpen]);
+        assert_eq!(planned.plan.verdict, Verdict::Confirm);
+        let accept = planned.plan.question.as_ref().and_then(|question| question.option("accept"));
+        assert_eq!(accept.map(|option| option.command.as_str()), Some("piton accept 4 --run R --by NAME --note WHY"));
+        (next_of(&planned), planned.plan.commands.begin.unwrap_or_default())
+    };
+    assert_eq!(of(&run), (vec!["return 3".to_owned()], "piton begin 3 --run R".to_owned()));
+    step(&mut run, "3").finished_at = Some(at(2));
+    assert_eq!(of(&run), (vec!["retry 4".to_owned()], "piton begin 4 --run R --agent reviewer-4".to_owned()));
+    // Without work that it is about, the review itself is looked at.
+    step(&mut run, "4").returns_to = None;
+    assert_eq!(of(&run), (vec!["verify 4".to_owned()], "piton finish 4 --run R --verdict VERDICT".to_owned()));
 }
 
 #[test]

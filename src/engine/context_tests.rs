@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{assemble, shorten_instructions};
+use super::{LEFT_UNKNOWN, assemble, shorten_instructions};
 use crate::{
     engine::{
         plan::Planned,
@@ -10,8 +10,8 @@ use crate::{
         testing::{at, ids, line_of, options, path, plan_of, planned as planned_with_evidence, review, step},
     },
     model::{
-        Action, Brief, Context, DecisionKind, Evidence, Options, Part, PartKind, ReadingItem, Review, ReviewVerdict,
-        Run, Statement, StatementKind, Status, Step, StepId, StepKind, StepReport,
+        Action, Brief, Context, DecisionKind, Evidence, Next, Options, Part, PartKind, ReadingItem, Review,
+        ReviewVerdict, Run, Statement, StatementKind, Status, Step, StepId, StepKind, StepReport,
     },
 };
 
@@ -217,6 +217,23 @@ fn sections_go_in_their_order_and_are_listed() {
         assert_eq!(context.agent_context["worktree_path"], "/project/.worktree/x");
     }
     assert_eq!(before, ORDER.len(), "with no room at all everything that can go is gone");
+}
+
+#[test]
+fn half_made_files_are_named_or_said_to_be_unknown() {
+    let run = line_of(&[("A", Status::InProgress)]);
+    let plan = planned(&run);
+    let of = |files: Option<&[&str]>, budget: usize| {
+        let half_made = files.map(|files| files.iter().map(|file| (*file).to_owned()).collect());
+        let next = Next { half_made, ..plan.plan.next[0].clone() };
+        assemble(&run, &plan, &next, Brief::default(), (None, budget))
+    };
+    let (named, none, unknown) = (of(Some(&["src/a.rs"]), PLENTY), of(None, PLENTY), of(Some(&[]), PLENTY));
+    assert_eq!((named.half_made, named.open_questions.len()), (vec!["src/a.rs".to_owned()], 0));
+    assert_eq!((none.half_made.len(), none.open_questions.len()), (0, 0));
+    assert_eq!((unknown.half_made.len(), unknown.open_questions), (0, vec![LEFT_UNKNOWN.to_owned()]));
+    let omitted = of(Some(&["src/a.rs"]), 0).omitted;
+    assert_eq!(omitted.iter().map(|omitted| omitted.what.as_str()).collect::<Vec<_>>(), ["half_made"]);
 }
 
 #[test]

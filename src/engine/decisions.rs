@@ -8,7 +8,7 @@ use super::{
     reports::{belongs_to, safe_decision},
 };
 use crate::model::{
-    Decision, DecisionKind, Run, Statement, StatementKind, Status, StepKind, StepReport, Timestamp, clean_line,
+    Action, Decision, DecisionKind, Run, Statement, StatementKind, Status, StepKind, StepReport, Timestamp, clean_line,
 };
 
 /// Maximum length of the reason of a refusal, in characters.
@@ -23,6 +23,10 @@ pub(super) struct Decisions {
     by_parts: BTreeSet<usize>,
     /// Steps that were begun and whose end was not reported since.
     begun: BTreeSet<usize>,
+    /// Of these, the ones that were done before: what still says that they are done is of the work before.
+    begun_again: BTreeSet<usize>,
+    /// Steps whose last report says that they are done.
+    done: BTreeSet<usize>,
     /// The last record about each step in the journal.
     last_line: BTreeMap<usize, usize>,
     /// Reviews that said no, with what they said, while the work they send back was not begun again. Some formats forget that.
@@ -58,6 +62,9 @@ impl Decisions {
                 self.overrides.remove(&at);
                 self.last_line.insert(at, line);
                 self.begun.insert(at);
+                if attempt.action == Action::Return || self.done.contains(&at) {
+                    self.begun_again.insert(at);
+                }
                 let returns_here = |review: usize| run.steps[review].returns_to.as_ref() == Some(&attempt.step);
                 self.refusals.retain(|review, _| *review != at && !returns_here(*review));
                 match attempt.part {
@@ -69,6 +76,17 @@ impl Decisions {
                 let Some(at) = graph.position(&report.step) else { return };
                 self.redo.remove(&at);
                 self.begun.remove(&at);
+                self.begun_again.remove(&at);
+                match report.status {
+                    Status::Completed => self.done.insert(at),
+                    Status::Pending
+                    | Status::InProgress
+                    | Status::WaitingApproval
+                    | Status::Failed
+                    | Status::Skipped
+                    | Status::Cancelled
+                    | Status::Blocked => self.done.remove(&at),
+                };
                 if !report.amends {
                     self.last_line.insert(at, line);
                 }
@@ -141,6 +159,11 @@ impl Decisions {
     /// Tells whether a step was begun, and its end was not reported since.
     pub(super) fn is_begun(&self, at: usize) -> bool {
         self.begun.contains(&at)
+    }
+
+    /// Tells whether a step was begun that was done before, and its end was not reported since.
+    pub(super) fn is_begun_again(&self, at: usize) -> bool {
+        self.begun_again.contains(&at)
     }
 
     /// Tells whether the current attempt at a step is done part by part.

@@ -4,11 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    choose::BEGUN,
     graph::Graph,
     reports::{belongs_to, safe_decision, safe_report, says_something},
 };
 use crate::model::{
-    Decision, DecisionKind, Run, Statement, StatementKind, Status, StepId, StepKind, StepReport, clean_line,
+    Action, Decision, DecisionKind, Next, Run, Statement, StatementKind, Status, StepId, StepKind, StepReport,
+    Timestamp, clean_line,
 };
 
 /// Maximum length of a report that is not of a direct predecessor, in characters.
@@ -21,6 +23,59 @@ const PARTS: usize = 12;
 pub(super) struct Handed {
     pub(super) reports: Vec<StepReport>,
     pub(super) decisions: Vec<Decision>,
+}
+
+/// What is known of the files that attempts at a step left half made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HalfMade {
+    /// No attempt was lost or failed since the step was last done.
+    Nothing,
+    /// Recorded when the attempt began that goes on.
+    Recorded(Option<Vec<String>>),
+    /// What was written since the first of these attempts began.
+    Since(Timestamp),
+    /// The state does not say when the attempt began.
+    SinceUnknown,
+}
+
+/// Returns what is known of the files that attempts at the next step left half made.
+pub(crate) fn half_made(run: &Run, statements: &[Statement], next: &Next) -> HalfMade {
+    let is_work = matches!(next.action, Action::Run | Action::Retry | Action::Return);
+    let step = run.step(&next.step).filter(|step| is_work && step.recorded && step.kind == StepKind::Work);
+    let Some(step) = step else { return HalfMade::Nothing };
+    let (mut first, mut last) = (None, None);
+    for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
+        match &statement.kind {
+            StatementKind::Begun(attempt) if attempt.step == step.id => {
+                first = first.or(Some(attempt.at));
+                last = Some(attempt);
+            }
+            StatementKind::Report(report) if report.step == step.id && report.part.is_none() => {
+                first = first.filter(|_| report.status == Status::Failed);
+            }
+            StatementKind::Decision(decision) if decision.step.as_ref() == Some(&step.id) => match decision.decision {
+                DecisionKind::Approve | DecisionKind::Accept | DecisionKind::Skip | DecisionKind::RollBack => {
+                    first = None
+                }
+                DecisionKind::Redo
+                | DecisionKind::Override
+                | DecisionKind::Abort
+                | DecisionKind::Pause
+                | DecisionKind::Resume => {}
+            },
+            StatementKind::Begun(_) | StatementKind::Report(_) | StatementKind::Decision(_) => {}
+        }
+    }
+    if next.rule == BEGUN {
+        return last.map_or(HalfMade::Nothing, |attempt| HalfMade::Recorded(attempt.half_made.clone()));
+    }
+    // Some systems also call work failed that a review sent back.
+    let is_lost = step.status == Status::InProgress;
+    match first.or(step.started_at.filter(|_| is_lost)) {
+        Some(begun) => HalfMade::Since(begun),
+        None if is_lost => HalfMade::SinceUnknown,
+        None => HalfMade::Nothing,
+    }
 }
 
 /// What was said of a run and still counts.
@@ -71,7 +126,13 @@ pub(super) fn handed(run: &Run, graph: &Graph, statements: &[Statement], step: &
         }
     }
     let older = older.into_iter().filter(|place| !seen.contains(place));
-    reports.extend(older.clone().filter_map(|place| Some(in_a_line(said.last.get(&place)?))));
+    for place in older.clone() {
+        match said.last.get(&place) {
+            Some(report) => reports.push(in_a_line(report)),
+            // What its parts said is all that was said of it.
+            None => reports.extend(said.parts_of(place).map(|report| in_a_line(&report))),
+        }
+    }
     let near: BTreeSet<usize> = returning.iter().chain(&direct).chain([&at]).copied().collect();
     let decisions = said.decisions(at, &near, &older.collect());
     Handed {
@@ -185,10 +246,24 @@ fn returning(run: &Run, graph: &Graph, at: usize) -> Vec<usize> {
             Some(target) if *target == run.steps[at].id => true,
             Some(target) => behind.contains(other) && graph.position(target).is_some_and(|on| before.contains(&on)),
             None if !behind.contains(other) => false,
-            None => judges && graph.depends_on(*other).iter().any(|on| before.contains(on)),
+            None => judges && judged(run, graph, *other).iter().any(|on| before.contains(on)),
         }
     };
     (0..run.steps.len()).filter(|other| *other != at && sends_back(other)).collect()
+}
+
+/// Returns the steps that a review or a gate is about: those that it stands on, and where one of them is a review or a gate, what that is
+/// about too.
+fn judged(run: &Run, graph: &Graph, at: usize) -> BTreeSet<usize> {
+    let (mut seen, mut open) = (BTreeSet::new(), graph.depends_on(at).to_vec());
+    while let Some(on) = open.pop() {
+        let judges = matches!(run.steps[on].kind, StepKind::Review | StepKind::Gate);
+        if seen.insert(on) && judges {
+            open.extend(graph.depends_on(on));
+            open.extend(run.steps[on].returns_to.as_ref().and_then(|target| graph.position(target)));
+        }
+    }
+    seen
 }
 
 /// Returns the steps that a step builds on directly, in order: a gate and a container stand for what they build on or are made of.

@@ -79,6 +79,7 @@ pub(crate) use command::{
     failed as failed_command, option, redo as redo_command,
 };
 pub(crate) use context::assemble;
+pub(crate) use handed::{HalfMade, half_made};
 pub(crate) use live_run::LiveRun;
 pub(crate) use order::StepDue;
 pub(crate) use plan::{Planned, plan};

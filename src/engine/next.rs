@@ -91,6 +91,7 @@ impl<'a> Planner<'a> {
             alternatives: Vec::new(),
             parts: Vec::new(),
             cost: RedoCost::default(),
+            half_made: None,
         })
     }
 
@@ -137,6 +138,7 @@ impl<'a> Planner<'a> {
             alternatives: strategy.map(|(_, names)| names.map(str::to_owned).to_vec()).unwrap_or_default(),
             parts: if choice.is_work() { self.parts(choice.at) } else { Vec::new() },
             cost: self.cost(choice),
+            half_made: None,
         }
     }
 

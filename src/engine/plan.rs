@@ -18,7 +18,7 @@ use super::{
 };
 use crate::model::{
     Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Mode, Next, Options, Plan,
-    Progress, Run, RunHeader, RunStatus, Severity, Statement, Step, StepId, StepKind, StepReport, Verdict,
+    Progress, Run, RunHeader, RunStatus, Severity, Statement, Step, StepGroups, StepId, StepKind, StepReport, Verdict,
 };
 
 /// A plan with the findings behind it.
@@ -39,6 +39,8 @@ pub(crate) struct Planned {
     pub(crate) statements: Vec<Statement>,
     /// The reports that came when their step had moved, oldest first.
     pub(crate) late: Vec<StepReport>,
+    /// What git said is not committed in the working folder; `None` if it was not asked.
+    pub(crate) uncommitted: Option<Vec<String>>,
 }
 
 impl Planned {
@@ -111,6 +113,7 @@ impl PlanInputs<'_> {
         let mut findings = say_once(load_findings, &mut age_findings);
         findings.extend(evidence.findings.iter().cloned());
         self.name_fixes(&reconciled, &mut findings);
+        trust_no_older_story(&reconciled, &mut findings);
         findings.append(&mut doubts);
         findings.append(&mut chosen.findings);
         findings.extend(guest::own_choice(run, &chosen.choices));
@@ -148,7 +151,7 @@ impl PlanInputs<'_> {
         };
         let question = if unattended || is_archived { None } else { question(&input) };
         let steps = planner.groups(&chosen);
-        let done = steps.completed.len() + steps.skipped.len();
+        let progress = progress(run, &steps);
         let plan = Plan {
             run: header,
             verdict,
@@ -157,11 +160,7 @@ impl PlanInputs<'_> {
             steps,
             age,
             limit_wait: None,
-            progress: Progress {
-                done: done.saturating_add(run.done_elsewhere),
-                total: run.steps.len().saturating_add(run.done_elsewhere),
-                tolerated: run.steps.iter().filter(|step| step.is_tolerated).count(),
-            },
+            progress,
             question,
             commands: planner.commands(verdict, &next, &chosen),
             reports: handed.reports,
@@ -181,6 +180,7 @@ impl PlanInputs<'_> {
             unattended,
             statements: statements.into_owned(),
             late: evidence.late.clone(),
+            uncommitted: evidence.workspace.as_ref().and_then(|found| found.uncommitted.clone()),
         }
     }
 
@@ -246,6 +246,18 @@ impl PlanInputs<'_> {
     }
 }
 
+/// A story that says done before its step was begun again is about the work that was sent back: it stops nothing.
+fn trust_no_older_story(reconciled: &ReconciledRun<'_>, findings: &mut [Finding]) {
+    let is_begun_again = |step: &StepId| {
+        reconciled.graph.position(step).is_some_and(|at| reconciled.compared.decisions.is_begun_again(at))
+    };
+    let stories = findings.iter_mut().filter(|finding| finding.code == FindingCode::StoryDrift);
+    for finding in stories.filter(|finding| finding.step.as_ref().is_some_and(is_begun_again)) {
+        finding.severity = finding.severity.max(Severity::Warning);
+        finding.fix = Some("its work was sent back: set the story back to in progress".to_owned());
+    }
+}
+
 /// Returns the command that has a gate or a review that no record knows passed in person or again.
 fn ask_again(run: &Run, step: &Step) -> String {
     match step.kind {
@@ -255,5 +267,15 @@ fn ask_again(run: &Run, step: &Step) -> String {
         StepKind::Review | StepKind::Work | StepKind::Container => {
             format!("`{}` has it done", command::decide("redo", &step.id, &run.id))
         }
+    }
+}
+
+/// Returns how many steps of a run are done.
+fn progress(run: &Run, steps: &StepGroups) -> Progress {
+    let done = steps.completed.len() + steps.skipped.len();
+    Progress {
+        done: done.saturating_add(run.done_elsewhere),
+        total: run.steps.len().saturating_add(run.done_elsewhere),
+        tolerated: run.steps.iter().filter(|step| step.is_tolerated).count(),
     }
 }

@@ -128,7 +128,7 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
             None => wrong_branch(run, found, place, expected),
         });
     }
-    if let Some(dirty) = found.dirty.filter(|dirty| *dirty > 0) {
+    if let Some(dirty) = found.uncommitted.as_ref().map(Vec::len).filter(|dirty| *dirty > 0) {
         let message = format!("{place} has uncommitted changes in {}", plural(dirty, "file"));
         let merges = run.follow_up.as_ref().is_some_and(|after| after.action == Action::Merge);
         let mut finding = Finding::new(FindingCode::WorktreeDirty, message);

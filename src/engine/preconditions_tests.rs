@@ -60,7 +60,7 @@ pub(super) fn workspace() -> Workspace {
         head: None,
         is_git: true,
         branch_exists: None,
-        dirty: Some(0),
+        uncommitted: Some(Vec::new()),
     }
 }
 
@@ -109,7 +109,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
         ),
         (
             "no folder",
-            Workspace { exists: false, dirty: None, ..workspace() },
+            Workspace { exists: false, uncommitted: None, ..workspace() },
             "the worktree .worktree/x does not exist",
             Some("git worktree prune && git worktree add .worktree/x -b feature/x"),
             WorktreeMissing,
@@ -117,7 +117,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
         ),
         (
             "no git",
-            Workspace { is_git: false, branch: None, dirty: None, ..workspace() },
+            Workspace { is_git: false, branch: None, uncommitted: None, ..workspace() },
             ".worktree/x is not in a git repository: branch and commits were not checked",
             Some("if it was moved: git worktree repair .worktree/x"),
             NotInGit,
@@ -125,7 +125,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
         ),
         (
             "one change",
-            Workspace { dirty: Some(1), ..workspace() },
+            Workspace { uncommitted: Some(vec!["a".to_owned()]), ..workspace() },
             ".worktree/x has uncommitted changes in 1 file",
             None,
             WorktreeDirty,
@@ -133,7 +133,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
         ),
         (
             "changes",
-            Workspace { dirty: Some(2), ..workspace() },
+            Workspace { uncommitted: Some(vec!["a".to_owned(), "b".to_owned()]), ..workspace() },
             ".worktree/x has uncommitted changes in 2 files",
             None,
             WorktreeDirty,
@@ -341,7 +341,10 @@ fn what_is_not_committed_is_a_warning_only_before_a_merge() {
             reason: "every phase is done".to_owned(),
             merge: None,
         });
-        let evidence = Evidence { workspace: Some(Workspace { dirty: Some(1), ..workspace() }), ..Evidence::default() };
+        let evidence = Evidence {
+            workspace: Some(Workspace { uncommitted: Some(vec!["a".to_owned()]), ..workspace() }),
+            ..Evidence::default()
+        };
         let planned = planned(&run, &evidence, &options());
         assert_eq!(finding(&planned, FindingCode::WorktreeDirty).severity, expected, "{after:?}");
     }

@@ -69,7 +69,10 @@ pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
         }
         (Verdict::Confirm, Mode::Autopilot | Mode::Interactive) => {
             let yes = QuestionOption::new("yes", "resume", input.resume("")).by_person();
-            Some(input.yes_or_no(confirm_text(input), yes, "no"))
+            let mut question = input.yes_or_no(confirm_text(input), yes, "no");
+            let accept = input.accept_conditions();
+            question.options.splice(1..1, accept);
+            Some(question)
         }
     }
 }
@@ -121,6 +124,19 @@ impl QuestionInput<'_> {
     /// Returns an option that records a decision about a step.
     fn decide(&self, verb: &str, label: &str, step: &StepId, tail: &str) -> QuestionOption {
         QuestionOption::new(verb, label, command::on_step(verb, step, self.run(), tail)).by_person()
+    }
+
+    /// Returns the options that take work although the conditions of its review are open.
+    fn accept_conditions(&self) -> Vec<QuestionOption> {
+        let open = self.findings.iter().filter(|finding| finding.code == FindingCode::ConditionsOpen);
+        let recorded = open.filter_map(|finding| self.reconciled.run.step(finding.step.as_ref()?));
+        let recorded: Vec<&Step> = recorded.filter(|step| step.recorded).collect();
+        let is_one = recorded.len() == 1;
+        let option = |step: &&Step| QuestionOption {
+            id: if is_one { "accept".to_owned() } else { format!("accept {}", step.id) },
+            ..self.decide("accept", "take it with its conditions open", &step.id, BY_AND_WHY)
+        };
+        recorded.iter().map(option).collect()
     }
 
     fn yes_or_no(&self, text: String, yes: QuestionOption, default: &str) -> Question {

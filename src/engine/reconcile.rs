@@ -202,7 +202,7 @@ impl Reconciler<'_> {
             return EffectiveStatus::Failed;
         }
         if let Some(conditions) = self.open_conditions() {
-            self.note(FindingCode::ConditionsOpen, conditions, "meet them, then record the review again");
+            self.note(FindingCode::ConditionsOpen, conditions, "meet them, then have it reviewed again");
             return EffectiveStatus::Conditions;
         }
         if let Some(doubt) = self.doubt() {

@@ -354,7 +354,7 @@ impl ReconciledRun<'_> {
             }
     }
 
-    /// Returns the step that a failed step goes back to; `None` if it is retried in place.
+    /// Returns the step that a failed step or a review with open conditions goes back to; `None` if it is retried in place.
     pub(super) fn returns_to(&self, at: usize) -> Option<usize> {
         self.target(at).filter(|target| !self.was_finished_since(*target, at))
     }
@@ -469,8 +469,12 @@ impl ReconciledRun<'_> {
 
     fn target(&self, at: usize) -> Option<usize> {
         let target = self.run.steps[at].returns_to.as_ref().and_then(|id| self.graph.position(id))?;
-        (target != at && self.effective_status(at) == EffectiveStatus::Failed && self.can_be_redone(target))
-            .then_some(target)
+        (target != at && self.asks_for_work(at) && self.can_be_redone(target)).then_some(target)
+    }
+
+    /// Tells whether a step wants something of other work: it failed, or it approved on conditions that are open.
+    pub(super) fn asks_for_work(&self, at: usize) -> bool {
+        matches!(self.effective_status(at), EffectiveStatus::Failed | EffectiveStatus::Conditions)
     }
 
     fn was_finished_since(&self, target: usize, failed: usize) -> bool {

@@ -147,6 +147,7 @@ pub(super) fn begun(run: &Run, seconds: i64, id: &str) -> Statement {
         action: Action::Run,
         reason: String::new(),
         head: None,
+        half_made: None,
         driver,
     });
     Statement { run: run.id.to_string(), dialect: run.dialect, kind }

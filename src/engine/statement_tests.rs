@@ -1,15 +1,16 @@
 //! What a change leaves in the log, and what the log hands to a step.
 
 use super::{
+    choose::BEGUN,
     graph::Graph,
-    handed::{Handed, handed},
+    handed::{HalfMade, Handed, half_made, handed},
     reports::{begun_by, said, statement},
     reports_tests::{begun, decided, report},
     testing::{at, ids, line_of, path, review, run_of, step},
 };
 use crate::model::{
-    Change, ChangeKind, Decision, DecisionKind, Outcome, ReviewVerdict, Run, RunStatus, Statement, StatementKind,
-    Status, StepId, StepKind,
+    Action, Change, ChangeKind, Decision, DecisionKind, Next, Outcome, ReviewVerdict, Run, RunStatus, Statement,
+    StatementKind, Status, StepId, StepKind, testing::next_of,
 };
 
 fn of(run: &Run, kind: ChangeKind) -> Option<StatementKind> {
@@ -234,6 +235,77 @@ fn what_was_said_reaches_every_step_of_a_return() {
     let several = [decided(&run, 2, "V", DecisionKind::Redo), decided(&run, 2, "B", DecisionKind::Redo)];
     let once = handed(&run, &Graph::of(&run), &several, &StepId::new("B")).decisions;
     assert_eq!(once.iter().map(|one| one.step.clone()).collect::<Vec<_>>(), [Some(StepId::new("B"))]);
+}
+
+/// A gate behind a review is about the work that the review is about.
+#[test]
+fn a_gate_behind_a_review_speaks_to_the_work() {
+    let mut run = run_of(&[("A", &[]), ("V", &["A"]), ("G", &["V"]), ("Z", &["G"])]);
+    (step(&mut run, "V").kind, step(&mut run, "V").returns_to) = (StepKind::Review, Some(StepId::new("A")));
+    let statements = [decided(&run, 1, "G", DecisionKind::Approve)];
+    let hears = |run: &Run, id: &str| handed(run, &Graph::of(run), &statements, &StepId::new(id)).decisions.len();
+    assert_eq!(hears(&run, "A"), 0, "a step is no gate by its place alone");
+    step(&mut run, "G").kind = StepKind::Gate;
+    assert_eq!(["A", "V", "G", "Z"].map(|id| hears(&run, id)), [1; 4]);
+}
+
+#[test]
+fn of_an_older_step_that_said_nothing_as_a_whole_its_parts_are_heard_in_a_line() {
+    let run = line_of(&[("A", Status::Completed), ("B", Status::Completed), ("C", Status::Pending)]);
+    let part = report(&run, 1, "A", |outcome| {
+        outcome.part = Some("p".to_owned());
+        outcome.findings = vec!["long".to_owned()];
+    });
+    let graph = Graph::of(&run);
+    let of = |said: &[Statement]| handed(&run, &graph, said, &StepId::new("C")).reports;
+    let alone = of(std::slice::from_ref(&part));
+    assert_eq!((alone.len(), alone[0].part.as_deref(), alone[0].findings.len()), (1, Some("p"), 0));
+    let whole = of(&[part, report(&run, 2, "A", |_| {})]);
+    assert_eq!((whole.len(), whole[0].part.as_deref()), (1, None));
+}
+
+#[test]
+fn files_may_be_half_made_since_the_first_attempt_that_was_lost_or_failed() {
+    use DecisionKind::{Approve, Redo};
+    let run = line_of(&[("A", Status::Pending)]);
+    let end = |seconds: i64, status: Status| report(&run, seconds, "A", |outcome| outcome.status = status);
+    let (begun, done, failed) = (|seconds: i64| begun(&run, seconds, "A"), Status::Completed, Status::Failed);
+    let since = |seconds: i64| HalfMade::Since(at(seconds));
+    for (what, statements, expected) in [
+        ("never begun", vec![], HalfMade::Nothing),
+        ("lost", vec![begun(1)], since(1)),
+        ("lost twice", vec![begun(1), begun(2)], since(1)),
+        ("failed, then lost", vec![begun(1), end(2, failed), begun(3)], since(1)),
+        ("done", vec![begun(1), end(2, done)], HalfMade::Nothing),
+        ("lost after it was done", vec![begun(1), end(2, done), begun(3)], since(3)),
+        ("asked for again after a failure", vec![begun(1), end(2, failed), decided(&run, 3, "A", Redo)], since(1)),
+        ("taken as it is", vec![begun(1), decided(&run, 2, "A", Approve)], HalfMade::Nothing),
+    ] {
+        let of = |action: Action, rule: &str| {
+            half_made(&run, &statements, &Next { rule: rule.to_owned(), ..next_of("A", action) })
+        };
+        assert_eq!(of(Action::Retry, "3.interrupted"), expected, "{what}");
+        assert_eq!(of(Action::Verify, "3.verify"), HalfMade::Nothing, "{what}: nothing is made");
+        let goes_on = of(Action::Retry, BEGUN);
+        assert_eq!(goes_on == HalfMade::Nothing, statements.is_empty(), "{what}: as recorded when it began");
+        assert!(!matches!(goes_on, HalfMade::Since(_)), "{what}");
+    }
+}
+
+#[test]
+fn without_a_record_of_the_begin_the_state_says_when_it_was() {
+    let mut run = line_of(&[("A", Status::Pending)]);
+    let mut of = |status: Status, started: Option<i64>, kind: StepKind| {
+        let one = step(&mut run, "A");
+        (one.status, one.started_at, one.kind) = (status, started.map(at), kind);
+        half_made(&run, &[], &next_of("A", Action::Retry))
+    };
+    let work = StepKind::Work;
+    assert_eq!(of(Status::InProgress, Some(1), work), HalfMade::Since(at(1)));
+    assert_eq!(of(Status::Failed, Some(1), work), HalfMade::Nothing, "a review may have sent it back");
+    assert_eq!(of(Status::InProgress, None, work), HalfMade::SinceUnknown);
+    assert_eq!(of(Status::Pending, Some(1), work), HalfMade::Nothing);
+    assert_eq!(of(Status::InProgress, Some(1), StepKind::Review), HalfMade::Nothing, "a review makes no files");
 }
 
 #[test]

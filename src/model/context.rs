@@ -47,6 +47,9 @@ pub(crate) struct Context {
     pub(crate) required_reading: Vec<ReadingItem>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) files_to_touch: Vec<String>,
+    /// Files that were changed after the last attempt began, which was lost or failed, and that are not committed: they may be half made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) half_made: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) requirements: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -210,8 +210,9 @@ pub(crate) struct Workspace {
     pub(crate) is_git: bool,
     /// Whether the recorded branch exists; `None` if it was not checked.
     pub(crate) branch_exists: Option<bool>,
-    /// Number of files with uncommitted changes; `None` if git was not asked.
-    pub(crate) dirty: Option<usize>,
+    /// Files with uncommitted changes, relative to the top of the worktree, and new folders with a slash at the end; `None` if git was not
+    /// asked.
+    pub(crate) uncommitted: Option<Vec<String>>,
 }
 
 /// The owner of a run, as far as it is known.

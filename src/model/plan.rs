@@ -159,6 +159,9 @@ pub(crate) struct Next {
     pub(crate) parts: Vec<PlannedPart>,
     #[serde(skip_serializing_if = "RedoCost::is_nothing")]
     pub(crate) cost: RedoCost,
+    /// Files that lost or failed attempts left half made, for the brief; empty if git does not say which, `None` if there are none.
+    #[serde(skip)]
+    pub(crate) half_made: Option<Vec<String>>,
 }
 
 impl Next {

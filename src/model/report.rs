@@ -61,6 +61,9 @@ pub(crate) struct Attempt {
     /// HEAD when it was begun, of a step that asks what git has had since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<String>,
+    /// Files that the attempts before it, which were lost or failed, left half made; empty if git did not say which, `None` if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) half_made: Option<Vec<String>>,
     pub(crate) driver: DriverId,
     /// Of one that was read: the record that began it.
     #[serde(skip)]

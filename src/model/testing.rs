@@ -65,6 +65,7 @@ pub(crate) fn next_of(id: &str, action: Action) -> Next {
         alternatives: Vec::new(),
         parts: Vec::new(),
         cost: RedoCost::default(),
+        half_made: None,
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     change::{ChangeRequest, follow},
     configured, context,
     draft::{ChangeDraft, PreparedChange},
-    group,
+    group, half_made,
     locked_run::{LockedRun, Written},
     log,
     opened_run::OpenedRun,
@@ -77,14 +77,15 @@ pub(crate) fn begin(
     check_variables(&locked.opened, run, &step)?;
     check_uses(&locked.opened, run, &step)?;
     check_group(&locked, location, &step)?;
+    if let (Some(planned), Some(next)) = (&planned, &mut next) {
+        half_made::look(ctx, &locked.opened, run, planned, next);
+    }
     let (about, change) = (ctx.about(), locked.stamped(kind));
     let refusal = planned.as_ref().and_then(|planned| planned.refusal_of(&step));
     let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
     let handed = planned.as_ref().zip(next.as_ref());
-    let brief_of = |(planned, next)| {
-        let begun = Some(about.id);
-        context::assemble_begun(&locked.opened, run, planned, next, (begun, wanted.budget))
-    };
+    let brief_of =
+        |(planned, next)| context::assemble_begun(&locked.opened, run, planned, next, (Some(about.id), wanted.budget));
     let mut brief = handed.map(brief_of);
     // The plan of a large run is not kept while its edits are computed.
     let planned = planned.filter(|_| cut_off.is_some());

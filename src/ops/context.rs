@@ -5,6 +5,7 @@ use camino::Utf8Path;
 use super::{
     Exit, OpError,
     client_sessions::SessionFilter,
+    half_made,
     opened_run::OpenedRun,
     plan::{self, PlanRequest},
     project_context::{ProjectContext, Request},
@@ -47,9 +48,10 @@ pub(crate) fn context(
         None => planned.plan.next.first().cloned(),
         Some(text) => Some(next_for(ctx, &opened, run, &planned, text)?),
     };
-    let Some(next) = next else {
+    let Some(mut next) = next else {
         return Err(plan::refusal(&planned, run, &format!("nothing is next in {}", run.id)));
     };
+    half_made::look(ctx, &opened, run, &planned, &mut next);
     let context = match native {
         true => assemble_native(&opened, run, &planned, &next, budget),
         false => assemble(&opened, run, &planned, &next, budget),

@@ -43,6 +43,7 @@ mod entries;
 mod error;
 mod exit;
 mod group;
+mod half_made;
 mod history;
 mod journal;
 mod lifecycle;

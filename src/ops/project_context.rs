@@ -352,7 +352,7 @@ impl ProjectContext {
 
     /// Returns what a run asks for, and the commits that its rollbacks gave up. The folder of its work is a word of its records: one that
     /// is not of this project is not looked at.
-    fn wanted<'a>(&self, opened: &'a OpenedRun) -> Cow<'a, EvidenceRequest> {
+    pub(super) fn wanted<'a>(&self, opened: &'a OpenedRun) -> Cow<'a, EvidenceRequest> {
         let mut wanted = Cow::Borrowed(&opened.loaded.wanted);
         if wanted.base.as_ref().is_some_and(|base| !self.project.owns(base, &self.home.worktrees())) {
             let elsewhere = wanted.to_mut();

@@ -63,11 +63,13 @@ impl LockedRun<'_> {
             None if part.is_some() => (Action::Run, "it is done part by part".to_owned()),
             None => return None,
         };
+        let half_made = planned.and_then(|next| next.half_made.clone());
         let driver = store::journals::driver(&self.caller());
         let (step, part, agent, at) = (step.clone(), part.clone(), agent.clone(), self.clock().now);
         let needs_head = run.step(&step).is_some_and(workflow_file::needs_head);
         let head = if needs_head { store::git::head(self.opened.base()).and_then(|head| head.sha) } else { None };
-        let attempt = Attempt { step, part, at, attempt: *attempt, agent, action, reason, head, driver, id: None };
+        let (attempt, id) = (*attempt, None);
+        let attempt = Attempt { step, part, at, attempt, agent, action, reason, head, half_made, driver, id };
         Some(Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind: StatementKind::Begun(attempt) })
     }
 

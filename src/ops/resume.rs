@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{
-    Exit, OpError, client_sessions, configured, context,
+    Exit, OpError, client_sessions, configured, context, half_made,
     locked_run::LockedRun,
     opened_run::{OpenedRun, run_word},
     plan::{self, PlanReport, PlanRequest},
@@ -237,8 +237,11 @@ fn take(
     findings.extend(super::log::tell(&locked, &planned, block));
     let opened = &locked.opened;
     let run = opened.run()?;
-    let next = planned.plan.next.first();
-    let context = next.map(|next| match request.detail.native {
+    let mut next = planned.plan.next.first().cloned();
+    if let Some(next) = &mut next {
+        half_made::look(ctx, opened, run, &planned, next);
+    }
+    let context = next.as_ref().map(|next| match request.detail.native {
         true => context::assemble_native(opened, run, &planned, next, request.budget),
         false => context::assemble(opened, run, &planned, next, request.budget),
     });

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{
     OpError, archived,
     context::{self, BRIEF_BYTES},
+    half_made,
     history::{self, HistoryItem},
     opened_run::OpenedRun,
     plan::{self, PlanRequest},
@@ -222,8 +223,10 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun) -> Result<Report<
     let lifecycle = Lifecycle::of(opened, run, plan);
     let (reports, decisions) = engine::said(run, &planned.statements, &planned.late);
     let is_work = |next: &&Next| !matches!(next.action, Action::Merge | Action::Archive);
-    let first = plan.next.first().filter(is_work);
-    let brief = first.map(|next| context::assemble(opened, run, &planned, next, BRIEF_BYTES));
+    let brief = plan.next.first().filter(is_work).cloned().map(|mut next| {
+        half_made::look(ctx, opened, run, &planned, &mut next);
+        context::assemble(opened, run, &planned, &next, BRIEF_BYTES)
+    });
     let headline = headline(&planned, &lifecycle);
     let why = plan.next.first().map(|next| next.reason.clone()).filter(|why| !headline.contains(why.as_str()));
     let (command, advice) = way_on(run, plan, status::next_command(ctx, opened, run, &planned, &lifecycle));

@@ -264,10 +264,11 @@ impl StepSelection<'_> {
             self.check_edited_steps(planned)?;
         }
         let mut due = Vec::new();
-        for StepDue { at, action, is_repeated } in self.planned_order(from, &skipped) {
-            if action == Action::Verify && self.ledger.run().steps[at].kind == StepKind::Review {
-                return Err(self.conditions_open(at));
-            }
+        let order = self.planned_order(from, &skipped);
+        if let Some(review) = order.iter().find(|due| self.has_open_conditions(due.at)).filter(|_| from.is_none()) {
+            return Err(self.conditions_open(review.at));
+        }
+        for StepDue { at, action, is_repeated } in order {
             if action == Action::Verify && self.took_effect(at)? {
                 continue;
             }
@@ -301,7 +302,14 @@ impl StepSelection<'_> {
         Ok(again.chain(due.iter().copied()).collect())
     }
 
-    /// Refuses to go on behind a review that approved on conditions: a person takes the work, or meets them.
+    /// Tells whether a step is a review that approved on conditions, and its work was not begun again since.
+    fn has_open_conditions(&self, at: usize) -> bool {
+        let step = &self.ledger.run().steps[at];
+        let open = step.review.as_ref().and_then(|review| review.open_conditions.as_ref());
+        step.status == Status::Completed && open.is_some_and(|open| !open.is_empty())
+    }
+
+    /// Refuses to go on behind a review that approved on conditions: a person takes the work, or has them met.
     fn conditions_open(&self, at: usize) -> RunError {
         let (step, id) = (&self.ledger.run().steps[at], quoted(&self.header.session));
         let open = step.review.as_ref().and_then(|review| review.open_conditions.as_ref());

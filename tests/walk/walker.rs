@@ -1,9 +1,8 @@
 //! One walk: a project, the calls that were made in it, and the calls of the program at one moment.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use camino::Utf8Path;
-use piton::cli::{self, Surroundings};
 use serde_json::Value;
 
 use super::{
@@ -105,11 +104,7 @@ impl Walker {
         assert_eq!(name, "piton", "{command}");
         let program = self.sandbox.piton(words.iter().map(String::as_str)).real_clock().env("PITON_NOW", now);
         let program = program.env("PITON_SESSION", &format!("walk-{}", self.session));
-        let (words, variables, folder, input) = program.folder(Utf8Path::new("")).parts();
-        let surroundings = Arc::new(Surroundings::new(variables, folder, input));
-        let code = cli::call(&words, Arc::clone(&surroundings));
-        let printed = surroundings.printed();
-        Output::of_call(&self.sandbox, i32::from(code), &printed.stdout, &printed.stderr)
+        program.folder(Utf8Path::new("")).run_in_process()
     }
 
     pub(super) fn json(&self, command: &str) -> (i32, Value) {

@@ -47,7 +47,8 @@ impl Shown for PlanReport {
             dependencies(page, plan, &self.run);
         }
         notes(page, plan, findings);
-        if page.verbose {
+        // Who is asked is shown what there is to judge by.
+        if page.verbose || plan.next.first().is_some_and(|next| next.action == Action::Approve) {
             page.said(&plan.reports, &plan.decisions);
         }
         if page.asks {

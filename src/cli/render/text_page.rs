@@ -142,6 +142,7 @@ fn untrusted(context: &Context) -> String {
     }
     bullets(&mut text, "Read first", &readings(&context.required_reading));
     bullets(&mut text, "Touch", &context.files_to_touch);
+    bullets(&mut text, "Changed since the last attempt began, not committed", &context.half_made);
     bullets(&mut text, "Open findings", &context.findings_to_address);
     bullets(&mut text, "Required", &context.requirements);
     bullets(&mut text, "Accepted when", &context.acceptance);

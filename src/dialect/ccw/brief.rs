@@ -52,7 +52,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
             None => String::new(),
         },
         reading: facts.reading(files, &layout),
-        notes: step.map(|step| notes(step, next)).unwrap_or_default(),
+        notes: step.map(notes).unwrap_or_default(),
     }
 }
 
@@ -292,17 +292,11 @@ pub(super) fn failure_analysis(files: &FileSet, layout: &Layout, step: &Step) ->
     names.find(|(path, _)| path.name().to_lowercase().starts_with(&wanted)).map(|(path, _)| path.clone())
 }
 
-/// Returns the notes that commands are quoted, and that the attempt before may have left changes.
-fn notes(step: &Step, next: &Next) -> Vec<String> {
-    // Which files those are, only git knows; a time of a file says nothing about who changed it.
-    let is_cut_off = next.action == Action::Retry && step.status == Status::InProgress;
-    let has_files = !step.detail.targets.is_empty() || !step.detail.focus.is_empty();
-    let left = (is_cut_off && has_files).then(|| {
-        "The attempt before may have left changes: compare what git calls changed with the files to touch.".to_owned()
-    });
+/// Returns the note that commands are quoted.
+fn notes(step: &Step) -> Vec<String> {
     let has_commands = step.detail.parts.iter().any(|part| !part.commands.is_empty());
     let commands = has_commands.then(|| "Commands are quoted from the task file; Piton has not run them.".to_owned());
-    left.into_iter().chain(commands).collect()
+    commands.into_iter().collect()
 }
 
 fn joined(paths: &[RelPath]) -> String {

@@ -24,7 +24,7 @@ pub(super) fn write(digest: &Digest, run: &Run, plan: &Plan, next: &Next) -> Bri
         prompt: prompt(run, &context),
         agent_context: context,
         told: Vec::new(),
-        instructions: step.map(|step| instructions(step, next)).unwrap_or_default(),
+        instructions: step.map(|step| instructions(digest, step, next)).unwrap_or_default(),
         reading: Vec::new(),
         notes: Vec::new(),
     }
@@ -41,7 +41,7 @@ fn task(next: &Next) -> &'static str {
 }
 
 /// Returns what the session says about the next step.
-fn instructions(step: &Step, next: &Next) -> String {
+fn instructions(digest: &Digest, step: &Step, next: &Next) -> String {
     let mut parts = Vec::new();
     if let (Action::Verify, Some(places)) = (next.action, &step.probe) {
         parts.push(format!("Where to look: {places}."));
@@ -51,6 +51,15 @@ fn instructions(step: &Step, next: &Next) -> String {
     }
     if let Some(error) = &step.error {
         parts.push(format!("Its last error: {error}."));
+    }
+    let agent =
+        digest.agents.values().find(|agent| step.file.as_ref().is_some_and(|file| *file.as_str() == agent.path));
+    if let (Action::Retry, Some(agent)) = (next.action, agent) {
+        let said = agent.transcript.as_ref().and_then(|transcript| transcript.last_answer.as_ref());
+        parts.extend(
+            said.map(|said| format!("What it said last: {}", steps::without_home(digest, &safe_text(&said.text)))),
+        );
+        parts.push(format!("All that it did is in {}, below the folder of Claude Code.", agent.path));
     }
     parts.join(" ")
 }

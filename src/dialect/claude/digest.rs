@@ -91,6 +91,8 @@ pub(crate) struct Transcript {
     pub(crate) first_prompt: Option<Prompt>,
     pub(crate) last_prompt: Option<Prompt>,
     pub(crate) last: Option<LastMessage>,
+    /// The newest text of the model.
+    pub(crate) last_answer: Option<Prompt>,
     /// Tools that the last answer of the model called and that have no result.
     pub(crate) in_flight: Vec<ToolUse>,
     /// The tools that were stopped by hand.
@@ -122,7 +124,7 @@ pub(crate) struct Transcript {
     pub(crate) tokens_again: u64,
 }
 
-/// Something that a person or a launch asked for.
+/// Something that was said: by a person, a launch or the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Prompt {

@@ -324,6 +324,10 @@ impl TranscriptReader {
         if at >= self.newest_answer.0 {
             self.newest_answer = (at, id.to_owned());
         }
+        let words = said().trim();
+        if !words.is_empty() && self.found.last_answer.as_ref().is_none_or(|last| at >= last.at) {
+            self.found.last_answer = Some(Prompt { text: cut(words, TEXT_BYTES), at });
+        }
         for part in parts.iter().filter(|part| text(part, "type") == Some("tool_use")) {
             self.tool_use(id, part, at);
         }

@@ -103,8 +103,13 @@ fn checked(next: &Next) -> String {
 fn leave(layout: &Layout, next: &Next, output: Option<&RelPath>) -> String {
     match output {
         Some(path) => {
+            let task = path.parent().filter(|_| path.name() == "output.json");
+            let words = task.map_or_else(String::new, |task| {
+                let task = task.name();
+                format!(" Its `task_id` is `{task}`, its `status` `pre_complete`, or `blocked` with `blocked_reason` and `blocked_details`.")
+            });
             format!(
-                "Write {path} as compact single-line JSON: write it to a temporary file next to it, then rename it."
+                "Write {path} as compact single-line JSON: write it to a temporary file next to it, then rename it.{words}"
             )
         }
         None if next.step.as_str() == steps::DESIGNS => format!(

@@ -28,9 +28,7 @@ mod workspace;
 mod write;
 
 use crate::{
-    dialect::{
-        Copies, Dialect, EditError, Loaded, Probed, Rollback, RollbackBackup, Start, Unversioned, Wording,
-    },
+    dialect::{Copies, Dialect, EditError, Loaded, Probed, Rollback, RollbackBackup, Start, Unversioned, Wording},
     model::{
         Brief, Change, Config, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, Question, RelPath, RollBack,
         Run, Timestamp,

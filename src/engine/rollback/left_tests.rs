@@ -81,7 +81,9 @@ fn who_begins_a_step_given_up_knows_of_its_commits() {
             action: Action::Run,
             reason: String::new(),
             head: None,
+            half_made: None,
             driver,
+            id: None,
         };
         let begun = StatementKind::Begun(attempt);
         let evidence = Evidence {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs::Metadata};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{committed_state, git, open::Project, repository};
+use super::{committed_state, git, half_made, open::Project, repository};
 use crate::{
     model::{
         CommitFact, Evidence, EvidenceRecord, EvidenceRequest, FileFact, FileSet, MergeRequest, OutputRecord, Owner,
@@ -129,9 +129,29 @@ pub(crate) fn inspect_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidenc
 fn inspect_workspace(files: &FileSet, wanted: &EvidenceRequest, may_start_git: bool, evidence: &mut Evidence) {
     evidence.workspace = workspace(files, wanted);
     if let Some(found) = evidence.workspace.as_mut().filter(|found| may_start_git && found.is_git) {
-        found.dirty = git::changes(&workspace_folder(wanted.base(&files.root), wanted))
-            .map(|changes| changes.iter().filter(|path| !is_own(path, files.state.name())).count());
+        found.uncommitted = uncommitted(files, wanted);
     }
+}
+
+/// Asks git for the files with uncommitted changes in the working folder of a run; `None` if it does not answer.
+fn uncommitted(files: &FileSet, wanted: &EvidenceRequest) -> Option<Vec<String>> {
+    let mut changes = git::changes(&workspace_folder(wanted.base(&files.root), wanted))?;
+    changes.retain(|path| !is_own(path, files.state.name()));
+    Some(changes)
+}
+
+/// Returns the files in the working folder of a run that have uncommitted changes and were written at or after `since`, absolute; `None` if
+/// git does not answer. `known` is what it answered in this call.
+pub(crate) fn uncommitted_since(
+    files: &FileSet,
+    wanted: &EvidenceRequest,
+    known: Option<&Vec<String>>,
+    since: Option<Timestamp>,
+) -> Option<(Utf8PathBuf, Vec<Utf8PathBuf>)> {
+    let folder = workspace_folder(wanted.base(&files.root), wanted);
+    let names = known.map_or_else(|| uncommitted(files, wanted), |known| Some(known.clone()))?;
+    let found = half_made::written_since(&folder, &names, since);
+    Some((folder, found))
 }
 
 /// Tells whether the branch of finished work is in the history of the one that it is merged into.
@@ -159,7 +179,7 @@ pub(crate) fn workspace(files: &FileSet, wanted: &EvidenceRequest) -> Option<Wor
     let head = if exists { repository::head_above(&top) } else { None };
     let is_git = head.is_some();
     let head = head.unwrap_or_default();
-    Some(Workspace { exists, branch: head.branch, head: head.sha, is_git, branch_exists: None, dirty: None })
+    Some(Workspace { exists, branch: head.branch, head: head.sha, is_git, branch_exists: None, uncommitted: None })
 }
 
 /// Returns when the state was last modified on disk: its file, or the newest file if the state is a folder.

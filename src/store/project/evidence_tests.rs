@@ -114,6 +114,6 @@ fn a_workspace_outside_of_git_is_there_or_not() {
     for (folder, exists) in [(None, true), (Some(rel("here")), true), (Some(rel("gone")), false)] {
         let wanted = EvidenceRequest { workspace: Some(folder), ..EvidenceRequest::default() };
         let found = gather(&project, &files, &wanted, Vec::new(), &Environment::default()).workspace.unwrap();
-        assert_eq!((found.exists, found.is_git, found.dirty), (exists, false, None));
+        assert_eq!((found.exists, found.is_git, found.uncommitted), (exists, false, None));
     }
 }

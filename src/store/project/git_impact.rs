@@ -139,7 +139,7 @@ fn dirty(folder: &Utf8Path, ours: &[Utf8PathBuf]) -> Option<Vec<String>> {
     Some(changes.into_iter().filter(|name| !is_ours(name)).collect())
 }
 
-fn top_of(folder: &Utf8Path) -> Utf8PathBuf {
+pub(super) fn top_of(folder: &Utf8Path) -> Utf8PathBuf {
     let top = folder.ancestors().find(|top| top.join(".git").symlink_metadata().is_ok());
     top.unwrap_or(folder).to_owned()
 }

@@ -8,7 +8,7 @@
 //! - `sessions` are the folders of the runs of workflow files, `trusted` which of them this user began; `settings` the client's settings;
 //!   `journals` what is recorded of the runs of other systems.
 //! - `discover` lists names; `file_set` reads the files of a run as one consistent whole; `evidence` looks at what the run claims,
-//!   `declared_files` at what the steps of a read-only run declare.
+//!   `half_made` at files that are not committed, `declared_files` at what the steps of a read-only run declare.
 //! - `scratch` makes a temporary project for the demonstration.
 //!
 //! Everything it reads is untrusted, and all walks are bounded.
@@ -25,6 +25,7 @@ pub(crate) mod git;
 pub(super) mod git_filters;
 pub(super) mod git_impact;
 pub(super) mod git_process;
+mod half_made;
 pub(crate) mod journals;
 pub(super) mod open;
 pub(super) mod repository;

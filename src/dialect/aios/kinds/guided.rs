@@ -186,6 +186,8 @@ fn step(entry: Field<'_>, id: StepId) -> Step {
     step.started_at = entry.get("started_at").time();
     step.finished_at = entry.get("completed_at").time();
     step.attempts = u32::from(step.status == Status::InProgress);
+    // Of a step that is over, they say what came of it.
+    step.detail.requirements = entry.get("notes").id().filter(|_| !step.status.is_over()).into_iter().collect();
     step
 }
 

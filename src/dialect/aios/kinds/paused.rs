@@ -25,9 +25,10 @@ use crate::{
 pub(super) static PAUSED: Descriptor = Descriptor {
     workflow_type: "Development Cycle",
     prefix: "dev",
-    subject: &["/epic_progress/aborted_at_story", "/current_story"],
+    // Where the cycle came to rest: this stays when stories are recorded, and so does the id of the run.
+    subject: &["/current_story", "/epic_progress/aborted_at_story"],
     subject_is_path: true,
-    story: StoryName::Subject(None),
+    story: StoryName::At(&["/epic_progress/aborted_at_story", "/current_story"]),
     stamps: &["/paused_at", "/aborted_at"],
     records: Records { abort: true, redo: false, ..Records::RESUME },
     begins_unrecorded: true,
@@ -56,7 +57,8 @@ fn run(tree: &Reader<'_>) -> Run {
     for next in story(progress.get("next_story")).into_iter().chain(remaining) {
         stories.add(&next, Status::Pending);
     }
-    let mut run = tree.run(&PAUSED, dev_cycle::WORKFLOW, dev_cycle::title(&tree.subject(&PAUSED)));
+    let title = dev_cycle::title(&resting.clone().unwrap_or_else(|| tree.subject(&PAUSED)));
+    let mut run = tree.run(&PAUSED, dev_cycle::WORKFLOW, title);
     run.status = if is_aborted { RunStatus::Aborted } else { RunStatus::Paused };
     // That it was aborted cannot be undone.
     run.records.resume = !is_aborted;
@@ -162,9 +164,6 @@ impl StateWriter for PausedWriter {
                 let entry = written.as_deref().filter(|_| !by_id).unwrap_or(id);
                 self.editor.push(&done, &json!(entry))?;
             }
-        }
-        if let Some(current) = written.filter(|_| self.editor.has("/current_story")) {
-            self.editor.set_text("/current_story", &current)?;
         }
         let left = format!("{PROGRESS}/remaining_count");
         if let Some(count) = self.editor.text(&left).and_then(|count| count.parse::<u64>().ok()) {
