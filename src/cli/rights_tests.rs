@@ -61,6 +61,7 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
             "skip-step",
         ],
     ),
+    ("says which attempt a report is about: one that is not the last counts for nothing", &["begun"]),
     (
         "changes only what is printed",
         &[

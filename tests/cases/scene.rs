@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     case::{Action, Case, Step},
     check::{self, FileCheck},
-    support::{NOW, Program, Sandbox, Tree, repository},
+    support::{NOW, Output, Program, Sandbox, Tree, repository},
     texts,
 };
 
@@ -85,9 +85,11 @@ impl<'a> Scene<'a> {
         let as_written = |line: &String| line.replacen(" project/", " ", 1).replacen(" home/", " ~/", 1);
         // Answers have names in place of the folders of the sandbox.
         let checks = Step::read(&self.sandbox.normalise(&self.named(written)))?;
-        checks.check(&output, &changes.iter().map(as_written).collect::<Vec<_>>())?;
+        let printed = without_attempts(&output.stdout);
+        let shown = Output { stdout: printed, stderr: output.stderr.clone(), ..output };
+        checks.check(&shown, &changes.iter().map(as_written).collect::<Vec<_>>())?;
         if let Some(file) = &step.text {
-            texts::compare(&self.folder.join(file), &output.stdout, &self.case.source)?;
+            texts::compare(&self.folder.join(file), &shown.stdout, &self.case.source)?;
         }
         self.name(step.r#as.as_deref(), check::line_of(&output.stdout));
         Ok(())
@@ -158,4 +160,16 @@ impl<'a> Scene<'a> {
         let names = self.names.iter().rev();
         names.fold(written.to_string(), |text, (name, value)| text.replace(&format!("${name}"), value))
     }
+}
+
+/// Replaces the names of attempts, which are drawn, by `$ATTEMPT`.
+fn without_attempts(text: &str) -> String {
+    let mut parts = text.split("--begun ");
+    let mut replaced = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let (name, rest) = part.split_at(if digits == 8 { digits } else { 0 });
+        replaced += &format!("--begun {}{rest}", if name.is_empty() { "" } else { "$ATTEMPT" });
+    }
+    replaced
 }

@@ -9,7 +9,7 @@ use crate::support::Sandbox;
 /// Begins an attempt. Returns its name: the first digits of its record.
 fn attempt(sandbox: &Sandbox, folder: &str, arguments: &[&str]) -> String {
     let begun = sandbox.piton(arguments.iter().copied()).run().expect_code(0);
-    assert!(begun.stdout.contains("--begun $ATTEMPT"), "{begun}");
+    assert!(begun.stdout.contains(" --begun "), "{begun}");
     let last = records(sandbox, folder).pop().expect("a record");
     last["id"].as_str().expect("an id")[..8].to_owned()
 }

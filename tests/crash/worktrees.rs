@@ -14,7 +14,7 @@ const AGENT: &str = "- {id: note, agent: writer, instructions: Note., outputs: n
 fn project(steps: &str) -> Sandbox {
     let sandbox = Sandbox::in_memory();
     sandbox.file("w.yml", &format!("{SETTINGS}steps:\n{steps}"));
-    sandbox.file(".gitignore", ".env\ncache/\n").file(".env", "S=1\n").file("cache/one", "linked\n");
+    sandbox.file(".gitignore", ".env\ncache\n").file(".env", "S=1\n").file("cache/one", "linked\n");
     sandbox.git_init();
     sandbox
 }

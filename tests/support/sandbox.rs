@@ -280,15 +280,8 @@ impl Sandbox {
         variables
     }
 
-    /// Replaces the paths of this sandbox by `$ROOT`, `$HOME` and `$TOP`, and the name of an attempt by `$ATTEMPT`.
+    /// Replaces the paths of this sandbox by `$ROOT`, `$HOME` and `$TOP`.
     pub(crate) fn normalise(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for (at, option) in text.clone().match_indices("--begun ") {
-            let name = at + option.len()..at + option.len() + 8;
-            if text.get(name.clone()).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_hexdigit())) {
-                text.replace_range(name, "$ATTEMPT");
-            }
-        }
         text.replace(self.root().as_str(), "$ROOT")
             .replace(self.home().as_str(), "$HOME")
             .replace(self.top.as_str(), "$TOP")
