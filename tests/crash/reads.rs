@@ -105,8 +105,11 @@ fn check(reading: Reading, whole: &Output, cut: &Output) -> Result<(), String> {
     ensure(is_same || is_said(), || "another answer, and nothing says why".to_owned())
 }
 
-/// Returns an answer without the digest of the state, which has the process that began.
+/// Returns an answer without the digest of the state, which has the process that began, and without the name of the attempt, which is drawn.
 fn without_revision(output: &Output) -> String {
-    let Some((before, after)) = output.stdout.split_once("\"revision\":\"") else { return output.stdout.clone() };
-    format!("{before}{}", after.split_once('"').map_or("", |(_, rest)| rest))
+    let without = |text: &str, key: &str, end: &[char]| match text.split_once(key) {
+        Some((before, after)) => format!("{before}{}", after.split_once(end).map_or("", |(_, rest)| rest)),
+        None => text.to_owned(),
+    };
+    without(&without(&output.stdout, "\"revision\":\"", &['"']), " --begun ", &['`', ' '])
 }

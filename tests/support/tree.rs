@@ -45,25 +45,7 @@ impl Eq for Entry {}
 /// those: only that they are the same where they were is compared.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let is_record = |bytes: &[u8]| bytes.starts_with(b"{\"chain\":\"") || bytes.starts_with(b"{\"digest\":\"");
-    one == other || is_record(one) && is_record(other) && without_names(one) == without_names(other)
-}
-
-/// Replaces names of 16 bytes and digests by the order in which they appear first.
-fn without_names(bytes: &[u8]) -> Vec<u8> {
-    let mut known: Vec<&[u8]> = Vec::new();
-    let mut replaced = Vec::new();
-    for run in bytes.chunk_by(|one, next| is_digit(*one) == is_digit(*next)) {
-        if !matches!(run.len(), 32 | 64) || !is_digit(run[0]) {
-            replaced.extend_from_slice(run);
-            continue;
-        }
-        let at = known.iter().position(|known| *known == run).unwrap_or_else(|| {
-            known.push(run);
-            known.len() - 1
-        });
-        replaced.extend_from_slice(format!("#{at}").as_bytes());
-    }
-    replaced
+    one == other || is_record(one) && is_record(other) && Tree::without_names(one) == Tree::without_names(other)
 }
 
 const fn is_digit(byte: u8) -> bool {
@@ -94,6 +76,24 @@ impl Drop for Opened {
 }
 
 impl Tree {
+    /// Replaces names of 16 bytes and digests by the order in which they appear first.
+    pub(crate) fn without_names(bytes: &[u8]) -> Vec<u8> {
+        let mut known: Vec<&[u8]> = Vec::new();
+        let mut replaced = Vec::new();
+        for run in bytes.chunk_by(|one, next| is_digit(*one) == is_digit(*next)) {
+            if !matches!(run.len(), 32 | 64) || !is_digit(run[0]) {
+                replaced.extend_from_slice(run);
+                continue;
+            }
+            let at = known.iter().position(|known| *known == run).unwrap_or_else(|| {
+                known.push(run);
+                known.len() - 1
+            });
+            replaced.extend_from_slice(format!("#{at}").as_bytes());
+        }
+        replaced
+    }
+
     /// Reads everything below a folder. Links are not followed.
     pub(crate) fn of(folder: &Utf8Path) -> Self {
         let mut entries = BTreeMap::new();
