@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     command, preconditions,
     reconciled::{EffectiveStatus, ReconciledRun},
+    reports::begun_by,
 };
 use crate::model::{Action, DecisionKind, Finding, FindingCode, Hold, Options, Pace, Run, StepId, StepKind};
 
@@ -228,7 +229,13 @@ impl Chooser<'_> {
                 Some(Choice::new(at, Action::Retry, BEGUN, reason))
             }
             EffectiveStatus::Interrupted => {
-                let reason = format!("{id} was started but never finished{}", self.unresolved_review_note(at, reviews));
+                let note = self.unresolved_review_note(at, reviews);
+                let reason = match self.reconciled.attempt(at) {
+                    Some((attempt, _)) if attempt.driver.is_none() => {
+                        format!("{}, and nothing says how it ended{note}", begun_by(attempt))
+                    }
+                    Some(_) | None => format!("{id} was started but never finished{note}"),
+                };
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             EffectiveStatus::Invalid => {

@@ -74,7 +74,7 @@ pub(super) fn driven_elsewhere(reconciled: &ReconciledRun<'_>) -> Vec<Finding> {
     let finding = |attempt: &Attempt| {
         let message = format!("{} is in progress: {}", attempt.step, begun_by(attempt));
         let status = command::on_run("status", &run.id, "");
-        let fix = match &attempt.driver.session {
+        let fix = match attempt.driver.as_ref().and_then(|driver| driver.session.as_ref()) {
             Some(session) => {
                 let session = quoted(&clean_line(session, 80));
                 format!("wait for it, or go on there: `claude --resume {session}`; `{status}` says when it has ended")

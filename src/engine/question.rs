@@ -130,7 +130,10 @@ impl QuestionInput<'_> {
     fn accept_conditions(&self) -> Vec<QuestionOption> {
         let open = self.findings.iter().filter(|finding| finding.code == FindingCode::ConditionsOpen);
         let recorded = open.filter_map(|finding| self.reconciled.run.step(finding.step.as_ref()?));
-        let recorded: Vec<&Step> = recorded.filter(|step| step.recorded).collect();
+        let mut recorded: Vec<&Step> = recorded.filter(|step| step.recorded).collect();
+        // The name of a step may be there twice.
+        recorded.sort_by_key(|step| &step.id);
+        recorded.dedup_by_key(|step| &step.id);
         let is_one = recorded.len() == 1;
         let option = |step: &&Step| QuestionOption {
             id: if is_one { "accept".to_owned() } else { format!("accept {}", step.id) },

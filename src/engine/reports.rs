@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::graph::Graph;
 use crate::model::{
-    Attempt, Change, ChangeKind, Decision, DecisionKind, Evidence, Interruption, InterruptionKind, Presence, Review,
-    ReviewVerdict, RollBackRecord, Run, RunStatus, Statement, StatementKind, Status, Step, StepId, StepKind,
+    Attempt, Change, ChangeKind, Decision, DecisionKind, DriverId, Evidence, Interruption, InterruptionKind, Presence,
+    Review, ReviewVerdict, RollBackRecord, Run, RunStatus, Statement, StatementKind, Status, Step, StepId, StepKind,
     StepReport, Timestamp, clean_line, safe_line, safe_text,
 };
 
@@ -192,9 +192,10 @@ pub(crate) fn own_attempts(run: &Run, evidence: &Evidence) -> Vec<Attempt> {
 /// Describes who began an attempt, and when.
 pub(super) fn begun_by(attempt: &Attempt) -> String {
     let Attempt { driver, at, .. } = attempt;
-    let who = match &driver.session {
-        Some(session) => format!("session {}", clean_line(session, 40)),
-        None => format!("process {} on {}", driver.pid, clean_line(&driver.host, 64)),
+    let who = match driver {
+        Some(DriverId { session: Some(session), .. }) => format!("session {}", clean_line(session, 40)),
+        Some(driver) => format!("process {} on {}", driver.pid, clean_line(&driver.host, 64)),
+        None => "a shell".to_owned(),
     };
     format!("{who} began it at {}", at.in_seconds())
 }

@@ -136,7 +136,7 @@ pub(super) fn decided(run: &Run, seconds: i64, id: &str, decision: DecisionKind)
 
 /// Records the begin of an attempt.
 pub(super) fn begun(run: &Run, seconds: i64, id: &str) -> Statement {
-    let driver = DriverId { session: None, pid: 7, process_start: None, boot_id: None, host: "h".to_owned() };
+    let driver = Some(DriverId { session: None, pid: 7, process_start: None, boot_id: None, host: "h".to_owned() });
     let kind = StatementKind::Begun(Attempt {
         id: None,
         step: StepId::new(id),

@@ -316,7 +316,7 @@ fn named(agent: &str) -> String {
 fn begun(attempt: &Attempt) -> ShownAttempt {
     ShownAttempt {
         agent: attempt.agent.as_deref().map(named),
-        session: attempt.driver.session.as_deref().map(named),
+        session: attempt.driver.as_ref().and_then(|driver| driver.session.as_deref()).map(named),
         began: Some(attempt.at),
         ..blank(attempt.attempt)
     }

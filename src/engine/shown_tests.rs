@@ -163,7 +163,8 @@ fn an_attempt_names_its_agent_and_session_and_says_whether_it_runs() {
     step(&mut run, "A").agent = Some("developer".to_owned());
     let mut statement = begun(&run, 5, "A");
     if let StatementKind::Begun(begun) = &mut statement.kind {
-        (begun.agent, begun.driver.session) = (Some("coder".to_owned()), Some("s-1".to_owned()));
+        begun.agent = Some("coder".to_owned());
+        begun.driver.as_mut().unwrap().session = Some("s-1".to_owned());
     }
     for (presence, mark, end) in [
         (Presence::Alive, StepMark::Running, AttemptEnd::Running),

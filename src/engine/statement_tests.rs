@@ -313,6 +313,6 @@ fn who_began_an_attempt_is_a_session_or_a_process() {
     let run = line_of(&[("A", Status::InProgress)]);
     let StatementKind::Begun(mut attempt) = begun(&run, 0, "A").kind else { panic!("a begin") };
     assert_eq!(begun_by(&attempt), "process 7 on h began it at 2027-01-15T08:00:00Z");
-    attempt.driver.session = Some("s-1".to_owned());
+    attempt.driver.as_mut().unwrap().session = Some("s-1".to_owned());
     assert_eq!(begun_by(&attempt), "session s-1 began it at 2027-01-15T08:00:00Z");
 }

@@ -64,7 +64,9 @@ pub(crate) struct Attempt {
     /// Files that the attempts before it, which were lost or failed, left half made; empty if git did not say which, `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) half_made: Option<Vec<String>>,
-    pub(crate) driver: DriverId,
+    /// `None` if a passing shell began it: nothing says whether its agent is still there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) driver: Option<DriverId>,
     /// Of one that was read: the record that began it.
     #[serde(skip)]
     pub(crate) id: Option<Uid>,

@@ -18,9 +18,9 @@ use crate::{
     },
     engine::{self, Admitted, ChangeLimits, EffectiveStatus, LiveRun, StepDue},
     model::{
-        About, Change, ChangeKind, ClaudeWork, Content, Edit, EditKind, Entry, Evidence, EvidenceRecord, Options,
-        Outcome, Part, PartKind, Proof, RelPath, Run, RunFolder, RunStatus, StartSpec, Statement, StatementKind,
-        Status, Step, StepId, Timestamp, Uid,
+        About, Attempt, Change, ChangeKind, ClaudeWork, Content, Edit, EditKind, Entry, Evidence, EvidenceRecord,
+        Options, Outcome, Part, PartKind, Proof, RelPath, Run, RunFolder, RunStatus, StartSpec, Statement,
+        StatementKind, Status, Step, StepId, Timestamp, Uid,
     },
     store::{self, Caller, CheckpointMeta, RunLock, StoreError, Ticker, briefs::BriefFile},
     workflow::Workflow,
@@ -273,6 +273,19 @@ impl Ledger {
                 copy(&self.state, step);
             });
         }
+    }
+
+    /// Returns an attempt that goes on and that a shell began which may have ended since: nothing says whether its agent is at work.
+    pub(super) fn begun_from_a_shell(&self) -> Option<&Attempt> {
+        let goes_on = |attempt: &&Attempt| {
+            let stand = self.state.standing.of(&attempt.step).filter(|stand| stand.is_begun);
+            attempt.driver.is_none() && stand.is_some_and(|stand| Some(stand.at) == attempt.id)
+        };
+        let mut begun = self.said.iter().filter_map(|statement| match &statement.kind {
+            StatementKind::Begun(attempt) => Some(attempt),
+            StatementKind::Report(_) | StatementKind::Decision(_) => None,
+        });
+        begun.rfind(goes_on)
     }
 
     /// Returns what agents said about the items of a step, by item.

@@ -32,7 +32,7 @@ use crate::{
     engine::quoted,
     model::{
         About, Candidate, Change, ChangeKind, Content, Evidence, Owner, RelPath, Run, RunFolder, StartSpec, StepId,
-        mistakes,
+        human_age, mistakes,
     },
     ops, schema,
     store::{self, CheckpointMeta, Project, SessionHome, worktree},
@@ -326,6 +326,7 @@ fn drive_claimed(
     };
     let caller = (run_environment.ticker, run_environment.caller());
     let mut ledger = Ledger::new(paths.clone(), caller, session, (run, evidence));
+    check_no_agent(header, &ledger, asked)?;
     let group =
         || concurrency::hold(run_environment, &workflow, header, (&paths.own.home, asked.only.as_deref()), console);
     let _group = if asked.dry_run { None } else { group()? };
@@ -413,6 +414,18 @@ fn keep_final(workflow: &mut Workflow, run: &mut Run) {
 fn newer(header: &Header) -> RunError {
     let message = format!("session {} was written by a newer version of piton", header.session);
     RunError::new(ProblemKind::Newer, message, ["update piton, then try again".to_owned()])
+}
+
+/// Refuses to go on where an agent may be at a step that was begun by hand.
+fn check_no_agent(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<(), RunError> {
+    let goes_on = !(asked.dry_run || asked.is_new || asked.gives_up || asked.only.is_some());
+    let Some(attempt) = ledger.begun_from_a_shell().filter(|_| goes_on) else { return Ok(()) };
+    let age = human_age(ledger.now().seconds_since(attempt.at));
+    let message = format!("{} was begun from a shell {age} ago, and its agent may be at work", attempt.step);
+    let [step, run] = [attempt.step.as_str(), &header.session].map(quoted);
+    let done = format!("if it is done: `piton finish {step} --run {run}`");
+    let again = format!("if its agent is gone: `piton redo {step} --run {run} --by NAME --note WHY`");
+    Err(RunError::new(ProblemKind::Person, message, [done, again]))
 }
 
 /// Takes the lease of the session; refuses when another process holds it.

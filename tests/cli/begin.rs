@@ -40,7 +40,7 @@ const ELSEWHERE: &str = r#"{"pid":1,"host":"elsewhere"}"#;
 #[test]
 fn a_living_driver_keeps_others_out_and_an_unknown_one_asks() {
     let sandbox = started();
-    piton(&sandbox, &["begin", "plan"]).expect_code(0);
+    in_session(&sandbox, "other", &["begin", "plan"]).expect_code(0);
     let host = String::from_utf8(std::process::Command::new("uname").arg("-n").output().unwrap().stdout).unwrap();
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let of_init = format!(
@@ -77,7 +77,7 @@ fn a_step_that_must_not_run_twice_is_not_taken_over_from_another_machine() {
         "steps:\n- {id: publish, agent: publisher, idempotent: false}\n- {id: announce, agent: writer}\n",
     );
     piton(&sandbox, &["start", "w.yaml", "--feature", "v2"]).expect_code(0);
-    piton(&sandbox, &["begin", "publish"]).expect_code(0);
+    in_session(&sandbox, "other", &["begin", "publish"]).expect_code(0);
     sandbox.driven_by("v2", ELSEWHERE);
     for words in [
         &["begin", "publish"][..],

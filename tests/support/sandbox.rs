@@ -120,7 +120,7 @@ impl Sandbox {
     pub(crate) fn driven_by(&self, run: &str, driver: &str) {
         let (header, journal) = (format!(".piton/runs/{run}/run.json"), format!(".piton/runs/{run}/journal.jsonl"));
         let text = self.read(&journal);
-        let (before, after) = text.rsplit_once("\"driver\":").expect("an attempt was begun");
+        let (before, after) = text.rsplit_once("\"driver\":{").expect("an attempt was begun");
         let (_, rest) = after.split_once('}').expect("a driver is an object");
         let text = format!("{before}\"driver\":{driver}{rest}");
         let digest = |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();

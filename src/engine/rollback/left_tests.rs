@@ -71,7 +71,7 @@ fn who_begins_a_step_given_up_knows_of_its_commits() {
     let (run, back) = rolled_back(InProgress, Pending);
     let commits: BTreeMap<_, _> = back.commits.iter().map(|commit| (commit.sha.clone(), Reachable)).collect();
     for (seconds, severity) in [(9, Severity::Warning), (11, Severity::Info)] {
-        let driver = DriverId { session: None, pid: 7, process_start: None, boot_id: None, host: "h".to_owned() };
+        let driver = Some(DriverId { session: None, pid: 7, process_start: None, boot_id: None, host: "h".to_owned() });
         let attempt = Attempt {
             step: run.steps[0].id.clone(),
             part: None,

@@ -61,13 +61,18 @@ impl Caller {
         let Process { pid, start } = self.owner;
         match &self.session {
             Some(session) if !self.strict => Some(session_driver(session, home)),
-            Some(_) | None if self.strict || self.is_agent => {
+            Some(_) | None if self.is_passing() => None,
+            Some(_) | None => {
                 let facts = [pid.to_string(), start.unwrap_or_default().to_string(), self.host.clone()];
                 let boot = self.boot_id.as_deref().unwrap_or_default();
                 Some(driver(facts.iter().map(String::as_str).chain([boot]), home))
             }
-            Some(_) | None => None,
         }
+    }
+
+    /// Tells whether it is a shell that may end before the work that it begins: no session of the client, and no process that drives the run.
+    pub(crate) const fn is_passing(&self) -> bool {
+        self.session.is_none() && !self.is_agent && !self.strict
     }
 
     /// Returns this process as the owner of a run that it drives from the first step to the last: neither its child processes

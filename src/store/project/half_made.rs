@@ -23,7 +23,9 @@ pub(super) fn written_since(folder: &Utf8Path, changed: &[String], since: Option
             None => vec![top.join(name)],
         })
         .filter(|path| path.starts_with(folder))
-        .filter(|path| since.is_none_or(|since| written_at(path).is_some_and(|written| written >= since)))
+        .filter(|path| {
+            since.is_none_or(|since| written_at(path).is_some_and(|written| written.seconds_since(since) >= 0))
+        })
         .collect();
     found.sort_unstable();
     found

@@ -225,15 +225,15 @@ pub(crate) fn set_aside(journal: &Utf8Path) -> Result<Utf8PathBuf, StoreError> {
     Ok(aside)
 }
 
-/// Returns the caller as the driver of an attempt.
-pub(crate) fn driver(caller: &Caller) -> DriverId {
-    DriverId {
+/// Returns the caller as the driver of an attempt; `None` for a passing shell.
+pub(crate) fn driver(caller: &Caller) -> Option<DriverId> {
+    (!caller.is_passing()).then(|| DriverId {
         session: caller.session.as_deref().map(|id| clean_line(id, SESSION_CHARS)),
         pid: caller.owner.pid,
         process_start: caller.owner.start,
         boot_id: caller.boot_id.clone(),
         host: caller.host.clone(),
-    }
+    })
 }
 
 /// Returns for each attempt that goes on, by step and number, whether its driver is still there.
@@ -249,11 +249,16 @@ pub(crate) fn presences<'a>(
         return BTreeMap::new();
     }
     let caller = caller();
-    let presence = |attempt: &Attempt| ((attempt.step.clone(), attempt.attempt), presence(&attempt.driver, &caller));
+    let presence =
+        |attempt: &Attempt| ((attempt.step.clone(), attempt.attempt), presence(attempt.driver.as_ref(), &caller));
     attempts.into_iter().map(presence).collect()
 }
 
-fn presence(driver: &DriverId, caller: &Caller) -> Presence {
+fn presence(driver: Option<&DriverId>, caller: &Caller) -> Presence {
+    let Some(driver) = driver else {
+        // One shell after the other may be one agent; a session is another one.
+        return if caller.is_passing() { Presence::Caller } else { Presence::Gone };
+    };
     let process = Process { pid: driver.pid, start: driver.process_start };
     let is_this_machine = driver.host == caller.host;
     let is_this_boot = is_this_machine && driver.boot_id == caller.boot_id;
