@@ -4,7 +4,8 @@ use super::{OpError, locked_run::LockedRun};
 use crate::{
     engine::{self, Refusal, RefusalKind, share::Stand},
     model::{
-        About, ChangeKind, Decision, Entry, Outcome, Run, StatementKind, StepId, StepReport, Timestamp, Uid, clean_line,
+        About, ChangeKind, Decision, Entry, Outcome, Run, StatementKind, StepId, StepKind, StepReport, Timestamp, Uid,
+        clean_line,
     },
 };
 
@@ -21,20 +22,20 @@ pub(super) fn about(locked: &LockedRun<'_>, run: &Run, kind: ChangeKind) -> Resu
     let ChangeKind::Finish(mut outcome) = kind else { return Ok((kind, about)) };
     let Some(step) = run.step(&outcome.step) else { return Ok((ChangeKind::Finish(outcome), about)) };
     let attempts = Attempts { entries: &locked.opened.journal.entries, step: &step.id };
-    let begun = match outcome.begun.take() {
-        Some(digits) => Some(attempts.named(&digits, run)?),
-        None => about.driver.and_then(|driver| attempts.last_of(driver)),
-    };
+    let named = outcome.begun.take().map(|digits| attempts.named(&digits, run)).transpose()?;
     let stand = locked.opened.journal.standing.of(&step.id);
+    // Work that may be done again can also be done by hand, with no attempt of its own.
+    let is_by_hand = step.kind != StepKind::Review && step.idempotent && stand.is_none_or(|stand| !stand.is_begun);
+    let begun = named.or_else(|| attempts.last_of(about.driver?).filter(|_| !is_by_hand));
     match (begun, stand) {
         (Some(begun), Some(stand)) if !belongs(begun, stand) => {
             Err(late(locked, run, &attempts, *outcome, (about, begun), stand)?)
         }
-        (None, Some(Stand { is_reopened: true, at, .. })) => {
+        (None, Some(Stand { is_reopened: true, at, .. })) if !is_by_hand => {
             let message = format!("{}: begin {} before you report on it", attempts.moved_by(at), step.id);
-            let begin =
-                format!("piton begin {} --run {}", engine::quoted(step.id.as_str()), engine::quoted(run.id.as_str()));
-            Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![begin] }))
+            let [step, run] = [step.id.as_str(), run.id.as_str()].map(engine::quoted);
+            let hints = vec![format!("piton begin {step} --run {run}")];
+            Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints }))
         }
         (Some(_) | None, _) => Ok((ChangeKind::Finish(outcome), about)),
     }
