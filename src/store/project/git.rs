@@ -19,8 +19,8 @@ use super::{
     git_process::{ask, ask_within, command, output, start},
 };
 use crate::{
-    model::{CommitFact, RelPath, Timestamp},
-    store::fs::surroundings::program,
+    model::{CommitFact, RelPath, Timestamp, name_of},
+    store::fs::{stage, surroundings::program},
 };
 
 /// Time after which a git process that dates the runs of a list is killed.
@@ -170,7 +170,9 @@ pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
     output(&mut command, OUTPUT_LIMIT).map(|bytes| changed(&bytes))
 }
 
+/// Lists the paths in a status of git. What a killed writer staged is no work: the next call finishes or removes it.
 pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
+    let is_work = |path: &&str| !stage::is_temporary(name_of(path).as_ref());
     let text = String::from_utf8_lossy(porcelain);
     let mut fields = text.split('\0').filter(|field| !field.is_empty());
     let mut changes = Vec::new();
@@ -179,7 +181,7 @@ pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
         if field.chars().take(2).any(|c| matches!(c, 'R' | 'C')) {
             fields.next();
         }
-        changes.extend(field.get(3..).map(str::to_owned));
+        changes.extend(field.get(3..).filter(is_work).map(str::to_owned));
     }
     changes
 }

@@ -107,3 +107,9 @@ fn what_git_does_not_ignore_is_told_for_paths_that_are_not_there_yet() {
     scratch.write(".gitignore", "*.state\n!kept.state\n/trees/\n");
     assert_eq!(not_ignored(&scratch.root, &asked), ["kept.state", "other/"]);
 }
+
+#[test]
+fn what_a_killed_writer_staged_is_no_change() {
+    let porcelain = b"?? .work/..state.json.0.0563ee0e39acc0d1.piton-tmp\0 M src/a.rs\0R  new.rs\0old.rs\0";
+    assert_eq!(changed(porcelain), ["src/a.rs", "new.rs"]);
+}
