@@ -129,15 +129,14 @@ impl Reconciler<'_> {
 
     /// Tells whether a step that must not run twice may have taken effect by a late report, with no decision about it since.
     fn is_doubted_late(&self) -> bool {
-        let decided = |statement: &Statement| match &statement.kind {
-            StatementKind::Decision(decision) if decision.step.as_ref() == Some(&self.step.id) => Some(decision.at),
-            StatementKind::Decision(_) | StatementKind::Begun(_) | StatementKind::Report(_) => None,
+        let is_it = |report: &&StepReport| report.step == self.step.id && report.status == Status::Completed;
+        let late = self.evidence.late.iter().filter(|_| !self.step.idempotent).filter(is_it);
+        let Some(last) = late.map(|report| report.at).max() else { return false };
+        let is_decided = |statement: &Statement| match &statement.kind {
+            StatementKind::Decision(decision) => decision.step.as_ref() == Some(&self.step.id) && decision.at > last,
+            StatementKind::Begun(_) | StatementKind::Report(_) => false,
         };
-        let last = self.evidence.statements.iter().filter_map(decided).max();
-        let is_news = |report: &StepReport| {
-            report.step == self.step.id && report.status == Status::Completed && last.is_none_or(|at| at <= report.at)
-        };
-        !self.step.idempotent && self.evidence.late.iter().any(is_news)
+        !self.evidence.statements.iter().any(is_decided)
     }
 
     /// Returns the status of a step that a late report says is done.
