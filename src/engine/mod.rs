@@ -32,7 +32,7 @@
 //! let planned = engine::plan(&run, header, &evidence, load_findings.clone(), &options);
 //! let next = &planned.plan.next[0];
 //! let kind = ChangeKind::Begin { step: next.step.clone(), part: None, agent: None, attempt: 0, reopens: Vec::new() };
-//! match engine::admit(&run, &evidence, &load_findings, Change::new(options.now, kind), limits)? {
+//! match engine::admit(&run, &evidence, &load_findings, Change { at: options.now, kind }, limits)? {
 //!     Admitted::Change { change, findings } => { /* the dialect turns it into edits */ }
 //!     Admitted::Already(message) => { /* nothing to write */ }
 //! }

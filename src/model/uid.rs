@@ -10,7 +10,7 @@ use super::sha256_hex_of;
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Uid(u128);
 
-/// Digits of one in a command.
+/// The number of digits that a command shows.
 const SHORT: usize = 8;
 
 impl Uid {

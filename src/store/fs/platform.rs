@@ -137,16 +137,20 @@ pub(in crate::store) fn identity(metadata: &Metadata) -> String {
 }
 
 #[cfg(not(unix))]
-pub(in crate::store) fn identity(_metadata: &fs::Metadata) -> String {
+pub(in crate::store) fn identity(_metadata: &Metadata) -> String {
     String::new()
 }
 
 /// Returns a name that nothing has yet.
 pub(crate) fn new_uid() -> Uid {
-    // Each hasher has a random key of its own.
-    let half = || RandomState::new().build_hasher().finish();
-    let number = u128::from(half()) << 64 | u128::from(half());
+    let number = u128::from(random()) << 64 | u128::from(random());
     Uid::new(number.to_be_bytes())
+}
+
+/// Returns a number that is drawn anew by each call.
+fn random() -> u64 {
+    // Each hasher has a random key of its own.
+    RandomState::new().build_hasher().finish()
 }
 
 /// Takes the answer to a flush. A file system that cannot flush at all says so with `EINVAL` (fsync(2)): it has nothing to make durable.
@@ -401,12 +405,5 @@ pub(super) fn free_bytes(_path: &Utf8Path) -> Option<u64> {
 
 /// Returns a token that is unique across processes and calls.
 pub(super) fn unique() -> String {
-    use std::{
-        hash::BuildHasher as _,
-        sync::atomic::{AtomicU64, Ordering},
-    };
-    static CALLS: AtomicU64 = AtomicU64::new(0);
-    let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    let random = RandomState::new().hash_one(call);
-    format!("{}.{random:016x}", std::process::id())
+    format!("{}.{:016x}", std::process::id(), random())
 }
