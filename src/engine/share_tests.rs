@@ -95,7 +95,7 @@ fn a_record_counts_where_its_step_still_stands() {
     let cases: [(&str, &[Done], &[bool]); 9] = [
         ("an attempt", &[(Begin, None), (Inside, Some(1)), (End, Some(1))], &[true, true, true]),
         ("two drivers begin", &[(Begin, None), (Begin, None)], &[true, false]),
-        ("nobody takes over unasked", &[(Begin, None), (Begin, Some(1))], &[true, false]),
+        ("no driver takes a step over unasked", &[(Begin, None), (Begin, Some(1))], &[true, false]),
         (
             "a late end",
             &[(Begin, None), (Decide, Some(1)), (Begin, Some(2)), (End, Some(1)), (End, Some(3))],

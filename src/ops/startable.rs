@@ -53,7 +53,7 @@ pub(super) fn shown_by_git(
     let shown = store::git::not_ignored(&project.root, &paths);
     let lines = kept_out.iter().filter(|one| shown.contains(&one.path.as_str()));
     let lines: Vec<String> = lines.map(|one| format!("`{}`", one.pattern)).collect();
-    let message = "git does not ignore the state of the run: who adds all files commits it with the work";
+    let message = "git does not ignore the state of the run, so `git add --all` stages it with the work";
     let fix = format!("add to .gitignore: {}", lines.join(", "));
     (!lines.is_empty()).then(|| Finding::new(FindingCode::StateShown, message).fix(fix))
 }

@@ -409,7 +409,7 @@ pub(crate) fn is_ignored_as_folder(worktree: &Utf8Path, folder: &RelPath) -> boo
         && !patterns.get(1).is_some_and(is_pattern)
 }
 
-/// Returns for each path the pattern by which git decides whether it ignores it, empty if there is none; nothing if it does not answer.
+/// Returns the pattern that decides whether git ignores each path; it is empty where no pattern matches. The list is empty if git fails.
 fn ignore_patterns(worktree: &Utf8Path, paths: &[&str]) -> Vec<String> {
     let mut command = command(worktree);
     command.args(["check-ignore", "--verbose", "--non-matching", "--"]).args(paths);
