@@ -3,9 +3,9 @@ use super::{
     testing::{at, finding, has, line_of, next_of, options, planned, review, step},
 };
 use crate::model::{
-    Action, Attempt, Change, ChangeKind, Decision, DecisionKind, DriverId, Evidence, FindingCode, Outcome, Presence,
-    Records, RelPath, ReviewVerdict, RollBackRecord, Run, RunStatus, Statement, StatementKind, Status, Step, StepId,
-    StepKind, StepReport,
+    About, Action, Attempt, Change, ChangeKind, Decision, DecisionKind, DriverId, Evidence, FindingCode, Outcome,
+    Presence, Records, RelPath, ReviewVerdict, RollBackRecord, Run, RunStatus, Statement, StatementKind, Status, Step,
+    StepId, StepKind, StepReport,
 };
 
 /// Records a change at this second.
@@ -138,7 +138,7 @@ pub(super) fn decided(run: &Run, seconds: i64, id: &str, decision: DecisionKind)
 pub(super) fn begun(run: &Run, seconds: i64, id: &str) -> Statement {
     let driver = Some(DriverId { session: None, pid: 7, process_start: None, boot_id: None, host: "h".to_owned() });
     let kind = StatementKind::Begun(Attempt {
-        id: None,
+        about: About::default(),
         step: StepId::new(id),
         part: None,
         at: at(seconds),
@@ -319,7 +319,7 @@ fn attempts_and_failures_are_counted_from_what_was_recorded() {
     let base = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
     let begun = |seconds: i64, number: u32| match begun(&base, seconds, "A") {
         Statement { kind: StatementKind::Begun(attempt), run, dialect } => {
-            Statement { kind: StatementKind::Begun(Attempt { id: None, attempt: number, ..attempt }), run, dialect }
+            Statement { kind: StatementKind::Begun(Attempt { attempt: number, ..attempt }), run, dialect }
         }
         statement => statement,
     };

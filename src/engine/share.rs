@@ -1,7 +1,7 @@
 //! Which records of a journal count: a record says at which record its step stood, and counts if the step still stands there. Pure.
 //!
-//! These are the rules S-2 to S-7 of runs on several machines, and nothing else; order, gates and limits are asked before a record is written. One
-//! rule is wider than there: a step that is not begun may be begun and ended by one record, for work that was done by hand.
+//! Order, gates and limits are asked before a record is written. A step that is not begun may be begun and ended by one record, for work that was
+//! done by hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,6 +74,18 @@ pub(crate) struct Stand {
     pub(crate) of: Option<Uid>,
 }
 
+impl Stand {
+    /// Tells whether an attempt goes on, by the record that began it: the step, or a part of one that was begun.
+    pub(crate) fn goes_on(self, begun: About) -> bool {
+        self.is_begun && (self.at == begun.id || Some(self.at) == begun.on)
+    }
+
+    /// Tells whether the step ended with an attempt.
+    pub(crate) fn ended(self, begun: About) -> bool {
+        self.of.is_some() && (self.of == Some(begun.id) || self.of == begun.on)
+    }
+}
+
 /// The record that each step of a run stands at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LastRecords {
@@ -113,10 +125,10 @@ impl LastRecords {
 
     /// Tells whether a record would count as the next one.
     fn counts(&self, said: &Said<'_>) -> bool {
-        if said.act == Act::MoveAll {
-            return true;
+        if self.is_closed || said.act == Act::MoveAll {
+            return said.act == Act::MoveAll;
         }
-        let Some(step) = said.step.filter(|_| !self.is_closed) else { return !self.is_closed };
+        let Some(step) = said.step else { return true };
         let stand = self.of(step);
         let is_begun = stand.is_some_and(|stand| stand.is_begun);
         let may_begin = said.act != Act::Begin || !is_begun || said.about.takes;

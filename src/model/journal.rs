@@ -70,9 +70,9 @@ pub(crate) struct Entry {
     /// The state files that it changes. The record is durable before they are replaced, so that a change that was cut off is finished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<ChangedFile>,
-    /// Of an entry that was read: which record it is part of.
+    /// Which record it is part of, which says so itself.
     #[serde(skip)]
-    pub(crate) about: Option<About>,
+    pub(crate) about: About,
     /// Its step had moved when it was written: it is kept, and counts for nothing.
     #[serde(skip)]
     pub(crate) is_late: bool,
@@ -93,7 +93,7 @@ impl Entry {
             back: None,
             note: Value::Null,
             files: Vec::new(),
-            about: None,
+            about: About::default(),
             is_late: false,
         }
     }
@@ -102,10 +102,10 @@ impl Entry {
     pub(crate) fn of_record(mut self, about: About, is_late: bool) -> Self {
         for statement in &mut self.said {
             if let StatementKind::Begun(attempt) = &mut statement.kind {
-                attempt.id = Some(about.id);
+                attempt.about = about;
             }
         }
-        Self { about: Some(about), is_late, ..self }
+        Self { about, is_late, ..self }
     }
 
     /// Tells whether it only adds to what is recorded about a step that is done.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Action, DialectId, RelPath, ReviewVerdict, Status, StepId, Timestamp, Uid, words};
+use super::{About, Action, DialectId, RelPath, ReviewVerdict, Status, StepId, Timestamp, words};
 
 /// A line of the report log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,9 +67,9 @@ pub(crate) struct Attempt {
     /// `None` if a passing shell began it: nothing says whether its agent is still there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) driver: Option<DriverId>,
-    /// Of one that was read: the record that began it.
+    /// The record that began it, of one that was read.
     #[serde(skip)]
-    pub(crate) id: Option<Uid>,
+    pub(crate) about: About,
 }
 
 /// The client's session that drives a run, else the process that called.

@@ -246,8 +246,13 @@ impl<'a> LockedRun<'a> {
 
     /// Returns the entry of a change at the time of the lock, with nothing said.
     pub(super) fn entry(&self, change: &str, step: Option<StepId>) -> Entry {
+        self.entry_of(self.ctx.about(), change, step)
+    }
+
+    /// [`LockedRun::entry`] of a given record.
+    pub(super) fn entry_of(&self, about: About, change: &str, step: Option<StepId>) -> Entry {
         let session = self.ctx.environment.session.clone();
-        Entry { session, about: Some(self.ctx.about()), ..Entry::new(change, step, self.clock().now) }
+        Entry { session, about, ..Entry::new(change, step, self.clock().now) }
     }
 
     /// Returns a change with the time of the lock, without secrets.
@@ -274,8 +279,8 @@ impl<'a> LockedRun<'a> {
         let said = engine::statement(run, &change).into_iter().chain(self.attempt(run, &change.kind, planned));
         let (said, left) = (said.collect(), self.record(run, &change).into_iter().collect());
         let (part, reopens) = (change.kind.part().map(str::to_owned), change.kind.reopens().to_vec());
-        let entry = self.entry(change.kind.as_str(), change.kind.step().cloned());
-        let entry = Entry { said, left, note, part, reopens, about: Some(about), ..entry };
+        let entry = self.entry_of(about, change.kind.as_str(), change.kind.step().cloned());
+        let entry = Entry { said, left, note, part, reopens, ..entry };
         let (_, edits) = self.commit(entry, edits)?;
         written.message = message(run, &change.kind);
         written.is_of_part = change.kind.part().is_some();

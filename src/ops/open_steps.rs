@@ -57,7 +57,7 @@ pub(crate) fn open_steps(ctx: &ProjectContext) -> Result<OpenSteps, OpError> {
             let named = attempt.agent.into_iter().chain(step.agent.clone());
             Some(OpenStep {
                 agents: named.chain(step.agent_candidates.iter().cloned()).collect(),
-                end: engine::end_reported(step, &run.id, reported.map(|report| report.status), attempt.id),
+                end: engine::end_reported(step, &run.id, reported.map(|report| report.status), Some(attempt.about.id)),
                 context: engine::context_command(&step.id, &run.id),
                 contract: engine::agent_contract(step),
                 step: attempt.step,

@@ -15,8 +15,8 @@ use crate::{
     dialect::{Dialect, Guest, Loaded, StateHome, by_id},
     engine::{self, VersionFiles},
     model::{
-        Attempt, Candidate, Content, Edit, EditKind, Entry, EvidenceRecord, FileSet, Finding, FindingClass,
-        FindingCode, LostContent, ReadProblem, RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement,
+        Attempt, Candidate, Content, Edit, EditKind, EvidenceRecord, FileSet, Finding, FindingClass, FindingCode,
+        LostContent, ReadProblem, RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement,
         StatementKind, Step, StepId, StepReport, Uid, Unread, definition_digest, sha256_hex_of,
     },
     store::{self, JournalStanding, StoreError, Trusted},
@@ -180,20 +180,17 @@ impl OpenedRun {
 
     /// Returns the attempts that go on: nothing moved their step since they were begun.
     pub(super) fn open_attempts(&self) -> impl Iterator<Item = &Attempt> {
-        let goes_on = |entry: &&Entry| {
-            let stand = entry.step.as_ref().and_then(|step| self.journal.standing.of(step));
-            let begun = entry.about.zip(stand.filter(|stand| stand.is_begun));
-            begun.is_some_and(|(about, stand)| stand.at == about.id || about.on == Some(stand.at))
-        };
-        self.journal.counted().filter(goes_on).flat_map(|entry| &entry.said).filter_map(|said| match &said.kind {
+        let begun = self.journal.counted().flat_map(|entry| &entry.said).filter_map(|said| match &said.kind {
             StatementKind::Begun(attempt) => Some(attempt),
             StatementKind::Report(_) | StatementKind::Decision(_) => None,
-        })
+        });
+        let standing = &self.journal.standing;
+        begun.filter(|attempt| standing.of(&attempt.step).is_some_and(|stand| stand.goes_on(attempt.about)))
     }
 
     /// Returns the record that began an attempt at a step which goes on.
     pub(super) fn begun(&self, step: &StepId, attempt: u32) -> Option<Uid> {
-        self.open_attempts().find(|open| open.step == *step && open.attempt == attempt)?.id
+        Some(self.open_attempts().find(|open| open.step == *step && open.attempt == attempt)?.about.id)
     }
 
     /// Returns the reports that came when their step had moved, oldest first.

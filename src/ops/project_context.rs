@@ -288,9 +288,7 @@ impl ProjectContext {
     /// Returns the next record of this call.
     pub(crate) fn about(&self) -> About {
         let home = self.home.root();
-        let by_session = self.environment.session.as_deref().map(|session| store::session_driver(session, home));
-        let driver = by_session.or_else(|| Caller::find(&self.environment).driver(home));
-        About::new(store::new_uid(), driver)
+        About::new(store::new_uid(), store::driver(&self.environment, home))
     }
 
     /// Returns the caller, with the client's process as the owner if the client reported it.

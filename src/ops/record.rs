@@ -4,8 +4,8 @@
 use super::{locked_run::LockedRun, workflow_file};
 use crate::{
     model::{
-        Action, Attempt, Change, ChangeKind, EvidenceRecord, Finding, FindingCode, Next, RelPath, Run, SessionEvent,
-        Statement, StatementKind, Status, Step,
+        About, Action, Attempt, Change, ChangeKind, EvidenceRecord, Finding, FindingCode, Next, RelPath, Run,
+        SessionEvent, Statement, StatementKind, Status, Step,
     },
     store::{self, Caller, SessionLog, StoreError},
 };
@@ -68,8 +68,8 @@ impl LockedRun<'_> {
         let (step, part, agent, at) = (step.clone(), part.clone(), agent.clone(), self.clock().now);
         let needs_head = run.step(&step).is_some_and(workflow_file::needs_head);
         let head = if needs_head { store::git::head(self.opened.base()).and_then(|head| head.sha) } else { None };
-        let (attempt, id) = (*attempt, None);
-        let attempt = Attempt { step, part, at, attempt, agent, action, reason, head, half_made, driver, id };
+        let (attempt, about) = (*attempt, About::default());
+        let attempt = Attempt { step, part, at, attempt, agent, action, reason, head, half_made, driver, about };
         Some(Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind: StatementKind::Begun(attempt) })
     }
 

@@ -4,8 +4,7 @@ use super::{OpError, locked_run::LockedRun};
 use crate::{
     engine::{self, Refusal, RefusalKind, share::Stand},
     model::{
-        About, ChangeKind, Decision, Entry, Outcome, Run, StatementKind, StepId, StepKind, StepReport, Timestamp, Uid,
-        clean_line,
+        About, ChangeKind, Decision, Entry, Outcome, Run, StatementKind, StepId, StepKind, StepReport, Uid, clean_line,
     },
 };
 
@@ -28,7 +27,7 @@ pub(super) fn about(locked: &LockedRun<'_>, run: &Run, kind: ChangeKind) -> Resu
     let is_by_hand = step.kind != StepKind::Review && step.idempotent && stand.is_none_or(|stand| !stand.is_begun);
     let begun = named.or_else(|| attempts.last_of(about.driver?).filter(|_| !is_by_hand));
     match (begun, stand) {
-        (Some(begun), Some(stand)) if !belongs(begun, stand) => {
+        (Some(begun), Some(stand)) if !stand.goes_on(begun) && !stand.ended(begun) => {
             Err(late(locked, run, &attempts, *outcome, (about, begun), stand)?)
         }
         (None, Some(Stand { is_reopened: true, at, .. })) if !is_by_hand => {
@@ -39,15 +38,6 @@ pub(super) fn about(locked: &LockedRun<'_>, run: &Run, kind: ChangeKind) -> Resu
         }
         (Some(_) | None, _) => Ok((ChangeKind::Finish(outcome), about)),
     }
-}
-
-/// Tells whether the step of an attempt stands at its begin, or at the end of it.
-fn belongs(begun: About, stand: Stand) -> bool {
-    // A part that was begun is about the begin of its step.
-    [Some(begun.id), begun.on]
-        .into_iter()
-        .flatten()
-        .any(|begin| stand.at == begin && stand.is_begun || stand.of == Some(begin))
 }
 
 /// Records a late report, once. Returns the refusal.
@@ -64,14 +54,13 @@ fn late(
     let about = About { on: Some(begun.id), ..about };
     let said = engine::statement(run, &locked.stamped(ChangeKind::Finish(Box::new(outcome))));
     let is_known = |entry: &Entry| {
-        let is_same = entry.about.is_some_and(|known| known.on == about.on && known.driver == about.driver);
-        is_same
+        (entry.about.on, entry.about.driver) == (about.on, about.driver)
             && said.as_ref().is_none_or(|said| entry.said.iter().any(|known| says_the_same(&known.kind, &said.kind)))
     };
     if !attempts.entries.iter().filter(|entry| entry.is_late).any(is_known) {
-        let entry = locked.entry("finish", Some(step.clone()));
+        let entry = locked.entry_of(about, "finish", Some(step.clone()));
         let said = said.into_iter().collect();
-        locked.commit(Entry { said, part, about: Some(about), ..entry }, Vec::new())?;
+        locked.commit(Entry { said, part, ..entry }, Vec::new())?;
     }
     let message = format!(
         "{}, so this report does not count; it is kept, and the next brief of {step} shows it",
@@ -97,15 +86,15 @@ struct Attempts<'a> {
 }
 
 impl Attempts<'_> {
-    fn begins(&self) -> impl DoubleEndedIterator<Item = (&Entry, About)> {
+    fn begins(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         let is_one =
             |entry: &&Entry| entry.change == "begin" && entry.step.as_ref() == Some(self.step) && !entry.is_late;
-        self.entries.iter().filter(is_one).filter_map(|entry| Some((entry, entry.about?)))
+        self.entries.iter().filter(is_one)
     }
 
     /// Returns the attempt that a brief names by the first digits of its record.
     fn named(&self, digits: &str, run: &Run) -> Result<About, OpError> {
-        let mut begins = self.begins().map(|(_, about)| about);
+        let mut begins = self.begins().map(|entry| entry.about);
         begins.find(|about| about.id.begins_with(digits)).ok_or_else(|| {
             let message = format!("no attempt at {} has the name `{}`", self.step, clean_line(digits, NAME_CHARS));
             let [step, run] = [self.step.as_str(), run.id.as_str()].map(engine::quoted);
@@ -115,12 +104,12 @@ impl Attempts<'_> {
     }
 
     fn last_of(&self, driver: Uid) -> Option<About> {
-        self.begins().map(|(_, about)| about).rfind(|about| about.driver == Some(driver))
+        self.begins().map(|entry| entry.about).rfind(|about| about.driver == Some(driver))
     }
 
     /// Returns the number of an attempt, from 1.
     fn number_of(&self, begin: Uid) -> u32 {
-        let said = self.begins().filter(|(_, about)| about.id == begin).flat_map(|(entry, _)| &entry.said);
+        let said = self.begins().filter(|entry| entry.about.id == begin).flat_map(|entry| &entry.said);
         let number = said.filter_map(|said| match &said.kind {
             StatementKind::Begun(attempt) => Some(attempt.attempt),
             StatementKind::Report(_) | StatementKind::Decision(_) => None,
@@ -131,27 +120,27 @@ impl Attempts<'_> {
     /// Returns what moved the step, and when, in words.
     fn moved_by(&self, record: Uid) -> String {
         let step = self.step;
-        let is_it = |entry: &&Entry| entry.about.is_some_and(|about| about.id == record);
-        let Some(entry) = self.entries.iter().find(is_it) else { return format!("{step} has moved since") };
-        let when = |at: Timestamp| at.in_seconds();
+        let entry = self.entries.iter().find(|entry| entry.about.id == record);
+        let Some(entry) = entry else { return format!("{step} has moved since") };
+        let when = entry.at.in_seconds();
         let decision = entry.said.iter().find_map(|said| match &said.kind {
             StatementKind::Decision(decision) => Some(decision),
             StatementKind::Begun(_) | StatementKind::Report(_) => None,
         });
         match (entry.change.as_str(), &entry.step, decision) {
             ("begin", Some(other), _) if other != step => {
-                format!("{other}, which {step} builds on, was begun again at {}", when(entry.at))
+                format!("{other}, which {step} builds on, was begun again at {when}")
             }
             ("begin", ..) => {
-                format!("{step} was begun again at {} (attempt {})", when(entry.at), self.number_of(record))
+                format!("{step} was begun again at {when} (attempt {})", self.number_of(record))
             }
             (_, _, Some(Decision { decision, by, .. })) => {
                 let by = by.as_deref().map_or_else(|| "a person".to_owned(), |by| clean_line(by, NAME_CHARS));
-                format!("{by} {} {step} at {}", decision.as_past(), when(entry.at))
+                format!("{by} {} {step} at {when}", decision.as_past())
             }
-            ("finish", ..) => format!("{step} was finished at {}", when(entry.at)),
-            ("rollback" | "restore" | "repair", ..) => format!("the run went back at {}", when(entry.at)),
-            _ => format!("{step} has moved since, at {}", when(entry.at)),
+            ("finish", ..) => format!("{step} was finished at {when}"),
+            ("rollback" | "restore" | "repair", ..) => format!("the run went back at {when}"),
+            _ => format!("{step} has moved since, at {when}"),
         }
     }
 }

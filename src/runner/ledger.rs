@@ -278,8 +278,8 @@ impl Ledger {
     /// Returns an attempt that goes on and that a shell began which may have ended since: nothing says whether its agent is at work.
     pub(super) fn begun_from_a_shell(&self) -> Option<&Attempt> {
         let goes_on = |attempt: &&Attempt| {
-            let stand = self.state.standing.of(&attempt.step).filter(|stand| stand.is_begun);
-            attempt.driver.is_none() && stand.is_some_and(|stand| Some(stand.at) == attempt.id)
+            let stand = self.state.standing.of(&attempt.step);
+            attempt.driver.is_none() && stand.is_some_and(|stand| stand.goes_on(attempt.about))
         };
         let mut begun = self.said.iter().filter_map(|statement| match &statement.kind {
             StatementKind::Begun(attempt) => Some(attempt),

@@ -47,7 +47,7 @@ pub(crate) use fs::{
     unread::{self, is_folder},
 };
 pub(crate) use owner::{
-    caller::{Caller, session_driver},
+    caller::{Caller, driver},
     hook_memory::HookMemory,
     lease,
     session::{self, HeldRun, SessionLog},

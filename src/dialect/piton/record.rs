@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     engine::share::{Act, LastRecords, Said},
-    model::{About, Change, ChangeKind, Entry, RelPath, StepId, Timestamp, quoted, sha256_hex, sha256_hex_of},
+    model::{About, Change, ChangeKind, Entry, RelPath, StepId, Timestamp, Uid, quoted, sha256_hex, sha256_hex_of},
     workflow::Input,
 };
 
@@ -270,8 +270,10 @@ impl Record {
             (Event::Note(()), Some(entry)) => {
                 said(Act::of(&entry.change, entry.part.is_some(), entry.amends()), entry.step.as_ref(), &entry.reopens)
             }
-            (Event::Change(Change { kind, .. }), _) => {
-                said(Act::of(kind.as_str(), kind.part().is_some(), *amends), kind.step(), reopens)
+            (Event::Change(Change { kind, .. }), entry) => {
+                // Only the entry tells an acceptance from another end.
+                let name = entry.as_ref().map_or(kind.as_str(), |entry| &entry.change);
+                said(Act::of(name, kind.part().is_some(), *amends), kind.step(), reopens)
             }
             (Event::Runner(act), _) => said(Act::Inside, act.act.step(), &[]),
             // The steps of the merge are none of the run.
@@ -393,8 +395,7 @@ impl JournalEnd {
 
     /// Returns the next record, which has an entry alone.
     pub(crate) fn note(&self, standing: &LastRecords, entry: Entry) -> Record {
-        let about = entry.about.unwrap_or_default();
-        self.next(standing, about, Event::Note(()), Facts { entry: Some(Box::new(entry)), ..Facts::default() })
+        self.next(standing, entry.about, Event::Note(()), Facts { entry: Some(Box::new(entry)), ..Facts::default() })
     }
 
     /// Returns the next record of a run whose steps stand there.
@@ -404,14 +405,16 @@ impl JournalEnd {
         record
     }
 
-    /// Returns lines that follow this end, the last of them as the record `about`, with an entry.
+    /// Returns lines that follow this end, those without a name up to the record `about`, and the last with an entry.
     pub(crate) fn with_entry(&self, lines: &[u8], about: About, entry: Option<Entry>) -> Vec<u8> {
         let (mut end, mut records) = (self.clone(), Vec::new());
         follow(&mut end, lines, 0, |record| records.push(record));
         let count = records.len();
         for (record, behind) in records.iter_mut().zip((0..count).rev()) {
-            let named = about.before(behind);
-            record.about = About { on: named.on.or(record.about.on), takes: record.about.takes, ..named };
+            if record.about.id == Uid::default() {
+                let named = about.before(behind);
+                record.about = About { on: named.on.or(record.about.on), takes: record.about.takes, ..named };
+            }
         }
         if let Some(last) = records.last_mut() {
             last.facts.entry = entry.map(Box::new);

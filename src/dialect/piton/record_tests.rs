@@ -1,8 +1,8 @@
 use super::{Event, Facts, JournalEnd, Record, Remainder, chain_digest, read};
 use crate::{
     dialect::piton::state::State,
-    engine::share::LastRecords,
-    model::{About, Change, ChangeKind, StepId, Timestamp},
+    engine::share::{Act, LastRecords},
+    model::{About, Change, ChangeKind, Entry, Outcome, StepId, Timestamp, Uid},
 };
 
 const HEADER: &[u8] = b"{\"session\":\"s\"}";
@@ -100,4 +100,29 @@ fn a_journal_can_begin_anew_from_a_state() {
     let again = State::from_records(&read(HEADER, &[line, next].concat()).records);
     assert_eq!((again.seq, again.steps.len()), (2, 3));
     assert_eq!(again.steps["1"], state.steps["1"]);
+}
+
+#[test]
+fn a_record_with_a_name_stays_as_it_is_and_one_without_gets_it() {
+    let (end, about) = (JournalEnd::of(HEADER), About::new(Uid::new([7; 16]), None));
+    let named = end.next(&LastRecords::default(), about, begin("1"), Facts::default());
+    let (line, _) = end.append(&named);
+    assert_eq!(end.with_entry(&line, About::new(Uid::new([9; 16]), None), None), line);
+    let (line, _) = journal_of(&end, begin("1"));
+    let records = read(HEADER, &end.with_entry(&line, about, None)).records;
+    assert_eq!(records.iter().map(|record| record.about).collect::<Vec<_>>(), [about]);
+}
+
+#[test]
+fn an_acceptance_is_a_decision_also_when_it_is_read() {
+    let at = Timestamp::parse("2026-01-02T03:04:05Z", 0).unwrap();
+    let step = StepId::new("1");
+    let outcome = Outcome { accepts: true, ..Outcome::completed(step.clone()) };
+    let kind = ChangeKind::Finish(Box::new(outcome));
+    let entry = Some(Box::new(Entry::new(kind.as_str(), Some(step), at)));
+    let accepted =
+        next(&JournalEnd::of(HEADER), Event::Change(Change { at, kind }), Facts { entry, ..Facts::default() });
+    let (line, _) = JournalEnd::of(HEADER).append(&accepted);
+    let read = read(HEADER, &line).records;
+    assert_eq!([accepted.said().act, read[0].said().act], [Act::Decide; 2]);
 }

@@ -11,7 +11,8 @@ use crate::{
     dialect::EditError,
     engine::share::LastRecords,
     model::{
-        About, Change, Content, Edit, EditKind, Entry, FileSet, Finding, FindingCode, ReadProblem, RelPath, clean_line,
+        About, Change, Content, Edit, EditKind, Entry, FileSet, Finding, FindingCode, ReadProblem, RelPath, Uid,
+        clean_line,
     },
 };
 
@@ -98,7 +99,7 @@ impl Session {
     /// As [`Session::append`].
     pub(crate) fn with_entry(&self, edits: Vec<Edit>, entry: Entry) -> Result<Vec<Edit>, EditError> {
         let mut edits = edits;
-        let about = entry.about.unwrap_or_default();
+        let about = entry.about;
         let entry = Some(entry).filter(Entry::says_something);
         if entry.is_some() && edits.iter().all(|edit| edit.path != self.journal_file) {
             let facts = Facts { entry: entry.clone().map(Box::new), ..Facts::default() };
@@ -115,7 +116,9 @@ impl Session {
     /// Returns the record of the whole state.
     fn base(&self) -> Record {
         let state = Box::new(self.state.clone());
-        self.journal_end.next(&self.state.standing, About::default(), Event::Base(state), Facts::default())
+        // The same loss is mended by the same record.
+        let about = About::new(Uid::of([self.journal_end.chain.as_str(), "base"]), None);
+        self.journal_end.next(&self.state.standing, about, Event::Base(state), Facts::default())
     }
 
     /// Returns the edit that records an event. A newer state of the snapshot is recorded first.

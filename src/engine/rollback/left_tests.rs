@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 
 use super::{commits_left, given_up};
 use crate::{
-    engine::testing::{at, line_of},
-    model::{
-        Action, Attempt, CommitFact, DriverId, Evidence, GivenUpCommit, RollBackRecord, Run, Severity, Statement,
-        StatementKind, Status,
+    engine::{
+        reports_tests::begun,
+        testing::{at, line_of},
     },
+    model::{CommitFact, Evidence, GivenUpCommit, RollBackRecord, Run, Severity, Status},
 };
 
 use CommitFact::{Elsewhere, Reachable, Reverted, Unknown};
@@ -71,25 +71,11 @@ fn who_begins_a_step_given_up_knows_of_its_commits() {
     let (run, back) = rolled_back(InProgress, Pending);
     let commits: BTreeMap<_, _> = back.commits.iter().map(|commit| (commit.sha.clone(), Reachable)).collect();
     for (seconds, severity) in [(9, Severity::Warning), (11, Severity::Info)] {
-        let driver = Some(DriverId { session: None, pid: 7, process_start: None, boot_id: None, host: "h".to_owned() });
-        let attempt = Attempt {
-            step: run.steps[0].id.clone(),
-            part: None,
-            at: at(seconds),
-            attempt: 1,
-            agent: None,
-            action: Action::Run,
-            reason: String::new(),
-            head: None,
-            half_made: None,
-            driver,
-            id: None,
-        };
-        let begun = StatementKind::Begun(attempt);
+        let begun = begun(&run, seconds, run.steps[0].id.as_str());
         let evidence = Evidence {
             commits: commits.clone(),
             rollbacks: vec![back.clone()],
-            statements: vec![Statement { run: run.id.to_string(), dialect: run.dialect, kind: begun }],
+            statements: vec![begun],
             ..Evidence::default()
         };
         assert_eq!(commits_left(&run, &evidence).unwrap().severity, severity);

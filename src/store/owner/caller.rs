@@ -60,12 +60,12 @@ impl Caller {
     pub(crate) fn driver(&self, home: &Utf8Path) -> Option<Uid> {
         let Process { pid, start } = self.owner;
         match &self.session {
-            Some(session) if !self.strict => Some(session_driver(session, home)),
+            Some(session) if !self.strict => Some(name_of([session.as_str()], home)),
             Some(_) | None if self.is_passing() => None,
             Some(_) | None => {
                 let facts = [pid.to_string(), start.unwrap_or_default().to_string(), self.host.clone()];
                 let boot = self.boot_id.as_deref().unwrap_or_default();
-                Some(driver(facts.iter().map(String::as_str).chain([boot]), home))
+                Some(name_of(facts.iter().map(String::as_str).chain([boot]), home))
             }
         }
     }
@@ -83,13 +83,17 @@ impl Caller {
     }
 }
 
-/// Returns the name of a session of the client as a driver, in the clone that has its runs in `home`.
-pub(crate) fn session_driver(session: &str, home: &Utf8Path) -> Uid {
-    driver([session], home)
+/// [`Caller::driver`] of the caller of this command. The processes that it descends from are only looked at where one of them may be it.
+pub(crate) fn driver(environment: &Environment, home: &Utf8Path) -> Option<Uid> {
+    match &environment.session {
+        Some(session) => Some(name_of([session.as_str()], home)),
+        None if environment.is_agent => Caller::find(environment).driver(home),
+        None => None,
+    }
 }
 
 /// Returns the name of a driver. In a copy of the folder it is another one.
-fn driver<'a>(facts: impl IntoIterator<Item = &'a str>, home: &Utf8Path) -> Uid {
+fn name_of<'a>(facts: impl IntoIterator<Item = &'a str>, home: &Utf8Path) -> Uid {
     let facts: Vec<&str> = facts.into_iter().collect();
     let place = there(home, home.metadata()).map(|found| platform::identity(&found)).unwrap_or_default();
     Uid::of(facts.into_iter().chain([home.as_str(), place.as_str()]))
