@@ -102,6 +102,7 @@ impl Bundle {
             own: RunFolder { home: "/project/.piton".into(), path: candidate.state.clone() },
             files: BTreeMap::new(),
             journal: None,
+            local: crate::model::Local::default(),
             lost: None,
             worktrees: Vec::new(),
             main_root: None,

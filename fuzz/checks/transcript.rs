@@ -71,6 +71,7 @@ fn files(digest: &[u8]) -> FileSet {
         state: candidate.state,
         own: RunFolder { home: "/project/.piton".into(), path: path("runs/own") },
         journal: None,
+        local: crate::model::Local::default(),
         lost: None,
         worktrees: Vec::new(),
         main_root: None,

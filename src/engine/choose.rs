@@ -231,7 +231,7 @@ impl Chooser<'_> {
             EffectiveStatus::Interrupted => {
                 let note = self.unresolved_review_note(at, reviews);
                 let reason = match self.reconciled.attempt(at) {
-                    Some((attempt, _)) if attempt.driver.is_none() => {
+                    Some((attempt, _)) if attempt.about.driver.is_none() => {
                         format!("{}, and nothing says how it ended{note}", begun_by(attempt))
                     }
                     Some(_) | None => format!("{id} was started but never finished{note}"),

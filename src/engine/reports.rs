@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::graph::Graph;
 use crate::model::{
-    Attempt, Change, ChangeKind, Decision, DecisionKind, DriverId, Evidence, Interruption, InterruptionKind, Presence,
-    Review, ReviewVerdict, RollBackRecord, Run, RunStatus, Statement, StatementKind, Status, Step, StepId, StepKind,
-    StepReport, Timestamp, clean_line, safe_line, safe_text,
+    Attempt, Change, ChangeKind, Decision, DecisionKind, DriverProcess, Evidence, Interruption, InterruptionKind,
+    Presence, Review, ReviewVerdict, RollBackRecord, Run, RunStatus, Statement, StatementKind, Status, Step, StepId,
+    StepKind, StepReport, Timestamp, clean_line, safe_line, safe_text,
 };
 
 /// Maximum length of a title, in characters.
@@ -193,8 +193,9 @@ pub(crate) fn own_attempts(run: &Run, evidence: &Evidence) -> Vec<Attempt> {
 pub(super) fn begun_by(attempt: &Attempt) -> String {
     let Attempt { driver, at, .. } = attempt;
     let who = match driver {
-        Some(DriverId { session: Some(session), .. }) => format!("session {}", clean_line(session, 40)),
+        Some(DriverProcess { session: Some(session), .. }) => format!("session {}", clean_line(session, 40)),
         Some(driver) => format!("process {} on {}", driver.pid, clean_line(&driver.host, 64)),
+        None if attempt.about.driver.is_some() => "a driver of which nothing is known".to_owned(),
         None => "a shell".to_owned(),
     };
     format!("{who} began it at {}", at.in_seconds())

@@ -3,9 +3,9 @@ use super::{
     testing::{at, finding, has, line_of, next_of, options, planned, review, step},
 };
 use crate::model::{
-    About, Action, Attempt, Change, ChangeKind, Decision, DecisionKind, DriverId, Evidence, FindingCode, Outcome,
+    About, Action, Attempt, Change, ChangeKind, Decision, DecisionKind, DriverProcess, Evidence, FindingCode, Outcome,
     Presence, Records, RelPath, ReviewVerdict, RollBackRecord, Run, RunStatus, Statement, StatementKind, Status, Step,
-    StepId, StepKind, StepReport,
+    StepId, StepKind, StepReport, Uid,
 };
 
 /// Records a change at this second.
@@ -136,9 +136,17 @@ pub(super) fn decided(run: &Run, seconds: i64, id: &str, decision: DecisionKind)
 
 /// Records the begin of an attempt.
 pub(super) fn begun(run: &Run, seconds: i64, id: &str) -> Statement {
-    let driver = Some(DriverId { session: None, pid: 7, process_start: None, boot_id: None, host: "h".to_owned() });
+    let driver = Some(DriverProcess {
+        session: None,
+        pid: 7,
+        process_start: None,
+        boot_id: None,
+        host: "h".to_owned(),
+        is_client: false,
+        seen: at(seconds),
+    });
     let kind = StatementKind::Begun(Attempt {
-        about: About::default(),
+        about: About::new(Uid::default(), Some(Uid::default())),
         step: StepId::new(id),
         part: None,
         at: at(seconds),

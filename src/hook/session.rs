@@ -108,7 +108,7 @@ impl HookSession {
     fn release_leases(&self) {
         for held in self.held(&self.log.events()) {
             if let Ok(lock) = RunLock::acquire(&held.root, &held.folder, LOCK_TIMEOUT) {
-                let _ = store::lease::mark_idle(&lock, &self.id);
+                let _ = store::local::mark_idle(&lock, &self.id);
             }
         }
     }
@@ -121,9 +121,10 @@ impl HookSession {
         }
         let caller =
             store::session::caller(&store::journals::sessions_folder(&self.ctx.project), &self.ctx.environment);
+        let Some(name) = self.ctx.driver() else { return };
         for held in held {
             if let Ok(lock) = RunLock::acquire(&held.root, &held.folder, LOCK_TIMEOUT) {
-                let _ = store::lease::refresh(&lock, self.ctx.clock, &caller);
+                let _ = store::local::refresh(&lock, self.ctx.clock, (&caller, name));
             }
         }
     }

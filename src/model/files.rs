@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Clock, Config, DialectId, Finding, Timestamp};
+use super::{Clock, Config, DialectId, Finding, Local, Timestamp};
 
 const LENGTH_LIMIT: usize = 4096;
 
@@ -420,6 +420,8 @@ pub(crate) struct FileSet {
     pub(crate) files: BTreeMap<RelPath, FileEntry>,
     /// The journal of a run of another system.
     pub(crate) journal: Option<JournalFile>,
+    /// What holds of the run on this machine only.
+    pub(crate) local: Local,
     /// The state as its journal recorded it last, where the file is gone.
     pub(crate) lost: Option<LostContent>,
     /// The other worktrees of the repository, linked ones.

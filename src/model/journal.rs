@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Delta, DialectId, Edit, EditKind, EvidenceRecord, RelPath, RollBackRecord, Statement, StatementKind, StepId,
+    Delta, DialectId, Edit, EditKind, EvidenceRecord, Local, RelPath, RollBackRecord, Statement, StatementKind, StepId,
     Timestamp, Uid, sha256_hex,
 };
 
@@ -52,9 +52,6 @@ pub(crate) struct Entry {
     /// The steps that build on one that begins, and that are open again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) reopens: Vec<StepId>,
-    /// The session of the client that called.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) session: Option<String>,
     /// Everything that was said with it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) said: Vec<Statement>,
@@ -76,6 +73,9 @@ pub(crate) struct Entry {
     /// Its step had moved when it was written: it is kept, and counts for nothing.
     #[serde(skip)]
     pub(crate) is_late: bool,
+    /// The client's session that called, where this machine knows it.
+    #[serde(skip)]
+    pub(crate) session: Option<String>,
 }
 
 impl Entry {
@@ -87,7 +87,6 @@ impl Entry {
             step,
             part: None,
             reopens: Vec::new(),
-            session: None,
             said: Vec::new(),
             left: Vec::new(),
             back: None,
@@ -95,6 +94,7 @@ impl Entry {
             files: Vec::new(),
             about: About::default(),
             is_late: false,
+            session: None,
         }
     }
 
@@ -106,6 +106,17 @@ impl Entry {
             }
         }
         Self { about, is_late, ..self }
+    }
+
+    /// Adds what this machine knows of the driver that its record names.
+    pub(crate) fn add_driver(&mut self, local: &Local) {
+        let driver = self.about.driver.and_then(|driver| local.drivers.get(&driver));
+        self.session = driver.and_then(|driver| driver.session.clone());
+        for statement in &mut self.said {
+            if let StatementKind::Begun(attempt) = &mut statement.kind {
+                attempt.driver = driver.cloned();
+            }
+        }
     }
 
     /// Tells whether it only adds to what is recorded about a step that is done.

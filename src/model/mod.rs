@@ -43,6 +43,7 @@ mod gate;
 mod guest;
 mod id;
 mod journal;
+mod local;
 mod nearest;
 mod options;
 mod patch;
@@ -91,6 +92,7 @@ pub(crate) use guest::{
 };
 pub(crate) use id::{DialectId, RunId, StepId, is_commit_hash, natural};
 pub(crate) use journal::{About, ChangedFile, Entry, is_journal_folder, journal_folder, run_of_journal};
+pub(crate) use local::{DriverProcess, Lease, Local};
 pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Answer, AnswerWord, Patch, PatchAnswer, PatchedFile, Suggestion, Suggestions};
@@ -99,7 +101,7 @@ pub(crate) use plan::{
     QuestionOption, RedoCost, ReferencedFile, RunHeader, StepGroups, Strategy, Verdict, is_zero,
 };
 pub(crate) use repair::{RebuiltValue, Reconstruction};
-pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Statement, StatementKind, StepReport};
+pub(crate) use report::{Attempt, Decision, DecisionKind, Presence, Statement, StatementKind, StepReport};
 pub(crate) use rights::{PERSON_VERBS, RECORDING_VERBS, VERBS_READ_BY_CALL, permission_rule};
 pub(crate) use rollback::{AffectedCommit, GitImpact, GivenUpCommit, RollBack, RollBackRecord};
 pub(crate) use run::{

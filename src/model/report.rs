@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Action, DialectId, RelPath, ReviewVerdict, Status, StepId, Timestamp, words};
+use super::{About, Action, DialectId, DriverProcess, RelPath, ReviewVerdict, Status, StepId, Timestamp, words};
 
 /// A line of the report log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub(crate) enum StatementKind {
     Decision(Decision),
 }
 
-/// An attempt at a step, and the driver that began it.
+/// An attempt at a step, and its driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Attempt {
     pub(crate) step: StepId,
@@ -64,26 +64,12 @@ pub(crate) struct Attempt {
     /// Files that the attempts before it, which were lost or failed, left half made; empty if git did not say which, `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) half_made: Option<Vec<String>>,
-    /// `None` if a passing shell began it: nothing says whether its agent is still there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) driver: Option<DriverId>,
     /// The record that began it, of one that was read.
     #[serde(skip)]
     pub(crate) about: About,
-}
-
-/// The client's session that drives a run, else the process that called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct DriverId {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) session: Option<String>,
-    pub(crate) pid: u32,
-    /// In clock ticks since boot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) process_start: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) boot_id: Option<String>,
-    pub(crate) host: String,
+    /// The process behind the driver that `about` names, where this machine knows it.
+    #[serde(skip)]
+    pub(crate) driver: Option<DriverProcess>,
 }
 
 /// Whether a driver is still there.

@@ -85,6 +85,7 @@ pub(crate) fn files_of(state: &str, text: &[u8]) -> FileSet {
         files: BTreeMap::from([(path(state), FileEntry::new(Content::Bytes(Arc::from(text)), None))]),
         state: path(state),
         journal: None,
+        local: super::Local::default(),
         lost: None,
         worktrees: Vec::new(),
         main_root: None,

@@ -106,7 +106,7 @@ pub(crate) fn begin(
     let mut written =
         locked.write("begin", Some(step.clone()), draft, next.as_ref(), (about, note.unwrap_or_default()))?;
     written.findings.extend(planned.and_then(|planned| log::tell(&locked, &planned, block.flatten())));
-    written.findings.extend(locked.renew_lease(written.change));
+    written.findings.extend(locked.note_driver(written.change));
     let mut brief_file = None;
     if let Some(inline) = brief.take_if(|_| is_for_a_file(ctx, wanted.form) && !written.moves_files()) {
         match write_brief(&locked, run, &step, &inline, wanted) {

@@ -101,7 +101,7 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     if let Some(step) = written.step.as_ref().filter(|_| ends_step) {
         store::briefs::remove(locked.lock(), &run.id, step);
     }
-    written.findings.extend(locked.renew_lease(written.change));
+    written.findings.extend(locked.note_driver(written.change));
     if written.moves_files() {
         let opened = follow(ctx, &location, locked, &written)?;
         return Ok(report(ctx, &opened, written));

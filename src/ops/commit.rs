@@ -143,8 +143,7 @@ pub(super) fn commit_start(
     at: Timestamp,
 ) -> Result<(), OpError> {
     let project = &ctx.project;
-    let session = ctx.environment.session.clone();
-    let entry = Entry { session, about: ctx.about(), ..Entry::new("start", None, at) };
+    let entry = Entry { about: ctx.about(), ..Entry::new("start", None, at) };
     let trusted = &project.trusted;
     let standing = |journal: JournalFile| Ok::<_, StoreError>((store::journals::standing(trusted, &journal)?, journal));
     let mut begun = store::journals::of(project, candidate).map(standing).transpose()?;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     model::{FindingCode, Owner},
-    store::{self, Environment},
+    store::{self, Caller, Environment},
 };
 
 /// The result of the checks (`doctor/1`).
@@ -100,8 +100,8 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
                     |code: FindingCode| matches!(code, FindingCode::StateUnreadable | FindingCode::WorktreeGone);
                 let unreadable = opened.loaded.findings.iter().find(|finding| is_lost(finding.code));
                 let environment = &ctx.environment;
-                let owner = store::lease::inspect(&own, ctx.clock, environment);
-                let live = match store::lease::merge_owners(owner, &opened.loaded.wanted.owner_processes, environment) {
+                let owner = store::local::owner(&opened.files.local, ctx.clock, || Caller::find(environment));
+                let live = match store::local::merge_owners(owner, &opened.loaded.wanted.owner_processes, environment) {
                     Owner::Live { description } => format!(", driven by {description}"),
                     Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),
                 };

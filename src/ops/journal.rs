@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     dialect::piton::record::{self, JournalEnd, Remainder},
     engine::{self, share::LastRecords},
-    model::{Entry, Finding, FindingCode, JournalFile},
+    model::{Entry, Finding, FindingCode, JournalFile, Local},
     store::{self, JournalStanding, Trusted},
 };
 
@@ -32,6 +32,11 @@ impl ReadJournal {
     pub(super) fn not_begun(entries: Vec<Entry>, standing: LastRecords) -> Self {
         let end = JournalEnd::of(SEED);
         Self { entries: entries.into(), end, standing, finding: None }
+    }
+
+    /// Adds to the entries what this machine knows of their drivers. Entries that are shared have it.
+    pub(super) fn add_drivers(&mut self, local: &Local) {
+        Arc::get_mut(&mut self.entries).into_iter().flatten().for_each(|entry| entry.add_driver(local));
     }
 
     /// Returns the entries that count, oldest first.

@@ -20,7 +20,7 @@ use crate::{
         About, Candidate, Change, ChangeKind, Clock, Content, Edit, EditKind, Entry, Evidence, Finding, Next, Outcome,
         Owner, RelPath, RollBack, RollBackRecord, Run, Statement, Status, StepId, Timestamp, clean_line,
     },
-    store::{self, CheckpointMeta, Environment, RunLock},
+    store::{self, Caller, CheckpointMeta, Environment, RunLock},
 };
 
 /// Characters of the open conditions in a message.
@@ -165,8 +165,8 @@ impl<'a> LockedRun<'a> {
     /// Refuses if another living process drives the run.
     pub(crate) fn check_not_driven(&self) -> Result<(), OpError> {
         let environment = &self.ctx.environment;
-        let owner = store::lease::inspect_locked(&self.lock, self.clock(), environment);
-        match store::lease::merge_owners(owner, &self.opened.loaded.wanted.owner_processes, environment) {
+        let owner = store::local::owner(&self.opened.files.local, self.clock(), || Caller::find(environment));
+        match store::local::merge_owners(owner, &self.opened.loaded.wanted.owner_processes, environment) {
             Owner::Live { description } => Err(OpError::LiveOwner(description)),
             Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
         }
@@ -251,8 +251,7 @@ impl<'a> LockedRun<'a> {
 
     /// [`LockedRun::entry`] of a given record.
     pub(super) fn entry_of(&self, about: About, change: &str, step: Option<StepId>) -> Entry {
-        let session = self.ctx.environment.session.clone();
-        Entry { session, about, ..Entry::new(change, step, self.clock().now) }
+        Entry { about, ..Entry::new(change, step, self.clock().now) }
     }
 
     /// Returns a change with the time of the lock, without secrets.

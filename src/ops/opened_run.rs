@@ -53,10 +53,11 @@ impl OpenedRun {
         }
         let mut loaded = load(dialect, &candidate, &files);
         place_files(&mut loaded, &files.root);
-        let journal = match journal {
+        let mut journal = match journal {
             Some(journal) => journal,
             None => ReadJournal::not_begun(take(&mut loaded.entries), take(&mut loaded.standing)),
         };
+        journal.add_drivers(&files.local);
         loaded.findings.extend(journal.finding.clone());
         if let Some(unread) = &files.journal
             && let Some(problem) = unread.problem()

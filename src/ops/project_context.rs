@@ -21,7 +21,7 @@ use crate::{
     engine,
     model::{
         About, Candidate, Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence,
-        Listing, ListingEntry, Mode, ReadProblem, RelPath, Run, RunFolder, StatementKind, Status, StepId, Unread,
+        Listing, ListingEntry, Mode, ReadProblem, RelPath, Run, RunFolder, StatementKind, Status, StepId, Uid, Unread,
     },
     store::{self, Caller, Environment, Project, Scope, SessionHome},
 };
@@ -287,8 +287,12 @@ impl ProjectContext {
 
     /// Returns the next record of this call.
     pub(crate) fn about(&self) -> About {
-        let home = self.home.root();
-        About::new(store::new_uid(), store::driver(&self.environment, home))
+        About::new(store::new_uid(), self.driver())
+    }
+
+    /// Returns the name of the caller in records; `None` for a passing shell.
+    pub(crate) fn driver(&self) -> Option<Uid> {
+        store::driver(&self.environment, self.home.root())
     }
 
     /// Returns the caller, with the client's process as the owner if the client reported it.
@@ -369,7 +373,8 @@ impl ProjectContext {
         let Some(run) = &opened.loaded.run else { return };
         evidence.statements = opened.statements(run);
         evidence.late = opened.late(run);
-        evidence.presences = store::journals::presences(run, opened.open_attempts(), || self.caller());
+        evidence.presences =
+            store::journals::presences(&opened.files, run, opened.open_attempts(), || (self.caller(), self.driver()));
     }
 
     /// Gathers the evidence of a change, with the state of the working folder. Git is only asked for the commits that a rollback gave up.

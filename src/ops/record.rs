@@ -1,4 +1,4 @@
-//! What is recorded with a checkpoint: who began, the digests of what a step left; and beside it: the lease, a copy. The checkpoint is durable
+//! What is recorded with a checkpoint: who began, the digests of what a step left; and beside it: who drives the run. The checkpoint is durable
 //! by then, so a failure to write those is a finding, not an error.
 
 use super::{locked_run::LockedRun, workflow_file};
@@ -10,35 +10,39 @@ use crate::{
     store::{self, Caller, SessionLog, StoreError},
 };
 
-/// The lease, in messages.
-const LEASE: &str = "who drives the run";
+/// What is known of the driver, in messages.
+const DRIVER: &str = "who drives the run";
 
 impl LockedRun<'_> {
-    /// Takes or renews the lease if the caller has a session id; releases it when the run is paused or over.
-    pub(crate) fn renew_lease(&self, command: &str) -> Option<Finding> {
-        self.ctx().environment.session.as_ref()?;
+    /// Writes down who called, if it is a driver; its session takes or renews the lease, and releases it when the run is paused or over.
+    pub(crate) fn note_driver(&self, command: &str) -> Option<Finding> {
+        let name = self.ctx().driver()?;
         let caller = self.caller();
-        if matches!(command, "pause" | "abort" | "complete") {
-            return unwritten(LEASE, store::lease::release(self.lock(), self.clock(), &caller));
+        if caller.session.is_none() {
+            return unwritten(DRIVER, store::local::enter(self.lock(), self.clock(), (&caller, name)));
         }
-        match store::lease::refresh(self.lock(), self.clock(), &caller) {
+        if matches!(command, "pause" | "abort" | "complete") {
+            return unwritten(DRIVER, store::local::release(self.lock(), self.clock(), &caller));
+        }
+        match store::local::refresh(self.lock(), self.clock(), (&caller, name)) {
             Ok(true) => {
                 self.log_to_session(&caller);
                 None
             }
             Ok(false) => self.take_lease(command),
-            Err(error) => unwritten(LEASE, Err(error)),
+            Err(error) => unwritten(DRIVER, Err(error)),
         }
     }
 
-    /// Takes the lease for the caller.
+    /// Takes the lease for the caller, unless it is a passing shell.
     pub(crate) fn take_lease(&self, command: &str) -> Option<Finding> {
+        let name = self.ctx().driver()?;
         let caller = self.caller();
-        let taken = store::lease::take(self.lock(), self.clock(), &caller, command);
+        let taken = store::local::take(self.lock(), self.clock(), (&caller, name), command);
         if taken.is_ok() {
             self.log_to_session(&caller);
         }
-        unwritten(LEASE, taken)
+        unwritten(DRIVER, taken)
     }
 
     fn caller(&self) -> Caller {
@@ -64,12 +68,11 @@ impl LockedRun<'_> {
             None => return None,
         };
         let half_made = planned.and_then(|next| next.half_made.clone());
-        let driver = store::journals::driver(&self.caller());
         let (step, part, agent, at) = (step.clone(), part.clone(), agent.clone(), self.clock().now);
         let needs_head = run.step(&step).is_some_and(workflow_file::needs_head);
         let head = if needs_head { store::git::head(self.opened.base()).and_then(|head| head.sha) } else { None };
-        let (attempt, about) = (*attempt, About::default());
-        let attempt = Attempt { step, part, at, attempt, agent, action, reason, head, half_made, driver, about };
+        let (attempt, about, driver) = (*attempt, About::default(), None);
+        let attempt = Attempt { step, part, at, attempt, agent, action, reason, head, half_made, about, driver };
         Some(Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind: StatementKind::Begun(attempt) })
     }
 

@@ -21,7 +21,9 @@ use crate::{
         piton::{self, facts::Outline, record::Header},
     },
     engine,
-    model::{Change, ChangeKind, DialectId, Edit, FileSet, Finding, Listing, ListingEntry, RelPath, RunId, StartSpec},
+    model::{
+        Change, ChangeKind, DialectId, Edit, FileSet, Finding, Listing, ListingEntry, Local, RelPath, RunId, StartSpec,
+    },
     store::{self, RunLock, Scope},
     workflow::{Workflow, inputs},
 };
@@ -362,6 +364,7 @@ fn empty(ctx: &ProjectContext, feature: &str) -> Result<FileSet, OpError> {
         own: store::journals::common_folder(&ctx.project, "runs"),
         files: BTreeMap::new(),
         journal: None,
+        local: Local::default(),
         lost: None,
         worktrees: Vec::new(),
         main_root: None,

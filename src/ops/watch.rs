@@ -25,7 +25,7 @@ const FILES: usize = 4_000;
 const LOG_LINES: usize = 6;
 const LOG_CHARS: usize = 200;
 /// Piton's own file about a run that every write touches.
-const LEASE: &str = "lease.json";
+const LOCAL: &str = "local.json";
 /// Looking again takes at most this part of the time.
 const SHARE: u32 = 150;
 /// The shortest and the longest time until a run is read again although no file was changed: its age and its driver change too.
@@ -89,7 +89,7 @@ impl WatchedList {
 /// Returns the files and folders that change when the run does.
 fn paths(opened: &OpenedRun) -> Vec<Utf8PathBuf> {
     let files = &opened.files;
-    let own = Some(files.own.absolute().join(LEASE));
+    let own = Some(files.own.absolute().join(LOCAL));
     let own = own.into_iter().chain(files.journal.as_ref().map(JournalFile::file));
     let outputs = opened.loaded.wanted.outputs.iter().map(|output| output.path.under(opened.base()));
     let state = files.files.keys().map(|path| path.under(&files.root));

@@ -228,7 +228,7 @@ impl Ledger {
         let edit = Edit { path: self.paths.file(JOURNAL), kind };
         let lock = self.paths.lock()?;
         store::commit(&lock, &[edit], &CheckpointMeta { step: step.clone(), ..CheckpointMeta::new(name) })?;
-        store::lease::refresh(&lock, self.ticker.now(), &self.caller)?;
+        self.driver.map_or(Ok(true), |name| store::local::refresh(&lock, self.ticker.now(), (&self.caller, name)))?;
         drop(lock);
         let mut changed = record.facts.reopens.clone();
         if let Event::Change(Change { kind: ChangeKind::Begin { step, .. }, .. }) = &record.event {
@@ -279,7 +279,7 @@ impl Ledger {
     pub(super) fn begun_from_a_shell(&self) -> Option<&Attempt> {
         let goes_on = |attempt: &&Attempt| {
             let stand = self.state.standing.of(&attempt.step);
-            attempt.driver.is_none() && stand.is_some_and(|stand| stand.goes_on(attempt.about))
+            attempt.about.driver.is_none() && stand.is_some_and(|stand| stand.goes_on(attempt.about))
         };
         let mut begun = self.said.iter().filter_map(|statement| match &statement.kind {
             StatementKind::Begun(attempt) => Some(attempt),
@@ -474,7 +474,7 @@ impl Ledger {
 
     /// Releases the lease of the run.
     pub(super) fn release(&self) -> Result<(), RunError> {
-        Ok(store::lease::release(&self.paths.lock()?, self.ticker.now(), &self.caller)?)
+        Ok(store::local::release(&self.paths.lock()?, self.ticker.now(), &self.caller)?)
     }
 
     /// Returns a value as it is recorded; a large one is written to a file first.

@@ -80,7 +80,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
         };
         merged(&context, request)
     })();
-    let released = store::lease::release(&paths.lock()?, environment.ticker.now(), &environment.caller());
+    let released = store::local::release(&paths.lock()?, environment.ticker.now(), &environment.caller());
     let done = done?;
     released?;
     Ok(done)

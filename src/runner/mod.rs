@@ -67,6 +67,7 @@ mod scoped_variables;
 mod secrets;
 mod settle;
 mod side_by_side;
+mod sign_of_life;
 mod spending;
 mod step_executor;
 mod step_outputs;

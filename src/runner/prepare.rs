@@ -46,7 +46,7 @@ pub(crate) fn prepare(
         let (folder, is_new) = ready::folder(&header, &ledger, &[ScheduledStep::first(0)], &asked)?;
         worktree_files::set_up((&header, &folder, is_new), &workflow.worktree, &mut ledger, console)
     })();
-    let released = store::lease::release(&paths.lock()?, environment.ticker.now(), &environment.caller());
+    let released = store::local::release(&paths.lock()?, environment.ticker.now(), &environment.caller());
     done?;
     Ok(released?)
 }

@@ -49,7 +49,7 @@ pub(crate) use fs::{
 pub(crate) use owner::{
     caller::{Caller, driver},
     hook_memory::HookMemory,
-    lease,
+    local,
     session::{self, HeldRun, SessionLog},
 };
 #[cfg(any(test, feature = "fuzzing"))]

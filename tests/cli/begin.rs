@@ -1,8 +1,8 @@
 //! `begin`: the revision of its answer, and drivers that live. The rest is in `tests/cases/begin`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::{Output, Sandbox};
+use crate::support::{self, Output, Sandbox};
 
 const FLOW: &str = "\
 name: flow
@@ -34,7 +34,9 @@ fn the_revision_of_the_answer_is_that_after_the_change() {
 }
 
 /// The driver of a run on a machine that is not this one.
-const ELSEWHERE: &str = r#"{"pid":1,"host":"elsewhere"}"#;
+fn elsewhere() -> Value {
+    json!({"pid": 1, "host": "elsewhere", "seen": "2026-01-01T12:00:00Z"})
+}
 
 /// A-D10.
 #[test]
@@ -43,13 +45,10 @@ fn a_living_driver_keeps_others_out_and_an_unknown_one_asks() {
     in_session(&sandbox, "other", &["begin", "plan"]).expect_code(0);
     let host = String::from_utf8(std::process::Command::new("uname").arg("-n").output().unwrap().stdout).unwrap();
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let of_init = format!(
-        r#"{{"session":"other","pid":1,"process_start":{},"boot_id":"{}","host":"{}"}}"#,
-        start_of_init(),
-        boot.trim(),
-        host.trim()
-    );
-    sandbox.driven_by("demo", &of_init);
+    let start: u64 = start_of_init().parse().expect("a number of ticks");
+    let (boot, host) = (boot.trim(), host.trim());
+    let of_init = json!({"session": "other", "pid": 1, "process_start": start, "boot_id": boot, "host": host, "seen": support::NOW});
+    sandbox.driven_by("demo", of_init);
     let refused = in_session(&sandbox, "mine", &["begin", "plan"]);
     assert_eq!(refused.code, 6, "{refused}");
     assert!(refused.stdout.contains("session other began it"), "{refused}");
@@ -60,7 +59,7 @@ fn a_living_driver_keeps_others_out_and_an_unknown_one_asks() {
     );
     let plan = in_session(&sandbox, "mine", &["plan"]);
     assert_eq!((plan.code, plan.at("/data/verdict")), (6, json!("blocked")), "{plan}");
-    sandbox.driven_by("demo", ELSEWHERE);
+    sandbox.driven_by("demo", elsewhere());
     let refused = piton(&sandbox, &["begin", "plan"]);
     assert_eq!(refused.code, 9, "{refused}");
     assert!(refused.stdout.contains("piton begin plan --run demo --take-over"), "{refused}");
@@ -78,7 +77,7 @@ fn a_step_that_must_not_run_twice_is_not_taken_over_from_another_machine() {
     );
     piton(&sandbox, &["start", "w.yaml", "--feature", "v2"]).expect_code(0);
     in_session(&sandbox, "other", &["begin", "publish"]).expect_code(0);
-    sandbox.driven_by("v2", ELSEWHERE);
+    sandbox.driven_by("v2", elsewhere());
     for words in [
         &["begin", "publish"][..],
         &["begin", "publish", "--take-over"],

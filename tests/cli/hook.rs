@@ -186,15 +186,19 @@ fn a_prompt_is_a_sign_of_life_and_the_owner_is_on_record() {
     let sandbox = projects::nine_step();
     starts(&sandbox, "s", "startup");
     sandbox.piton(["begin", "2:3"]).session("s").run().expect_code(0);
-    let lease = || sandbox.read_json(".piton/runs/nine-step.user-auth/lease.json");
-    let begun = lease();
-    assert_eq!(begun["heartbeat"], NOW);
+    let driver = || {
+        let local = sandbox.read_json(".piton/runs/nine-step.user-auth/local.json");
+        let name = local["lease"]["driver"].as_str().expect("a lease").to_owned();
+        local["drivers"][name].clone()
+    };
+    let begun = driver();
+    assert_eq!(begun["seen"], NOW);
     let later = "2026-01-31T12:25:00Z";
     let prompt = input(&sandbox, "s", json!({"prompt": "and?"}));
     let output = sandbox.piton(["hook", "prompt"]).session("s").now(later).stdin(prompt).run();
     assert_eq!((output.code, output.stdout.as_str()), (0, ""));
-    let now = lease();
-    assert_eq!(now["heartbeat"], later);
+    let now = driver();
+    assert_eq!(now["seen"], later);
     assert!(begun["pid"].is_u64() && !begun["process_start"].is_null(), "{begun}");
     assert_eq!((&now["pid"], &now["process_start"]), (&begun["pid"], &begun["process_start"]));
 }

@@ -1,6 +1,6 @@
 //! Questions: the options with their commands, and the answers that a person types at a terminal.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::projects::{self, replace};
 use crate::support::{END_OF_INPUT, Output, Sandbox};
@@ -138,7 +138,8 @@ fn a_person_says_at_a_terminal_that_a_step_took_effect() {
     record(&sandbox, "start flow.yaml --feature demo");
     sandbox.piton(["begin", "push"]).session("gone").run().expect_code(0);
     // Who drove it is gone, and so is the machine as it was.
-    sandbox.driven_by("demo", r#"{"pid":1,"boot_id":"before","host":"elsewhere"}"#);
+    sandbox
+        .driven_by("demo", json!({"pid": 1, "boot_id": "before", "host": "elsewhere", "seen": "2026-01-01T12:00:00Z"}));
     let plan = sandbox.piton(["plan"]).run().expect_code(9);
     assert!(plan.findings().contains(&"outcome-unknown".to_owned()), "{plan}");
     let redo = "piton redo push --run demo --by NAME --note WHY";

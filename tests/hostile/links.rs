@@ -63,7 +63,7 @@ fn a_state_or_a_folder_that_is_a_link_out_is_neither_read_nor_written() {
 }
 
 /// All of Piton's own files; a project may contain any of them as a link.
-const OWN: [&str; 7] = ["", "lock", "lease.json", ".gitignore", "set-aside", "txn", "sessions"];
+const OWN: [&str; 7] = ["", "lock", "local.json", ".gitignore", "set-aside", "txn", "sessions"];
 
 /// SECURITY: row 3
 #[test]
@@ -91,7 +91,7 @@ fn a_second_name_of_a_file_outside_keeps_its_content() {
         let outside = Outside::of(&sandbox);
         let own = sandbox.root().join(kind.own);
         sandbox.dir(own.as_str());
-        let names = ["lease.json", "lock", ".gitignore"].map(|name| (name.to_owned(), own.join(name)));
+        let names = ["local.json", "lock", ".gitignore"].map(|name| (name.to_owned(), own.join(name)));
         let states = kind.states().into_iter().enumerate().map(|(at, state)| {
             let (name, state) = (format!("state-{at}"), sandbox.root().join(state));
             std::fs::rename(&state, outside.folder.join(&name)).expect("a file in the sandbox");

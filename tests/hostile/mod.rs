@@ -192,7 +192,7 @@ impl Outside {
     pub(super) fn of(sandbox: &Sandbox) -> Self {
         let folder = sandbox.top().join("outside");
         let state = format!("{{\"feature_name\": \"{SECRET}\", \"current_phase\": 1, \"session_id\": \"{SECRET}\"}}\n");
-        let plain = ["secret.txt", "lock", "lease.json", "exclude", ".gitignore"];
+        let plain = ["secret.txt", "lock", "local.json", "exclude", ".gitignore"];
         for (name, text) in plain.map(|name| (name, SECRET)).into_iter().chain([("state.json", state.as_str())]) {
             let path = folder.join(name);
             std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder in the sandbox");

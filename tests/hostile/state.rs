@@ -255,7 +255,7 @@ fn a_pipe_in_place_of_a_state_is_named() {
 /// SECURITY: row 6
 #[test]
 fn pipes_in_pitons_own_folder_are_never_waited_for() {
-    for name in ["lease.json", "txn/pending", "lock", ".gitignore", "set-aside"] {
+    for name in ["local.json", "txn/pending", "lock", ".gitignore", "set-aside"] {
         let sandbox = projects::ccw();
         let path = format!("{SESSION}/.piton/{name}");
         sandbox.dir(path.rsplit_once('/').unwrap().0);

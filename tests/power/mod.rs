@@ -153,7 +153,7 @@ fn cases(recording: &Recording, dice: &mut Dice) -> (Vec<Case>, Picture) {
 fn what_counts(picture: &Picture) -> Picture {
     let is_aside = |path: &Utf8PathBuf| {
         let name = path.file_name().unwrap_or_default();
-        name.ends_with(".piton-tmp") || matches!(name, "lock" | ".gitignore" | "lease.json")
+        name.ends_with(".piton-tmp") || matches!(name, "lock" | ".gitignore" | "local.json")
     };
     Picture(
         picture

@@ -23,6 +23,7 @@ pub(super) fn files(files: &[(&str, &str)]) -> FileSet {
         own: RunFolder { home: "/project/.piton".into(), path: path("runs/own") },
         files: files.iter().map(entry).collect(),
         journal: None,
+        local: crate::model::Local::default(),
         lost: None,
         worktrees: Vec::new(),
         main_root: None,

@@ -38,6 +38,7 @@ pub(super) fn files_in(dir: &str, files: &[(&str, &[u8])]) -> FileSet {
         own: RunFolder { home: "/project/.piton".into(), path: path("runs/own") },
         files: entries,
         journal: None,
+        local: crate::model::Local::default(),
         lost: None,
         worktrees: Vec::new(),
         main_root: None,

@@ -47,6 +47,7 @@ fn files_at(at: &str, state: &[u8]) -> FileSet {
         files: BTreeMap::from([(state_path.clone(), FileEntry::new(content, None))]),
         state: state_path,
         journal: None,
+        local: crate::model::Local::default(),
         lost: None,
         worktrees: Vec::new(),
         main_root: None,

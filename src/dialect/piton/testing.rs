@@ -83,6 +83,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         own: RunFolder { home: "/home".into(), path: path("runs/session-1") },
         files: std::collections::BTreeMap::new(),
         journal: None,
+        local: crate::model::Local::default(),
         lost: None,
         worktrees: Vec::new(),
         main_root: None,

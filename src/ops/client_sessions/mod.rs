@@ -21,7 +21,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{opened_run::OpenedRun, project_context::ProjectContext, run_location::RunLocation};
 use crate::{
     dialect::claude::{self, ClientProcess, Digest, Life},
-    model::{Candidate, Claim, Content, DialectId, FileEntry, FileSet, ReadSpec, RelPath, SessionEvent},
+    model::{Candidate, Claim, Content, DialectId, FileEntry, FileSet, Local, ReadSpec, RelPath, SessionEvent},
     store::{self, ClientHome, SessionLog},
 };
 use read::Look;
@@ -401,6 +401,7 @@ fn opened(ctx: &ProjectContext, location: &RunLocation, mut digest: Option<Diges
         own: store::journals::folder_of(&ctx.project, &location.root, &location.candidate),
         files: files.into_iter().collect(),
         journal: None,
+        local: Local::default(),
         lost: None,
         worktrees: Vec::new(),
         clock: ctx.clock,

@@ -9,17 +9,17 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
     caller::Caller,
-    lease::{self, Holder},
+    local::{self, session_name},
 };
 use crate::{
-    model::{DrivenRun, RelPath, RunFolder, SessionEvent, SessionLine, Timestamp, clean_line, sha256_hex},
+    model::{DrivenRun, Local, RelPath, RunFolder, SessionEvent, SessionLine, Timestamp, clean_line, sha256_hex},
     store::{
         commit::{data_dir, journal},
         fs::{
             environment::Environment,
             error::StoreError,
             process::Process,
-            unread::{self, exists, there},
+            unread::{exists, there},
         },
     },
 };
@@ -30,8 +30,6 @@ const LOG_LIMIT: u64 = 128 << 10;
 const LOGS_LIMIT: usize = 40;
 /// Number of events that are read, the newest.
 const EVENTS_LIMIT: usize = 1_000;
-/// Characters of a session id that count.
-pub(in crate::store) const SESSION_CHARS: usize = 128;
 
 /// The log of one session. It need not exist.
 #[derive(Debug)]
@@ -44,7 +42,7 @@ impl SessionLog {
     /// Returns the log of a session in the folder of a project's sessions; neither need exist.
     pub(crate) fn of(sessions: &RunFolder, session: &str) -> Self {
         // A session id is untrusted input, so it is hashed and never becomes a path.
-        let mut name = sha256_hex(clean_line(session, SESSION_CHARS).as_bytes());
+        let mut name = sha256_hex(session_name(session).as_bytes());
         name.truncate(24);
         Self { folder: sessions.clone(), name: format!("{name}.jsonl") }
     }
@@ -116,15 +114,15 @@ fn remove_old_logs(folder: &Utf8Path) {
 /// Returns the events of the session that holds the run's lease, alive or not, since its last write to the run.
 pub(in crate::store) fn events_since_write(
     sessions: &RunFolder,
-    data_path: &Utf8Path,
+    local: &Local,
     run: &DrivenRun,
 ) -> Option<Vec<SessionLine>> {
-    let Holder { session, taken_at } = lease::lease_holder(data_path)?;
-    let mut events = SessionLog::of(sessions, &session).events();
+    let (lease, driver) = local.holder()?;
+    let mut events = SessionLog::of(sessions, driver.session.as_deref()?).events();
     let last_write = events.iter().rposition(|line| matches!(&line.event, SessionEvent::Drives(it) if it == run));
     match last_write {
         Some(at) => drop(events.drain(..=at)),
-        None => events.retain(|line| line.at >= taken_at),
+        None => events.retain(|line| line.at >= lease.taken_at),
     }
     Some(events)
 }
@@ -180,7 +178,7 @@ pub(crate) fn held_runs(
     session: &str,
     events: &[SessionLine],
 ) -> Vec<HeldRun> {
-    let session = clean_line(session, SESSION_CHARS);
+    let session = session_name(session);
     let mut held: Vec<HeldRun> = Vec::new();
     for line in events {
         let SessionEvent::Drives(run) = &line.event else { continue };
@@ -188,8 +186,8 @@ pub(crate) fn held_runs(
             continue;
         }
         let holds = |folder: &RunFolder| {
-            let holder = unread::run_folder(folder).and_then(|data_path| lease::lease_holder(&data_path));
-            holder.is_some_and(|holder| holder.session == session)
+            let local = local::read(folder);
+            local.holder().is_some_and(|(_, driver)| driver.session.as_ref() == Some(&session))
         };
         let mut folders = homes.iter().map(|home| RunFolder { home: home.clone(), path: run.folder.clone() });
         let Some(folder) = folders.find(holds) else { continue };

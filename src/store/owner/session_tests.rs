@@ -4,9 +4,9 @@ use camino::Utf8Path;
 
 use super::{LOGS_LIMIT, SessionLog, caller, driven_run, events_since_write, held_runs, start_event};
 use crate::{
-    model::{RunFolder, SessionEvent},
+    model::{RunFolder, SessionEvent, Uid},
     store::{
-        Caller, Environment, lease,
+        Caller, Environment, local,
         testing::{Scratch, clock, rel},
     },
 };
@@ -92,7 +92,7 @@ fn a_session_holds_what_its_leases_say() {
     let log = SessionLog::of(&sessions(&scratch), "s");
     let me = caller(&sessions(&scratch), &environment("s"));
     let lock = scratch.lock();
-    lease::take(&lock, clock(), &me, "begin").unwrap();
+    local::take(&lock, clock(), (&me, Uid::new([7; 16])), "begin").unwrap();
     log.begin(clock().now, drives(&scratch)).unwrap();
     log.note(clock().now, drives(&scratch)).unwrap();
     let mut elsewhere =
@@ -113,10 +113,11 @@ fn what_was_told_before_the_last_write_is_settled() {
     let scratch = Scratch::new();
     let log = SessionLog::of(&sessions(&scratch), "s");
     let lock = scratch.lock();
-    lease::take(&lock, clock(), &caller(&sessions(&scratch), &environment("s")), "begin").unwrap();
+    let me = caller(&sessions(&scratch), &environment("s"));
+    local::take(&lock, clock(), (&me, Uid::new([7; 16])), "begin").unwrap();
     let run = driven_run(&scratch.root, &scratch.root, &scratch.own(), &rel("run/state.json"));
-    let data_path = scratch.own().absolute();
-    let unseen = || events_since_write(&sessions(&scratch), &data_path, &run).unwrap().len();
+    let local = local::read(&scratch.own());
+    let unseen = || events_since_write(&sessions(&scratch), &local, &run).unwrap().len();
     log.begin(clock().now, prompt()).unwrap();
     assert_eq!(unseen(), 1, "by the time of the lease, where no write is noted");
     log.note(clock().now, drives(&scratch)).unwrap();

@@ -18,7 +18,7 @@ use crate::{
             stage::DATA_DIR,
             unread::{self, is_folder},
         },
-        owner::{lease, session},
+        owner::{caller::Caller, local, session},
     },
 };
 
@@ -37,15 +37,13 @@ pub(crate) fn gather(
     environment: &Environment,
 ) -> Evidence {
     let base = wanted.base(&files.root);
-    let data_path = unread::run_folder(&files.own);
-    let owner =
-        data_path.as_deref().map_or(Owner::None, |data_path| lease::inspect_in(data_path, files.clock, environment));
-    let owner = lease::merge_owners(owner, &wanted.owner_processes, environment);
+    let owner = local::owner(&files.local, files.clock, || Caller::find(environment));
+    let owner = local::merge_owners(owner, &wanted.owner_processes, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
             let run = session::driven_run(&project.root, &files.root, &files.own, &files.state);
             let sessions = super::journals::sessions_folder(project);
-            data_path.as_deref().and_then(|data_path| session::events_since_write(&sessions, data_path, &run))
+            session::events_since_write(&sessions, &files.local, &run)
         }
         Owner::None | Owner::Live { .. } => None,
     };

@@ -30,6 +30,7 @@ use crate::{
             read::{FILE_LIMIT, read_entry},
             stage, unread,
         },
+        owner::local,
     },
 };
 
@@ -131,6 +132,7 @@ fn set_of(
         own: own.clone(),
         files,
         journal,
+        local: local::read(own),
         lost: None,
         worktrees,
         main_root: is_linked.then(|| project.root.clone()),

@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     model::{
-        Attempt, Candidate, Content, DriverId, Entry, JournalFile, Presence, ReadProblem, RelPath, Run, RunFolder,
-        Status, StepId, Timestamp, clean_line, is_journal_folder, journal_folder,
+        Attempt, Candidate, Content, Entry, FileSet, JournalFile, Presence, ReadProblem, RelPath, Run, RunFolder,
+        Status, StepId, Timestamp, Uid, is_journal_folder, journal_folder,
     },
     store::{
         commit::{archive, data_dir, recorded, txn},
@@ -25,11 +25,10 @@ use crate::{
             error::StoreError,
             nofollow,
             path::Root,
-            process::{self, Process},
             read, stage,
             unread::{self, exists},
         },
-        owner::{caller::Caller, session::SESSION_CHARS},
+        owner::{caller::Caller, local},
     },
 };
 
@@ -225,22 +224,12 @@ pub(crate) fn set_aside(journal: &Utf8Path) -> Result<Utf8PathBuf, StoreError> {
     Ok(aside)
 }
 
-/// Returns the caller as the driver of an attempt; `None` for a passing shell.
-pub(crate) fn driver(caller: &Caller) -> Option<DriverId> {
-    (!caller.is_passing()).then(|| DriverId {
-        session: caller.session.as_deref().map(|id| clean_line(id, SESSION_CHARS)),
-        pid: caller.owner.pid,
-        process_start: caller.owner.start,
-        boot_id: caller.boot_id.clone(),
-        host: caller.host.clone(),
-    })
-}
-
-/// Returns for each attempt that goes on, by step and number, whether its driver is still there.
+/// Returns for each attempt that goes on, by step and number, whether its driver is still there. `caller`: with the name that its records have.
 pub(crate) fn presences<'a>(
+    files: &FileSet,
     run: &Run,
     attempts: impl Iterator<Item = &'a Attempt>,
-    caller: impl FnOnce() -> Caller,
+    caller: impl FnOnce() -> (Caller, Option<Uid>),
 ) -> BTreeMap<(StepId, u32), Presence> {
     let in_progress = run.steps.iter().filter(|step| step.status == Status::InProgress);
     let in_progress: BTreeSet<&StepId> = in_progress.map(|step| &step.id).collect();
@@ -248,35 +237,12 @@ pub(crate) fn presences<'a>(
     if attempts.is_empty() {
         return BTreeMap::new();
     }
-    let caller = caller();
-    let presence =
-        |attempt: &Attempt| ((attempt.step.clone(), attempt.attempt), presence(attempt.driver.as_ref(), &caller));
-    attempts.into_iter().map(presence).collect()
-}
-
-fn presence(driver: Option<&DriverId>, caller: &Caller) -> Presence {
-    let Some(driver) = driver else {
-        // One shell after the other may be one agent; a session is another one.
-        return if caller.is_passing() { Presence::Caller } else { Presence::Gone };
+    let (caller, name) = caller();
+    let presence = |attempt: &Attempt| {
+        let presence = local::presence(&files.local, attempt.about.driver, (&caller, name), files.clock);
+        ((attempt.step.clone(), attempt.attempt), presence)
     };
-    let process = Process { pid: driver.pid, start: driver.process_start };
-    let is_this_machine = driver.host == caller.host;
-    let is_this_boot = is_this_machine && driver.boot_id == caller.boot_id;
-    match (&driver.session, &caller.session) {
-        (Some(of_driver), Some(of_caller)) if clean_line(of_caller, SESSION_CHARS) == *of_driver => Presence::Caller,
-        // The client lives, but its session was replaced.
-        (Some(_), Some(_)) if is_this_boot && process == caller.owner => Presence::Gone,
-        (None, _) | (_, None) if is_this_boot && (process == caller.owner || caller.ancestors.contains(&process)) => {
-            Presence::Caller
-        }
-        (_, _) if !is_this_machine => Presence::Unknown,
-        (_, _) if !is_this_boot => Presence::Gone,
-        (_, _) => match process::is_alive(process) {
-            Some(true) => Presence::Alive,
-            Some(false) => Presence::Gone,
-            None => Presence::Unknown,
-        },
-    }
+    attempts.into_iter().map(presence).collect()
 }
 
 #[cfg(test)]

@@ -220,7 +220,7 @@ fn c10_a_resume_of_a_living_run_is_refused() {
 fn c11_of_two_resumes_one_is_refused_and_a_stale_lock_does_not_block() {
     let stage = Stage::new(WAITS);
     let (_, id) = cut_off(&stage, 2, "KILL");
-    let lease = stage.folder(&id).join("lease.json");
+    let lease = stage.folder(&id).join("local.json");
     let mut text: Value = serde_json::from_str(&read(&lease)).unwrap();
     // A recycled process id: a living process that started at another time.
     text["pid"] = json!(std::process::id());
