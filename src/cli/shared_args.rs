@@ -62,7 +62,7 @@ pub(super) struct Answer {
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Runs that Piton drives")]
 pub(super) struct Allowed {
-    /// Repeat finished steps whose definition has changed
+    /// Take the workflow file as it is now: finished steps that changed are done again
     #[arg(long)]
     pub(super) accept_edits: bool,
     /// Go on although a limit of the run is reached, and count anew from here

@@ -133,6 +133,12 @@ pub(crate) trait Journal: Sync {
         None
     }
 
+    /// Returns the change by which a run that goes on as it was recorded takes its definition as the file has it now; `None` if they are the
+    /// same, or the file cannot be read.
+    fn redefined(&self, _files: &FileSet) -> Option<Edit> {
+        None
+    }
+
     /// Returns the checkpoints in a state that records all of them itself, oldest first; `None` if only copies have them.
     fn journal_checkpoints(&self, _files: &FileSet) -> Option<Vec<PastCheckpoint>> {
         None

@@ -176,7 +176,7 @@ finding_codes! {
     TimeInFuture "time-in-future" Warning false "A time stamp lies in the future.";
     MergeFailed "merge-failed" Warning false "The work of an item of a loop cannot be merged into that of the run.";
     DefinitionChanged "definition-changed" Warning true "A step's definition changed after it was done; it is open again.";
-    DefinitionDrift "definition-drift" Info false "The workflow file changed since the run began: steps were added, removed, or changed before they are done.";
+    DefinitionDrift "definition-drift" Info false "The workflow file changed since the run began: which steps were added, removed or changed.";
     DefinitionUnreadable "definition-unreadable" Warning true "The workflow file cannot be read; the run's own copy is used.";
     DefinitionInvalid "definition-invalid" Blocking true "A workflow file has an error.";
     InstructionsMissing "instructions-missing" Info false "Steps of a workflow file have no instructions for their agents.";

@@ -17,9 +17,10 @@ use crate::{
     dialect::Guest,
     engine::{self, ChangeLimits, Planned, Rebegin},
     model::{
-        Action, ChangeKind, Commands, Context, Entry, FindingClass, Interruption, InterruptionKind, Mode, Plan,
+        Action, ChangeKind, Commands, Context, Edit, Entry, FindingClass, Interruption, InterruptionKind, Mode, Plan,
         Question, QuestionOption, Run, Status, Verdict,
     },
+    store,
 };
 
 /// The start of the next step of work.
@@ -51,11 +52,13 @@ impl Serialize for ResumeReport {
 }
 
 /// Options of a resume.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ResumeRequest {
     pub(crate) plan: PlanRequest,
     pub(crate) detail: PlanDetail,
     pub(crate) yes: bool,
+    /// Take the definition of the run as its file has it now.
+    pub(crate) accept_edits: bool,
     pub(crate) budget: usize,
 }
 
@@ -85,6 +88,15 @@ pub(crate) fn resume(
     }
     configured::approve(ctx, location)?;
     let opened = ctx.read(location)?;
+    if request.accept_edits
+        && let Some(edit) = opened.dialect.journal().redefined(&opened.files)
+    {
+        if !request.yes {
+            return edits_to_accept(ctx, &opened, &edit, request);
+        }
+        accept_edits(ctx, location)?;
+        return resume(ctx, location, &ResumeRequest { accept_edits: false, ..request.clone() }, can_ask);
+    }
     let run = opened.run().map_err(|error| failed(&opened, error))?;
     let planned = plan::planned(ctx, &opened, run, &request.plan)?;
     match decide(&planned, request.yes, can_ask) {
@@ -104,7 +116,7 @@ pub(crate) fn resume(
         // Some formats do not say whether another step follows.
         return Ok(match planned.plan.verdict {
             Verdict::Resume | Verdict::Confirm => {
-                let rest = ResumeRequest { plan: PlanRequest::default(), ..*request };
+                let rest = ResumeRequest { plan: PlanRequest::default(), ..request.clone() };
                 ResumeOutcome::Resumed(Box::new(take(ctx, location, &opened, planned, &rest)?))
             }
             Verdict::Complete | Verdict::Blocked | Verdict::Nothing => {
@@ -129,6 +141,42 @@ fn mend(ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
         locked.commit_as("resume", vec![edit])?;
     }
     Ok(())
+}
+
+/// Asks whether a run takes its definition as the file has it now, and shows the plan that it would have then.
+fn edits_to_accept(
+    ctx: &ProjectContext,
+    opened: &OpenedRun,
+    edit: &Edit,
+    request: &ResumeRequest,
+) -> Result<ResumeOutcome, OpError> {
+    let mut files = opened.files.clone();
+    store::lay_edits_over(&mut files, &opened.candidate.reads, std::slice::from_ref(edit));
+    let edited = opened.reread(files);
+    let run = edited.run()?;
+    let mut planned = plan::planned(ctx, &edited, run, &request.plan)?;
+    let id = engine::quoted(run.id.as_str());
+    planned.plan.question = Some(Question {
+        text: "This is the plan with the workflow file as it is now. Take its changes?".to_owned(),
+        options: vec![
+            QuestionOption::new("yes", "take them and resume", format!("piton resume {id} --accept-edits --yes"))
+                .by_person(),
+            QuestionOption::leave("no", "leave it as it was recorded", format!("piton plan {id}")),
+        ],
+        default: Some("no".to_owned()),
+    });
+    let mode = planned.plan.mode;
+    let question = planned.plan.question.clone().expect("it was set");
+    Ok(ResumeOutcome::Ask(Box::new(plan::report(edited, planned, request.detail)), question, mode))
+}
+
+/// Records the definition of a run as its file has it now, which a person agreed to.
+fn accept_edits(ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
+    let locked = LockedRun::open(ctx, location)?;
+    locked.check_not_driven()?;
+    let edit = locked.opened.dialect.journal().redefined(&locked.opened.files);
+    let note = Value::from("the run takes the workflow file as it is now");
+    locked.commit(Entry { note, ..locked.entry("accept-edits", None) }, edit.into_iter().collect()).map(drop)
 }
 
 /// Answers with the brief and the command of a run of another program. Takes no lease and records nothing.

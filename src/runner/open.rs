@@ -1,6 +1,9 @@
 //! Starts or resumes a session: the checks before its first step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -21,7 +24,7 @@ use super::{
     resume::{ResumeOptions, ScheduledStep, check_asked, scheduled_steps},
     run_environment::RunEnvironment,
     secrets::{self, Masks},
-    settle, warnings, worktree_files,
+    settle, sign_of_life, warnings, worktree_files,
 };
 use crate::{
     dialect::piton::{
@@ -38,6 +41,9 @@ use crate::{
     store::{self, CheckpointMeta, Project, SessionHome, worktree},
     workflow::{self, SpendingLimits, Step, Workflow, inputs},
 };
+
+/// How often a run that goes on says that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(store::local::RENEWAL_SECONDS.unsigned_abs());
 
 /// The options of a new run.
 #[derive(Clone, Debug, Default)]
@@ -271,13 +277,22 @@ fn drive_session(
 ) -> Result<RunResult, RunError> {
     let header = header(home, id)?;
     let paths = session_paths(home, id, &run_environment.project)?;
-    if !asked.dry_run {
-        claim(&paths, run_environment, asked)?;
+    if asked.dry_run {
+        return drive_claimed(run_environment, &paths, &header, asked, console);
     }
-    let done = drive_claimed(run_environment, &paths, &header, asked, console);
-    if done.is_err() && !asked.dry_run {
+    claim(&paths, run_environment, asked)?;
+    let (ticker, caller) = (run_environment.ticker, run_environment.caller());
+    let renew = || {
+        // The run does not depend on it.
+        if let (Some(name), Ok(lock)) = (caller.driver(&paths.own.home), paths.lock()) {
+            let _ = store::local::refresh(&lock, ticker.now(), (&caller, name));
+        }
+    };
+    let done =
+        sign_of_life::during(SIGN_OF_LIFE, renew, || drive_claimed(run_environment, &paths, &header, asked, console));
+    if done.is_err() {
         let lock = paths.lock()?;
-        store::lease::release(&lock, run_environment.ticker.now(), &run_environment.caller())?;
+        store::local::release(&lock, run_environment.ticker.now(), &run_environment.caller())?;
     }
     done
 }
@@ -308,6 +323,7 @@ fn drive_claimed(
     if !run.writable {
         return Err(newer(header));
     }
+    check_recorded(header, &session, &workflow_files.sha256, asked)?;
     if asked.gives_up {
         keep_final(&mut workflow, &mut run);
     }
@@ -371,6 +387,23 @@ fn drive_claimed(
         env,
     };
     drive(&context, &plan, asked)
+}
+
+/// Refuses to run steps as the file has them now, where the run of an agent goes on as it was recorded.
+fn check_recorded(
+    header: &Header,
+    session: &piton::Session,
+    sha256: &str,
+    asked: &ResumeOptions,
+) -> Result<(), RunError> {
+    if !header.is_attended || asked.is_new || asked.accept_edits || session.state.workflow.sha256 == sha256 {
+        return Ok(());
+    }
+    let file = &header.workflow.file;
+    let message = format!("{file} was changed since the run began, which goes on as it was recorded");
+    let accept = format!("take the changes: `piton resume {} --accept-edits`", quoted(&header.session));
+    let hints = [accept, format!("or undo them in {file}")];
+    Err(RunError::new(ProblemKind::Person, message, hints))
 }
 
 /// Ends what an earlier runner left at work, and removes the locks of what was ended.
@@ -438,8 +471,11 @@ pub(super) fn claim(
     let lock = paths.lock()?;
     let command = if asked.is_new { "run" } else { "resume" };
     let (now, caller) = (run_environment.ticker.now(), run_environment.caller());
-    match store::lease::inspect_by(&lock, now, &caller) {
-        Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(store::lease::take(&lock, now, &caller, command)?),
+    match store::local::owner_for(&lock, now, &caller) {
+        Owner::None | Owner::Ours | Owner::Dead { .. } => {
+            let name = caller.driver(&paths.own.home).expect("a process that drives a run has a name");
+            Ok(store::local::take(&lock, now, (&caller, name), command)?)
+        }
         Owner::Live { description } => {
             let id = paths.own.path.name();
             let message = format!("session {id} is already running: {description}");

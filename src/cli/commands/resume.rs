@@ -71,7 +71,8 @@ impl Command for Resume {
             return Ok(self.run_on(home, session, call));
         }
         let jobs = self.jobs.map(|_| "--jobs");
-        if let Some(flag) = self.events.then_some("--events").or(jobs).or(self.allowed.given()) {
+        let over_limits = self.allowed.over_limits.then_some("--over-limits");
+        if let Some(flag) = self.events.then_some("--events").or(jobs).or(over_limits) {
             return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
         }
         if self.dry_run {
@@ -126,8 +127,13 @@ impl Resume {
     /// Resumes a run and asks where a person has to decide. End of input is never consent.
     fn hand_over(&self, ctx: &ProjectContext, location: &RunLocation, call: &Call<'_>) -> Result<Exit, CommandError> {
         let (plan, detail) = (self.flags.request(), self.detail.shown());
-        let mut request =
-            ops::ResumeRequest { plan, detail, yes: self.yes, budget: budget(self.budget, detail.native) };
+        let mut request = ops::ResumeRequest {
+            plan,
+            detail,
+            yes: self.yes,
+            accept_edits: self.allowed.accept_edits,
+            budget: budget(self.budget, detail.native),
+        };
         let can_ask = call.can_ask();
         let (report, question, mode) = match ops::resume(ctx, location, &request, can_ask) {
             Err(error) if can_ask => return ask_for_a_way_out(error, location, call),

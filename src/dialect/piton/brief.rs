@@ -4,7 +4,12 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{after_agent, outputs, read::uses_of, record::Header, session::Session};
+use super::{
+    after_agent, outputs,
+    read::{changed_outline, uses_of},
+    record::Header,
+    session::Session,
+};
 use crate::{
     model::{
         Brief, FileSet, Next, OutputSchema, ReadingItem, RelPath, Run, Step, StepKind, clean, clean_line, mask_secrets,
@@ -36,8 +41,10 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
     let declared = session.as_ref().map(|session| outputs::declared(session, &step.id, definition));
     let outputs: Value = declared.unwrap_or_default().iter().map(output).collect();
-    // A definition that is kept with the records says nothing that the run does not.
-    let reading = session.filter(|session| session.header.adopted_from.is_none());
+    // A definition that is kept with the records says nothing that the run does not, and one that changed since says something else.
+    let is_read =
+        |session: &Session| session.header.adopted_from.is_none() && changed_outline(files, session).is_none();
+    let reading = session.filter(is_read);
     let reading = reading.map(|session| workflow_file(&session.header));
     Brief {
         agent_context: json!({

@@ -118,6 +118,10 @@ impl Journal for Piton {
         Session::read(files).ok()?.mended(files)
     }
 
+    fn redefined(&self, files: &FileSet) -> Option<Edit> {
+        write::redefined(files)
+    }
+
     fn truncated_tail(&self, files: &FileSet) -> Option<(RelPath, u64)> {
         let session = Session::read(files).ok()?;
         let is_truncated = matches!(session.remainder, Remainder::Truncated { .. });

@@ -200,12 +200,18 @@ impl RunReader<'_> {
         self.findings.extend(damage::findings(&self.session));
     }
 
-    /// Takes the recorded workflow out of the session; returns the current one where it can be read, else the recorded one.
+    /// Takes the workflow that counts out of the session: the recorded one, or the current one where the next resume takes it and it can be
+    /// read. A run that agents drive takes it only if a person says so.
     fn outline(&mut self) -> Outline {
         let kept = std::mem::take(&mut self.session.state.workflow);
-        let now = self.current(&kept);
+        let now = self.current(&kept).filter(|_| self.takes_edits());
         self.gone_acts = self.session.state.gone_acts(&kept, now.as_ref().unwrap_or(&kept));
         now.unwrap_or(kept)
+    }
+
+    /// Tells whether the next resume takes the workflow file as it is.
+    fn takes_edits(&self) -> bool {
+        !self.session.header.is_attended || self.is_run_again
     }
 
     /// Returns the workflow as its file has it now, if that can be read and is another one.
@@ -214,10 +220,11 @@ impl RunReader<'_> {
         let shown = paths::folder_of(&self.files.state).and_then(|folder| paths::workflow(&folder));
         let bytes = shown.as_ref().and_then(|shown| self.files.bytes(shown));
         let path = source.file.under(&source.root);
+        let takes_edits = self.takes_edits();
         let unreadable = |why: String| {
             let message = format!("the workflow file {path} {why}; the recorded steps count");
-            let fix = format!("restore {path}: a resume needs it");
-            Finding::new(FindingCode::DefinitionUnreadable, message).fix(fix)
+            let finding = Finding::new(FindingCode::DefinitionUnreadable, message);
+            if takes_edits { finding.fix(format!("restore {path}: a resume needs it")) } else { finding }
         };
         if !self.is_run_again && matches!(self.session.state.run.status, RunPhase::Completed | RunPhase::Aborted) {
             let header = &self.session.header;
@@ -250,7 +257,7 @@ impl RunReader<'_> {
         }
     }
 
-    /// Reports steps that were added or removed, and changed ones that are not done; the planner reports changed ones that are.
+    /// Reports steps that were added, removed or changed. Of a run that takes the changes the planner reports those that are done.
     fn drift(&mut self, kept: &Outline, now: &Outline) {
         let missing = |of: &Outline, from: &Outline| {
             let known: BTreeSet<&str> = from.steps.iter().map(|step| step.id.as_str()).collect();
@@ -258,31 +265,45 @@ impl RunReader<'_> {
             gone.map(|step| step.id.clone()).collect::<Vec<_>>()
         };
         let (removed, added) = (missing(kept, now), missing(now, kept));
-        self.behind_added = added.iter().flat_map(|step| now.behind(step)).cloned().collect();
+        let takes_edits = self.takes_edits();
+        self.behind_added = added.iter().filter(|_| takes_edits).flat_map(|step| now.behind(step)).cloned().collect();
         let mut changes = Vec::new();
         for (what, steps) in [("removed", removed), ("added", added)].into_iter().filter(|(_, steps)| !steps.is_empty())
         {
             let steps: Vec<&str> = steps.iter().map(StepId::as_str).collect();
             changes.push(format!("{what}: {}", clean_line(&steps.join(", "), 200)));
         }
-        let is_open = |id: &StepId| {
-            self.session.state.steps.get(id.as_str()).is_none_or(|state| state.status != Status::Completed)
+        let is_told = |id: &StepId| {
+            let state = self.session.state.steps.get(id.as_str());
+            !takes_edits || state.is_none_or(|state| state.status != Status::Completed)
         };
         let is_changed = |step: &&OutlineStep| {
-            is_open(&step.id)
+            is_told(&step.id)
                 && kept.steps.iter().any(|known| known.id == step.id && known.definition != step.definition)
         };
         let edited: Vec<&str> = now.steps.iter().filter(is_changed).map(|step| step.id.as_str()).collect();
         if !edited.is_empty() {
-            changes.push(format!("changed before they are done: {}", clean_line(&edited.join(", "), 200)));
+            let when = if takes_edits { " before they are done" } else { "" };
+            changes.push(format!("changed{when}: {}", clean_line(&edited.join(", "), 200)));
         }
         if kept.head != now.head {
             changes.push("changed: settings outside the steps".to_owned());
         }
-        if !changes.is_empty() {
-            let message = format!("the workflow file changed; {}", changes.join("; "));
-            self.findings.push(Finding::new(FindingCode::DefinitionDrift, message));
+        if changes.is_empty() {
+            return;
         }
+        let message = format!("the workflow file changed; {}", changes.join("; "));
+        self.findings.push(match takes_edits {
+            true => Finding::new(FindingCode::DefinitionDrift, message),
+            false => {
+                let message = format!("{message}. The run goes on as it was recorded");
+                let fix = format!(
+                    "to have it take the changes: `piton resume {} --accept-edits`",
+                    quoted(&self.session.header.session)
+                );
+                Finding::new(FindingCode::DefinitionDrift, message).fix(fix)
+            }
+        });
     }
 
     /// Returns the steps, and the outputs that all of them declare.

@@ -268,7 +268,9 @@ impl Record {
         match (&self.event, entry) {
             (Event::Base(_), _) if *restores => said(Act::MoveAll, None, &[]),
             (Event::Note(()), Some(entry)) => {
-                said(Act::of(&entry.change, entry.part.is_some(), entry.amends()), entry.step.as_ref(), &entry.reopens)
+                // Those of a state of its own are facts about it.
+                let reopens = if reopens.is_empty() { &entry.reopens } else { reopens };
+                said(Act::of(&entry.change, entry.part.is_some(), entry.amends()), entry.step.as_ref(), reopens)
             }
             (Event::Change(Change { kind, .. }), entry) => {
                 // Only the entry tells an acceptance from another end.
@@ -317,7 +319,11 @@ impl State {
                     self.standing = standing;
                 }
             }
-            Event::Note(()) => {}
+            Event::Note(()) => {
+                self.define(&record.facts);
+                let at = record.facts.entry.as_ref().map(|entry| entry.at);
+                record.facts.reopens.iter().for_each(|step| self.moved(step, at));
+            }
             Event::Merge(merge) => {
                 self.run.changed_at = Some(merge.at);
                 self.run

@@ -398,6 +398,11 @@ impl State {
     }
 
     fn reopen(&mut self, id: &StepId, at: Timestamp) {
+        self.moved(id, Some(at));
+    }
+
+    /// Takes back what a step did, and its attempt that goes on.
+    pub(super) fn moved(&mut self, id: &StepId, at: Option<Timestamp>) {
         let step = self.step(id);
         *step = StepState {
             attempts: step.attempts,
@@ -406,7 +411,7 @@ impl State {
             head: step.head.take(),
             // What was spent stays spent.
             claude: std::mem::take(&mut step.claude),
-            reopened_at: Some(at),
+            reopened_at: at,
             ..StepState::default()
         };
     }

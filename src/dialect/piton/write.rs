@@ -1,9 +1,11 @@
 //! Records a change of a session.
 
-use super::{after_agent::has_rest, facts::Facts, record::Event, session::Session};
+use super::{
+    acts::acts_once, after_agent::has_rest, facts::Facts, read::changed_outline, record::Event, session::Session,
+};
 use crate::{
     dialect::EditError,
-    model::{Change, ChangeKind, Edit, FileSet},
+    model::{Change, ChangeKind, Edit, FileSet, StepId},
 };
 
 /// Records a change that the runner did not make: a step of an agent, a decision about a step, or a pause.
@@ -15,18 +17,40 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         return Err(EditError::cannot("a session", "be started or rebuilt by a change", instead));
     }
     let reopens = change.kind.reopens().to_vec();
-    // A changed workflow file counts from here on.
-    let definition = super::read::changed_outline(files, &session);
-    let outline = definition.as_ref().unwrap_or(&session.state.workflow);
+    // The next resume of a run that piton drives takes the file as it is; any other run goes on as it was recorded.
+    let edited = if session.header.is_attended { None } else { changed_outline(files, &session) };
+    if edited.is_some() && matches!(change.kind, ChangeKind::Begin { .. }) {
+        let instead = format!("a person takes it with `{}`", session.header.resume());
+        return Err(EditError::cannot("a workflow file that changed", "be taken with a begin", &instead));
+    }
     let outcome = match &change.kind {
         ChangeKind::Finish(outcome) => Some(outcome.as_ref()),
         _ => None,
     };
     let after_agent = outcome.is_some_and(|outcome| {
-        let step = outline.steps.iter().find(|step| step.id == outcome.step);
+        let step = session.state.workflow.steps.iter().find(|step| step.id == outcome.step);
         step.is_some_and(|step| has_rest(&step.definition, outcome) && !session.state.took_effect(step))
     });
     let amends = outcome.is_some_and(|outcome| outcome.amends);
-    let facts = Facts { reopens, definition, after_agent, amends, ..Facts::default() };
+    let digest = outcome.zip(edited).and_then(|(outcome, edited)| edited.digest_of(&outcome.step));
+    let facts = Facts { reopens, after_agent, amends, digest, ..Facts::default() };
     Ok(vec![session.append(Event::Change(change.clone()), facts)?])
+}
+
+/// Returns the record by which a session takes its workflow file as it is now. Work in progress at a step that changed, or that builds on one,
+/// moves: it is about the old definition. What must not run twice goes on: it may have taken effect.
+pub(super) fn redefined(files: &FileSet) -> Option<Edit> {
+    let session = Session::read(files).ok()?;
+    let now = changed_outline(files, &session)?;
+    let is_changed = |step: &&StepId| now.digest_of(step) != session.state.workflow.digest_of(step);
+    let changed: Vec<&StepId> = now.steps.iter().map(|step| &step.id).filter(is_changed).collect();
+    let built_on: Vec<&StepId> = changed.iter().flat_map(|step| now.behind(step)).collect();
+    let known = || session.state.workflow.steps.iter().chain(&now.steps);
+    let is_act = |id: &StepId| known().any(|step| step.id == *id && acts_once(&step.definition));
+    let is_begun = |step: &StepId| session.state.standing.of(step).is_some_and(|stand| stand.is_begun);
+    let moves = |step: &&&StepId| is_begun(step) && !is_act(step);
+    let mut reopens: Vec<StepId> = changed.iter().chain(&built_on).filter(moves).copied().cloned().collect();
+    reopens.sort();
+    reopens.dedup();
+    session.append(Event::Note(()), Facts { reopens, definition: Some(now), ..Facts::default() }).ok()
 }
