@@ -116,11 +116,6 @@ impl StateEditor {
         if self.text(pointer).is_some() { self.set(pointer, &Value::Null) } else { Ok(()) }
     }
 
-    /// Returns the time of the change, which is not before the last one.
-    pub(super) const fn at(&self) -> Timestamp {
-        self.at
-    }
-
     /// Returns the time of the change in the format that the state uses.
     pub(super) fn now(&self) -> Value {
         let shown = self.at.to_string();
@@ -173,36 +168,6 @@ impl StateEditor {
     /// As [`StateEditor::set`].
     pub(super) fn remove(&mut self, pointer: &str) -> Result<(), EditError> {
         if self.has(pointer) { self.file.remove(&format!("{}{pointer}", self.root)) } else { Ok(()) }
-    }
-
-    /// Adds an id to a list unless it is there, as a number if the list has numbers.
-    ///
-    /// # Errors
-    ///
-    /// As [`StateEditor::set`].
-    pub(super) fn add_to_list(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
-        if self.listed(pointer, id).is_some() {
-            return Ok(());
-        }
-        let has_texts = self.items(pointer).iter().any(|item| matches!(item.kind, Kind::Text(_)));
-        let value = match id.parse::<u64>() {
-            Ok(number) if !has_texts => json!(number),
-            Ok(_) | Err(_) => json!(id),
-        };
-        self.push(pointer, &value)
-    }
-
-    /// Removes an id from a list.
-    ///
-    /// # Errors
-    ///
-    /// As [`StateEditor::set`].
-    pub(super) fn remove_from_list(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
-        self.listed(pointer, id).map_or(Ok(()), |at| self.remove(&format!("{pointer}/{at}")))
-    }
-
-    pub(super) fn listed(&self, pointer: &str, id: &str) -> Option<usize> {
-        self.items(pointer).iter().position(|item| item.scalar() == Some(id))
     }
 
     /// Returns the edit of the file.

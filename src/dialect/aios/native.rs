@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
+    kinds::others,
     messages,
     resume_point::{self, ResumePoint},
 };
@@ -34,7 +35,7 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
     let messages_of = |severity: Severity| -> Vec<&str> {
         findings.iter().filter(|finding| finding.severity == severity).map(|finding| finding.message.as_str()).collect()
     };
-    json!({
+    let mut native = json!({
         "messages": messages::summary(run, plan, findings),
         "confirmation": messages::resuming(run, plan, findings),
         "workflow_type": resume_point::workflow_type(run),
@@ -51,7 +52,11 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
         "warnings": messages_of(Severity::Warning),
         "conflicts": messages_of(Severity::Blocking),
         "remaining_phases": remaining,
-    })
+    });
+    if resume_point::is_only_read(run) {
+        native["next"] = json!(others::command(run.id.as_str()));
+    }
+    native
 }
 
 fn validation(findings: &[Finding]) -> &'static str {
