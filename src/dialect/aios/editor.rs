@@ -197,19 +197,9 @@ pub(super) fn edit<W: StateWriter>(
     change: &Change,
     writer: fn(StateEditor, Run) -> W,
 ) -> Result<Vec<Edit>, EditError> {
-    let (editor, run) = open(kind, files, change)?;
-    write(writer(editor, run), change)
-}
-
-/// Opens a state and reads its run.
-///
-/// # Errors
-///
-/// If the state does not parse or has no run.
-pub(super) fn open(kind: &Descriptor, files: &FileSet, change: &Change) -> Result<(StateEditor, Run), EditError> {
     let editor = StateEditor::open(files, change.at, kind.stamps.first().copied().unwrap_or_default())?;
     match kind.load(files).run {
-        Some(run) => Ok((editor, run)),
+        Some(run) => write(writer(editor, run), change),
         None => unsupported(format!("{} is not {}", files.state, kind.what)),
     }
 }

@@ -263,27 +263,11 @@ fn is_certain(path: &RelPath, node: &Node) -> bool {
 
 /// Tells whether a file has the name of a state that nothing else has: an epic, or in a folder of states a kind with no keys at all.
 fn must_be_state(path: &RelPath, node: &Node) -> bool {
-    match by_name(path) {
-        Some(Kind::Epic) => true,
-        // Any JSON file in their folders has their name.
-        Some(Kind::Phases | Kind::Ade) | None => false,
-        Some(
-            Kind::Pipeline
-            | Kind::Engine
-            | Kind::Guided
-            | Kind::DevCycle
-            | Kind::QaLoop
-            | Kind::Build
-            | Kind::Bob
-            | Kind::Paused
-            | Kind::Record
-            | Kind::StoryCycle
-            | Kind::Spec,
-        ) => {
-            let is_among_states = layout::split(path.as_str()).is_some_and(|parts| parts.area.holds_states());
-            is_among_states && !matches!(node.kind, Value::Map(_))
-        }
-    }
+    let named = by_name(path);
+    // Any JSON file in their folders has the name of phases and of an orchestration.
+    let is_named = named.is_some_and(|kind| !matches!(kind, Kind::Phases | Kind::Ade));
+    let is_among_states = || layout::split(path.as_str()).is_some_and(|parts| parts.area.holds_states());
+    named == Some(Kind::Epic) || is_named && is_among_states() && !matches!(node.kind, Value::Map(_))
 }
 
 /// The reason why a file could not be parsed.

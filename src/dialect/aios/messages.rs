@@ -79,7 +79,7 @@ fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     let mut lines = vec![format!("=== Resume: {} ===", resume_point::workflow_type(run)), String::new()];
     lines.push(format!("Interrupted: {}", since(plan)));
     lines.push(format!("State source: {}", source(run)));
-    lines.extend(advice(plan).map(|advice| format!("State age: {advice}")));
+    lines.extend(plan.age.band.map(age_words).map(|(age, advice)| format!("State age: {age} -- {advice}")));
     lines.push(String::new());
     lines.push("Completed Phases:".to_owned());
     let done: Vec<String> = points(run, &plan.steps.completed)
@@ -370,13 +370,13 @@ pub(super) fn validation(findings: &[Finding]) -> String {
     if parts.is_empty() { "clean".to_owned() } else { parts.join(", ") }
 }
 
-/// Returns what the age of a state recommends; `None` if the age is unknown.
-fn advice(plan: &Plan) -> Option<&'static str> {
-    match plan.age.band? {
-        AgeBand::Fresh => Some("Fresh -- Resume safely"),
-        AgeBand::Recent => Some("Recent -- Resume with quick validation"),
-        AgeBand::Moderate => Some("Moderate -- Resume with careful validation"),
-        AgeBand::Stale => Some("Stale -- Consider restarting: the project may have changed significantly"),
+/// Returns how old a state is, and what that recommends.
+pub(super) const fn age_words(band: AgeBand) -> (&'static str, &'static str) {
+    match band {
+        AgeBand::Fresh => ("Fresh", "Resume safely"),
+        AgeBand::Recent => ("Recent", "Resume with quick validation"),
+        AgeBand::Moderate => ("Moderate", "Resume with careful validation"),
+        AgeBand::Stale => ("Stale", "Consider restarting -- project may have changed significantly"),
     }
 }
 

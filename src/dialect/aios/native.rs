@@ -7,7 +7,7 @@ use super::{
     messages,
     resume_point::{self, ResumePoint},
 };
-use crate::model::{AgeBand, Finding, Plan, Run, Severity, StepId};
+use crate::model::{Finding, Plan, Run, Severity, StepId};
 
 /// Returns the task's resume plan: last phase, resume phase, remaining phases and messages.
 pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
@@ -40,7 +40,7 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
         "confirmation": messages::resuming(run, plan, findings),
         "workflow_type": resume_point::workflow_type(run),
         "state_source": run.state_files.first(),
-        "state_age": plan.age.band.map(|band| json!({ "assessment": assessment(band), "recommendation": advice(band) })),
+        "state_age": plan.age.band.map(messages::age_words).map(|(age, advice)| json!({ "assessment": age, "recommendation": advice })),
         "last_completed_phase": last.map(|step| json!({
             "step": step.id,
             "name": step.title,
@@ -64,23 +64,5 @@ fn validation(findings: &[Finding]) -> &'static str {
         Some(Severity::Blocking) => "conflicts",
         Some(Severity::Warning) => "warnings",
         Some(Severity::Info) | None => "clean",
-    }
-}
-
-const fn assessment(band: AgeBand) -> &'static str {
-    match band {
-        AgeBand::Fresh => "Fresh",
-        AgeBand::Recent => "Recent",
-        AgeBand::Moderate => "Moderate",
-        AgeBand::Stale => "Stale",
-    }
-}
-
-const fn advice(band: AgeBand) -> &'static str {
-    match band {
-        AgeBand::Fresh => "Resume safely",
-        AgeBand::Recent => "Resume with quick validation",
-        AgeBand::Moderate => "Resume with careful validation",
-        AgeBand::Stale => "Consider restarting -- project may have changed significantly",
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         aios::{
             fields::{self, KindReader as _},
             kind::{Claim, Descriptor, FINISHED_STATUS, StoryName, Unnamed},
-            steps::{first_open, note_failures},
+            steps::first_open,
         },
         story,
     },
@@ -490,8 +490,10 @@ impl<'a> StepList<'a> {
             }
             if step.status == Status::Failed {
                 let count = table.failures.iter().filter_map(place).find_map(|count| count.scalar()?.parse().ok());
-                step.failures = count.unwrap_or(1).max(1);
-                note_failures(step, errors);
+                step.failures = u32::try_from(errors.len()).unwrap_or(u32::MAX).max(count.unwrap_or(1)).max(1);
+                step.attempts = step.failures;
+                step.error = errors.last().cloned();
+                step.past_errors = errors;
             } else if step.status == Status::Completed {
                 step.commit = commit(tree, key);
             }
