@@ -18,7 +18,7 @@ use crate::{
     engine::{self, ChangeLimits, Planned, Rebegin},
     model::{
         Action, ChangeKind, Commands, Context, Edit, Entry, FindingClass, Interruption, InterruptionKind, Mode, Plan,
-        Question, QuestionOption, Run, Status, Verdict,
+        Question, QuestionOption, Run, RunStatus, Status, Verdict,
     },
     store,
 };
@@ -196,6 +196,11 @@ fn hand_over(
     let Some(next) = next else {
         return Ok(ResumeOutcome::Planned(Box::new(plan::report(opened, planned, request.detail))));
     };
+    // Rule 9: autopilot does not take up what a person paused.
+    if planned.plan.mode == Mode::Autopilot && run.status == RunStatus::Paused && !request.yes {
+        let report = plan::report(opened, planned, request.detail);
+        return Ok(ResumeOutcome::Planned(Box::new(Report { exit: Exit::Person, ..report })));
+    }
     let context = match request.detail.native {
         true => context::assemble_native(&opened, run, &planned, next, request.budget),
         false => context::assemble(&opened, run, &planned, next, request.budget),

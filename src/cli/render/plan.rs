@@ -11,8 +11,8 @@ use super::{
 use crate::{
     cli::output::Tone,
     model::{
-        Action, Finding, FindingCode, InterruptionKind, Mode, Next, Notice, Plan, QuestionOption, Run, RunId, Severity,
-        Step, StepId, Verdict, clean_line, human_age, plural,
+        Action, Finding, FindingCode, InterruptionKind, Mode, Next, Notice, Plan, QuestionOption, Records, Run, RunId,
+        Severity, Step, StepId, Verdict, clean_line, human_age, plural,
     },
     ops::PlanReport,
 };
@@ -345,7 +345,7 @@ fn answers(page: &mut Page, plan: &Plan) {
 /// Returns the command of its own system for the next step of a run of another program, with what has to be selected before.
 fn own_command(plan: &Plan, run: &Run) -> Option<String> {
     let text = |key: &str| plan.native.get(key).and_then(serde_json::Value::as_str);
-    let is_of_another = run.steps.iter().any(|step| step.guest.is_some());
+    let is_of_another = run.records == Records::NONE;
     let is_known = !plan.next.is_empty() || plan.verdict == Verdict::Complete;
     let command = text("next").filter(|_| is_of_another && is_known)?;
     let select = text("select").map_or_else(String::new, |select| format!(" (select it first: {select})"));

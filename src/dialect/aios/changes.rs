@@ -45,6 +45,7 @@ pub(super) fn add_wanted(files: &FileSet, loaded: &mut Loaded) {
         wanted.past = Some(CommittedStateQuery { since, files: paths });
     }
     wanted.outputs = OutputRequest::of(&run.steps);
+    wanted.commits.extend(run.steps.iter().filter_map(|step| step.commit.clone()));
     wanted.branches.extend(run.workspace.branch.clone());
     let agents: BTreeSet<&str> =
         run.steps.iter().filter_map(|step| step.agent.as_deref()).chain(STANDARD_AGENTS).collect();

@@ -116,11 +116,6 @@ impl StateEditor {
         if self.text(pointer).is_some() { self.set(pointer, &Value::Null) } else { Ok(()) }
     }
 
-    /// Returns the time of the change, which is not before the last one.
-    pub(super) const fn at(&self) -> Timestamp {
-        self.at
-    }
-
     /// Returns the time of the change in the format that the state uses.
     pub(super) fn now(&self) -> Value {
         let shown = self.at.to_string();
@@ -175,36 +170,6 @@ impl StateEditor {
         if self.has(pointer) { self.file.remove(&format!("{}{pointer}", self.root)) } else { Ok(()) }
     }
 
-    /// Adds an id to a list unless it is there, as a number if the list has numbers.
-    ///
-    /// # Errors
-    ///
-    /// As [`StateEditor::set`].
-    pub(super) fn add_to_list(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
-        if self.listed(pointer, id).is_some() {
-            return Ok(());
-        }
-        let has_texts = self.items(pointer).iter().any(|item| matches!(item.kind, Kind::Text(_)));
-        let value = match id.parse::<u64>() {
-            Ok(number) if !has_texts => json!(number),
-            Ok(_) | Err(_) => json!(id),
-        };
-        self.push(pointer, &value)
-    }
-
-    /// Removes an id from a list.
-    ///
-    /// # Errors
-    ///
-    /// As [`StateEditor::set`].
-    pub(super) fn remove_from_list(&mut self, pointer: &str, id: &str) -> Result<(), EditError> {
-        self.listed(pointer, id).map_or(Ok(()), |at| self.remove(&format!("{pointer}/{at}")))
-    }
-
-    pub(super) fn listed(&self, pointer: &str, id: &str) -> Option<usize> {
-        self.items(pointer).iter().position(|item| item.scalar() == Some(id))
-    }
-
     /// Returns the edit of the file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
         vec![self.file.into_edit()]
@@ -232,19 +197,9 @@ pub(super) fn edit<W: StateWriter>(
     change: &Change,
     writer: fn(StateEditor, Run) -> W,
 ) -> Result<Vec<Edit>, EditError> {
-    let (editor, run) = open(kind, files, change)?;
-    write(writer(editor, run), change)
-}
-
-/// Opens a state and reads its run.
-///
-/// # Errors
-///
-/// If the state does not parse or has no run.
-pub(super) fn open(kind: &Descriptor, files: &FileSet, change: &Change) -> Result<(StateEditor, Run), EditError> {
     let editor = StateEditor::open(files, change.at, kind.stamps.first().copied().unwrap_or_default())?;
     match kind.load(files).run {
-        Some(run) => Ok((editor, run)),
+        Some(run) => write(writer(editor, run), change),
         None => unsupported(format!("{} is not {}", files.state, kind.what)),
     }
 }

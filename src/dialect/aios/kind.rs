@@ -72,12 +72,9 @@ pub(super) struct Descriptor {
     pub(super) records: Records,
     /// Whether Piton writes the steps of such states.
     pub(super) is_written: bool,
-    /// Whether the beginning of a step is not recorded.
-    pub(super) begins_unrecorded: bool,
-    /// Whether the failure of a step can be recorded.
-    pub(super) records_failure: bool,
     pub(super) read: Read,
-    pub(super) edit: Write,
+    /// `None` for a state that is only read.
+    pub(super) edit: Option<Write>,
     /// Suggests edits of the stories of a run; `None` if the state does not say which stories are finished.
     pub(super) suggest: Option<fn(&FileSet, &Run) -> Suggestions>,
 }
@@ -126,15 +123,20 @@ type Write = fn(&FileSet, &Change) -> Result<Vec<Edit>, EditError>;
 impl Descriptor {
     /// Returns a kind whose runs are read from the fields of one state; else as [`Descriptor::of_files`].
     pub(super) const fn of_state(what: &'static str, read: fn(&Reader<'_>) -> Run, edit: Write) -> Self {
-        Self::new(what, Read::State(read), edit)
+        Self::new(what, Read::State(read), Some(edit))
     }
 
     /// Returns a kind that is written, records no change by a person but a resume, and is about no story.
     pub(super) const fn of_files(what: &'static str, load: fn(&FileSet) -> Loaded, edit: Write) -> Self {
-        Self::new(what, Read::Files(load), edit)
+        Self::new(what, Read::Files(load), Some(edit))
     }
 
-    const fn new(what: &'static str, read: Read, edit: Write) -> Self {
+    /// Returns a kind that is only read, from the fields of one state.
+    pub(super) const fn only_read(what: &'static str, read: fn(&Reader<'_>) -> Run) -> Self {
+        Self { records: Records::NONE, is_written: false, ..Self::new(what, Read::State(read), None) }
+    }
+
+    const fn new(what: &'static str, read: Read, edit: Option<Write>) -> Self {
         Self {
             what,
             workflow_type: "Workflow",
@@ -150,8 +152,6 @@ impl Descriptor {
             claim: None,
             records: Records::RESUME,
             is_written: true,
-            begins_unrecorded: false,
-            records_failure: true,
             read,
             edit,
             suggest: None,
@@ -263,27 +263,11 @@ fn is_certain(path: &RelPath, node: &Node) -> bool {
 
 /// Tells whether a file has the name of a state that nothing else has: an epic, or in a folder of states a kind with no keys at all.
 fn must_be_state(path: &RelPath, node: &Node) -> bool {
-    match by_name(path) {
-        Some(Kind::Epic) => true,
-        // Any JSON file in their folders has their name.
-        Some(Kind::Phases | Kind::Ade) | None => false,
-        Some(
-            Kind::Pipeline
-            | Kind::Engine
-            | Kind::Guided
-            | Kind::DevCycle
-            | Kind::QaLoop
-            | Kind::Build
-            | Kind::Bob
-            | Kind::Paused
-            | Kind::Record
-            | Kind::StoryCycle
-            | Kind::Spec,
-        ) => {
-            let is_among_states = layout::split(path.as_str()).is_some_and(|parts| parts.area.holds_states());
-            is_among_states && !matches!(node.kind, Value::Map(_))
-        }
-    }
+    let named = by_name(path);
+    // Any JSON file in their folders has the name of phases and of an orchestration.
+    let is_named = named.is_some_and(|kind| !matches!(kind, Kind::Phases | Kind::Ade));
+    let is_among_states = || layout::split(path.as_str()).is_some_and(|parts| parts.area.holds_states());
+    named == Some(Kind::Epic) || is_named && is_among_states() && !matches!(node.kind, Value::Map(_))
 }
 
 /// The reason why a file could not be parsed.

@@ -79,7 +79,7 @@ fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     let mut lines = vec![format!("=== Resume: {} ===", resume_point::workflow_type(run)), String::new()];
     lines.push(format!("Interrupted: {}", since(plan)));
     lines.push(format!("State source: {}", source(run)));
-    lines.extend(advice(plan).map(|advice| format!("State age: {advice}")));
+    lines.extend(plan.age.band.map(age_words).map(|(age, advice)| format!("State age: {age} -- {advice}")));
     lines.push(String::new());
     lines.push("Completed Phases:".to_owned());
     let done: Vec<String> = points(run, &plan.steps.completed)
@@ -160,7 +160,7 @@ fn option_commands(run: &Run, findings: &[Finding]) -> [Option<String>; 3] {
     };
     let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
     let open = open.filter(|_| !findings.iter().any(is_lost));
-    let archive = (!resume_point::is_implied(run)).then(|| format!("piton archive {id} --yes"));
+    let archive = resume_point::is_archivable(run).then(|| format!("piton archive {id} --yes"));
     let from = open.map(|open| {
         format!("piton resume {id} --from {}   # once what is in the way is resolved", quoted(open.as_str()))
     });
@@ -319,7 +319,7 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
     let id = quoted(run.id.as_str());
     let archive = |label: &str| {
         let option = QuestionOption::new("restart", label, format!("piton archive {id} --yes")).by_person();
-        (!resume_point::is_implied(run)).then_some(option)
+        resume_point::is_archivable(run).then_some(option)
     };
     let cancel = QuestionOption::leave("cancel", "leave it as it is", format!("piton status {id}"));
     let opening = match Situation::of(run, plan, findings) {
@@ -370,13 +370,13 @@ pub(super) fn validation(findings: &[Finding]) -> String {
     if parts.is_empty() { "clean".to_owned() } else { parts.join(", ") }
 }
 
-/// Returns what the age of a state recommends; `None` if the age is unknown.
-fn advice(plan: &Plan) -> Option<&'static str> {
-    match plan.age.band? {
-        AgeBand::Fresh => Some("Fresh -- Resume safely"),
-        AgeBand::Recent => Some("Recent -- Resume with quick validation"),
-        AgeBand::Moderate => Some("Moderate -- Resume with careful validation"),
-        AgeBand::Stale => Some("Stale -- Consider restarting: the project may have changed significantly"),
+/// Returns how old a state is, and what that recommends.
+pub(super) const fn age_words(band: AgeBand) -> (&'static str, &'static str) {
+    match band {
+        AgeBand::Fresh => ("Fresh", "Resume safely"),
+        AgeBand::Recent => ("Recent", "Resume with quick validation"),
+        AgeBand::Moderate => ("Moderate", "Resume with careful validation"),
+        AgeBand::Stale => ("Stale", "Consider restarting -- project may have changed significantly"),
     }
 }
 

@@ -29,23 +29,24 @@ mod resume_point;
 mod settings;
 #[cfg(test)]
 mod state_testing;
-mod step_list;
 mod steps;
 mod subject;
 mod suggest;
 #[cfg(test)]
 mod testing;
 
+use camino::Utf8Path;
 use kind::Kind;
 
 use crate::{
     dialect::{
-        Archival, Archives, Comparison, Copies, Dialect, Discovery, EditError, GitComparison, Leftover, Loaded,
-        LogBlock, Probed, Rebuild, Wording, edit::edits_of,
+        Archival, Archives, Comparison, Copies, Dialect, Discovery, EditError, GitComparison, Guest, Leftover, Loaded,
+        LogBlock, Probed, Rebuild, Wording,
+        edit::{edits_of, unsupported},
     },
     model::{
-        Brief, Change, ChangeKind, Config, DialectId, Edit, Evidence, FileSet, Finding, Listing, Next, Plan, Question,
-        Reconstruction, RelPath, Run, StepId, Suggestions, Timestamp,
+        Brief, Candidate, Change, ChangeKind, Config, DialectId, Edit, Evidence, FileSet, Finding, Listing, Next, Plan,
+        Question, Reconstruction, RelPath, Run, StepId, Suggestions, Timestamp,
     },
 };
 
@@ -87,7 +88,10 @@ impl Dialect for Aios {
             return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
         }
         match Kind::of(files) {
-            Ok(kind) => (kind.descriptor().edit)(files, change),
+            Ok(kind) => match kind.descriptor().edit {
+                Some(edit) => edit(files, change),
+                None => unsupported(format!("{} is only read", files.state)),
+            },
             Err(finding) => {
                 Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
             }
@@ -100,6 +104,10 @@ impl Dialect for Aios {
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
         brief::brief(files, run, next)
+    }
+
+    fn guest(&self, _root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
+        candidate.claim.is_guest().then(|| kinds::others::guest(candidate))
     }
 
     fn discovery(&self) -> &dyn Discovery {
@@ -212,8 +220,6 @@ fn load(kind: Kind, files: &FileSet) -> Loaded {
     if let Some(run) = &mut loaded.run {
         for step in &mut run.steps {
             step.recorded &= descriptor.is_written;
-            step.begins_unrecorded |= descriptor.begins_unrecorded;
-            step.ends.failed &= descriptor.records_failure;
         }
         run.records = run.records.and(descriptor.records);
     }

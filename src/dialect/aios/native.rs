@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{
+    kinds::others,
     messages,
     resume_point::{self, ResumePoint},
 };
-use crate::model::{AgeBand, Finding, Plan, Run, Severity, StepId};
+use crate::model::{Finding, Plan, Run, Severity, StepId};
 
 /// Returns the task's resume plan: last phase, resume phase, remaining phases and messages.
 pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
@@ -34,12 +35,12 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
     let messages_of = |severity: Severity| -> Vec<&str> {
         findings.iter().filter(|finding| finding.severity == severity).map(|finding| finding.message.as_str()).collect()
     };
-    json!({
+    let mut native = json!({
         "messages": messages::summary(run, plan, findings),
         "confirmation": messages::resuming(run, plan, findings),
         "workflow_type": resume_point::workflow_type(run),
         "state_source": run.state_files.first(),
-        "state_age": plan.age.band.map(|band| json!({ "assessment": assessment(band), "recommendation": advice(band) })),
+        "state_age": plan.age.band.map(messages::age_words).map(|(age, advice)| json!({ "assessment": age, "recommendation": advice })),
         "last_completed_phase": last.map(|step| json!({
             "step": step.id,
             "name": step.title,
@@ -51,7 +52,11 @@ pub(super) fn native(run: &Run, plan: &Plan, findings: &[Finding]) -> Value {
         "warnings": messages_of(Severity::Warning),
         "conflicts": messages_of(Severity::Blocking),
         "remaining_phases": remaining,
-    })
+    });
+    if resume_point::is_only_read(run) {
+        native["next"] = json!(others::command(run.id.as_str()));
+    }
+    native
 }
 
 fn validation(findings: &[Finding]) -> &'static str {
@@ -59,23 +64,5 @@ fn validation(findings: &[Finding]) -> &'static str {
         Some(Severity::Blocking) => "conflicts",
         Some(Severity::Warning) => "warnings",
         Some(Severity::Info) | None => "clean",
-    }
-}
-
-const fn assessment(band: AgeBand) -> &'static str {
-    match band {
-        AgeBand::Fresh => "Fresh",
-        AgeBand::Recent => "Recent",
-        AgeBand::Moderate => "Moderate",
-        AgeBand::Stale => "Stale",
-    }
-}
-
-const fn advice(band: AgeBand) -> &'static str {
-    match band {
-        AgeBand::Fresh => "Resume safely",
-        AgeBand::Recent => "Resume with quick validation",
-        AgeBand::Moderate => "Resume with careful validation",
-        AgeBand::Stale => "Consider restarting -- project may have changed significantly",
     }
 }

@@ -425,8 +425,10 @@ fn compare(documents: &DocumentIndex<'_>, base: &str, state: &EpicState) -> Docu
 }
 
 fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) -> Candidate {
+    let descriptor = kind.descriptor();
+    let among = Claim::StatedAmong { priority: descriptor.priority };
     Candidate {
-        claim: Claim::StatedAmong { priority: kind.descriptor().priority },
+        claim: if descriptor.edit.is_some() { among } else { Claim::Guest },
         // Another state of the same epic may be newer.
         may_be_replaced: true,
         ..Candidate::new(DialectId::Aios, name, state.clone(), reads)

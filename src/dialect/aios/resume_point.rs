@@ -1,6 +1,6 @@
 //! The position of a run in the terms of `orchestrate-resume`: a phase, an iteration or a wave.
 
-use crate::model::{Run, Step, StepId, clean_line};
+use crate::model::{Records, Run, Step, StepId, clean_line};
 
 const NAME_CHARS: usize = 100;
 
@@ -39,6 +39,16 @@ pub(super) fn workflow_type(run: &Run) -> &str {
 /// Returns whether the run has no saved state and is implied by a story or artifacts.
 pub(super) fn is_implied(run: &Run) -> bool {
     matches!(run.workflow.as_str(), "story-development-cycle" | "spec-pipeline")
+}
+
+/// Tells whether the state of a run is only read. An epic that only counts waves is archived, though nothing else is recorded in it.
+pub(super) fn is_only_read(run: &Run) -> bool {
+    run.records == Records::NONE && run.workflow != "epic-execution"
+}
+
+/// Tells whether Piton archives the state of a run.
+pub(super) fn is_archivable(run: &Run) -> bool {
+    !is_implied(run) && !is_only_read(run)
 }
 
 /// Returns the story that a step is about, if any.

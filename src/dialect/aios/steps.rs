@@ -19,14 +19,6 @@ pub(super) fn first_open(steps: &[Step]) -> Option<&Step> {
     steps.iter().find(|step| !step.status.satisfies())
 }
 
-/// Records the errors of failed attempts, oldest first.
-pub(super) fn note_failures(step: &mut Step, errors: Vec<String>) {
-    step.failures = u32::try_from(errors.len()).unwrap_or(u32::MAX).max(step.failures);
-    step.attempts = step.failures.max(1);
-    step.error = errors.last().cloned();
-    step.past_errors = errors;
-}
-
 impl Field<'_> {
     /// Reads the status of a run. A run marked completed with an open step stays active.
     pub(super) fn run_status(self, steps: &[Step]) -> RunStatus {

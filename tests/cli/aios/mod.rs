@@ -29,18 +29,8 @@ fn epic() -> Sandbox {
     sandbox
 }
 
-/// Returns the path and the text of a state of each kind.
+/// Returns the path and the text of a state of each kind that Piton writes.
 pub(crate) fn states() -> Vec<(String, String)> {
-    let kinds = [
-        "a-guided-workflow",
-        "a-resting-cycle",
-        "a-workflow-engine",
-        "a-master-orchestration",
-        "a-workflow-of-phases",
-        "a-session-of-bob",
-        "a-build",
-        "a-record-of-nexos",
-        "a-state-that-only-counts-waves",
-    ];
+    let kinds = ["a-guided-workflow", "a-workflow-engine", "a-state-that-only-counts-waves"];
     kinds.iter().flat_map(|kind| files(&format!("{kind}-continues-where-its-state-says"))).collect()
 }

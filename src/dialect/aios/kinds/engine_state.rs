@@ -3,14 +3,18 @@
 //! The state names the steps that ran and only counts the others, which are defined in the workflow file.
 
 use crate::{
-    dialect::aios::{
-        fields,
-        kind::{Descriptor, Unnamed},
-        step_list::{Op, StepList},
-        steps::follow,
+    dialect::{
+        EditError,
+        aios::{
+            editor::{StateEditor, edit},
+            fields::{self, KindReader as _},
+            kind::{Descriptor, Unnamed},
+            steps::{first_open, follow},
+        },
+        writer::{Resumed, StateWriter},
     },
-    document::Field,
-    model::{Finding, FindingCode, Status, Step, StepId},
+    document::{Field, Reader},
+    model::{Edit, Finding, FindingCode, Records, Run, Status, Step, StepId, quoted},
 };
 
 pub(super) static ENGINE: Descriptor = Descriptor {
@@ -18,36 +22,68 @@ pub(super) static ENGINE: Descriptor = Descriptor {
     unnamed: Unnamed::Stem("-engine-state.yaml"),
     stamps: &["/engine_state/updated_at"],
     started: Some("/engine_state/started_at"),
-    records: STEPS.records(),
+    records: Records { abort: true, ..Records::RESUME },
     is_written: false,
-    ..Descriptor::of_files(
-        "the state of a workflow engine",
-        |files| STEPS.load(files),
-        |files, change| STEPS.edit(files, change),
-    )
+    ..Descriptor::of_state("the state of a workflow engine", run, |files, change| {
+        edit(&ENGINE, files, change, |editor, run| EngineWriter { editor, run })
+    })
 };
 
+const STATUS: &str = "/engine_state/status";
+
+/// Reads the run.
+fn run(tree: &Reader<'_>) -> Run {
+    let engine = tree.get("engine_state");
+    let workflow = engine.either(["workflow_name", "workflow_id"]).id();
+    let title = format!("Workflow {}", workflow.unwrap_or_else(|| tree.subject(&ENGINE)));
+    let mut run = tree.run(&ENGINE, "engine-workflow", title);
+    run.steps = steps(engine);
+    run.status = tree.at(STATUS).run_status(&run.steps);
+    run.position = first_open(&run.steps).map(|step| step.id.clone());
+    run
+}
+
 /// Writes only the status: steps are recorded by the engine itself, because the state does not name future steps.
-static STEPS: StepList = StepList {
-    workflow: "engine-workflow",
-    status: "/engine_state/status",
-    complete_run: |tree, run| {
-        if let Some(workflow) = tree.get("engine_state").either(["workflow_name", "workflow_id"]).id() {
-            run.title = format!("Workflow {workflow}");
+struct EngineWriter {
+    editor: StateEditor,
+    run: Run,
+}
+
+impl StateWriter for EngineWriter {
+    const WHAT: &'static str = "a workflow engine";
+
+    fn run(&self) -> String {
+        quoted(self.run.id.as_str())
+    }
+
+    fn instead(&self, step: Option<&StepId>) -> String {
+        match step {
+            Some(step) => format!(
+                "the state does not name future steps, so only the engine can record {}; resume it with its own command, then run \
+                 `piton plan {}`",
+                quoted(step.as_str()),
+                self.run()
+            ),
+            None => "it stays active, and its own command resumes it".to_owned(),
         }
-    },
-    what: "a workflow engine",
-    instead: [
-        "the state does not name future steps, so only the engine can record {step}; resume it with its own command, then run \
-         `piton plan {run}`",
-        "it stays active, and its own command resumes it",
-    ],
-    abort: &[Op::Word("/engine_state/status", "aborted")],
-    resume: &[Op::Word("/engine_state/status", "active")],
-    complete: &[Op::Word("/engine_state/status", "completed")],
-    touched: &["/engine_state/updated_at"],
-    ..StepList::new(&ENGINE, |tree| steps(tree.get("engine_state")))
-};
+    }
+
+    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.editor.set_text(STATUS, "aborted")
+    }
+
+    fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
+        self.editor.set_text(STATUS, "active")
+    }
+
+    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
+        self.editor.set_text(STATUS, "completed")
+    }
+
+    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
+        self.editor.into_stamped(ENGINE.stamps)
+    }
+}
 
 /// Returns the steps that have results, in order, and the step after them.
 fn steps(engine: Field<'_>) -> Vec<Step> {

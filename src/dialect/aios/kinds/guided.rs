@@ -12,13 +12,19 @@ use crate::{
     dialect::{
         EditError,
         aios::{
-            fields,
+            editor::{StateEditor, edit},
+            fields::{self, KindReader as _},
             kind::Descriptor,
-            step_list::{Key, ListWriter, Op, StepChange, StepList},
+            steps::first_open,
         },
+        edit::unsupported,
+        writer::{Begun, Resumed, StateWriter, outcome_text},
     },
     document::{Field, Node, Reader},
-    model::{Finding, FindingCode, RelPath, Run, RunStatus, Status, Step, StepId, clean_line},
+    model::{
+        Edit, Finding, FindingCode, Outcome, Records, RelPath, Run, RunStatus, Status, Step, StepId, clean_line,
+        mask_secrets, quoted,
+    },
 };
 
 pub(super) static GUIDED: Descriptor = Descriptor {
@@ -26,54 +32,21 @@ pub(super) static GUIDED: Descriptor = Descriptor {
     subject: &["/instance_id"],
     stamps: &["/updated_at", "/started_at"],
     started: Some("/started_at"),
-    records: STEPS.records(),
-    records_failure: false,
-    ..Descriptor::of_files(
-        "the state of a guided workflow",
-        |files| STEPS.load(files),
-        |files, change| STEPS.edit(files, change),
-    )
+    records: Records::ALL,
+    ..Descriptor::of_state("the state of a guided workflow", run, |files, change| {
+        edit(&GUIDED, files, change, |editor, run| GuidedWriter { editor, run })
+    })
 };
 
-/// The workflow is completed only when all steps are.
-static STEPS: StepList = StepList {
-    workflow: "guided-workflow",
-    complete_run,
-    what: "a guided workflow",
-    entry: "/steps/{}",
-    key: Key::Place,
-    begin: &[
-        Op::Word("status", "in_progress"),
-        Op::Do(|writer, change| stamp(writer, change, "started_at")),
-        Op::Null("completed_at"),
-        Op::Do(move_to),
-        ACTIVE,
-    ],
-    finish: &[Op::Text("notes"), Op::Do(add_artifacts), Op::Word("status", "completed"), ENDED, NEXT],
-    fail: &[Op::Refuse(
-        "record a failed step",
-        "{step} is unchanged. Retry it, then `piton finish {step} --run {run}`; or skip it with `piton skip {step} --run {run} \
-         --reason WHY`",
-    )],
-    skip: &[Op::Text("notes"), Op::Word("status", "skipped"), ENDED, NEXT],
-    pause: &[Op::Word("/status", "paused")],
-    abort: &[Op::Word("/status", "aborted")],
-    resume: &[ACTIVE],
-    catch_up: &[Op::Word("status", "completed"), ENDED, NEXT],
-    complete: &[Op::Word("/status", "completed")],
-    touched: &["/updated_at"],
-    ..StepList::new(&GUIDED, steps)
-};
-
-const ACTIVE: Op = Op::Word("/status", "active");
-const ENDED: Op = Op::Do(|writer, change| stamp(writer, change, "completed_at"));
-const NEXT: Op = Op::IfOver(&[Op::Word("/status", "completed")], &[Op::Do(move_to), ACTIVE]);
-
-fn complete_run(tree: &Reader<'_>, run: &mut Run) {
+/// Reads the run.
+fn run(tree: &Reader<'_>) -> Run {
     let instance = tree.get("instance_id").required().id();
-    if let Some(name) = tree.root().either(["workflow_name", "workflow_id"]).id().or(instance) {
-        run.title = format!("Workflow {name}");
-    }
+    let name = tree.root().either(["workflow_name", "workflow_id"]).id().or(instance);
+    let title = format!("Workflow {}", name.unwrap_or_else(|| tree.subject(&GUIDED)));
+    let mut run = tree.run(&GUIDED, "guided-workflow", title);
+    run.steps = steps(tree);
+    run.status = tree.get("status").run_status(&run.steps);
+    run.position = first_open(&run.steps).map(|step| step.id.clone());
     if run.status == RunStatus::Completed {
         // Changes to artifacts after completion do not reopen steps.
         run.steps.iter_mut().for_each(|step| step.proof.outputs.clear());
@@ -81,6 +54,7 @@ fn complete_run(tree: &Reader<'_>, run: &mut Run) {
     if let Some(open) = run.steps.iter().position(|step| Some(&step.id) == run.position.as_ref()) {
         report_skipped_step(tree, &run.steps, open);
     }
+    run
 }
 
 /// Reports that the state has moved past a step that is still open.
@@ -186,6 +160,7 @@ fn step(entry: Field<'_>, id: StepId) -> Step {
     step.started_at = entry.get("started_at").time();
     step.finished_at = entry.get("completed_at").time();
     step.attempts = u32::from(step.status == Status::InProgress);
+    step.ends.failed = false;
     // Of a step that is over, they say what came of it.
     step.detail.requirements = entry.get("notes").id().filter(|_| !step.status.is_over()).into_iter().collect();
     step
@@ -209,47 +184,140 @@ fn artifacts(tree: &Reader<'_>, step: Field<'_>, position: u32) -> Vec<RelPath> 
     made.filter_map(|artifact| RelPath::parse(artifact.get("path").text()?).ok()).collect()
 }
 
-/// Makes a step the current one.
-fn move_to(writer: &mut ListWriter, change: &StepChange<'_>) -> Result<(), EditError> {
-    let (editor, entry) = (&mut writer.editor, format!("/steps/{}", change.at));
-    if editor.has("/current_step_index") {
-        let declared = ["step_index", "index"].iter().find_map(|key| editor.text(&format!("{entry}/{key}")));
-        let index = declared.and_then(|index| index.parse().ok()).unwrap_or(change.at as u64);
-        editor.set_number("/current_step_index", index)?;
-    }
-    if editor.has("/current_step_id") {
-        let id = editor.text(&format!("{entry}/id")).unwrap_or(writer.run.steps[change.at].id.as_str()).to_owned();
-        editor.set_text("/current_step_id", &id)?;
-    }
-    let phase = editor.text(&format!("{entry}/phase")).map(str::to_owned);
-    match phase.filter(|_| editor.has("/current_phase")) {
-        Some(phase) => match phase.parse() {
-            Ok(number) => editor.set_number("/current_phase", number),
-            Err(_) => editor.set_text("/current_phase", &phase),
-        },
-        None => Ok(()),
-    }
+struct GuidedWriter {
+    editor: StateEditor,
+    run: Run,
 }
 
-/// Sets a timestamp of a step if the steps of this workflow have such timestamps.
-fn stamp(writer: &mut ListWriter, change: &StepChange<'_>, key: &str) -> Result<(), EditError> {
-    let is_usual = writer.editor.items("/steps").iter().any(|step| step.get(key).is_some());
-    if is_usual { writer.editor.stamp(&format!("/steps/{}/{key}", change.at), Some("status")) } else { Ok(()) }
-}
-
-fn add_artifacts(writer: &mut ListWriter, change: &StepChange<'_>) -> Result<(), EditError> {
-    for path in change.outcome.iter().flat_map(|outcome| &outcome.outputs) {
-        let (name, path, editor) = (path.name(), path.as_str(), &mut writer.editor);
-        let is_it = |artifact: &Node| artifact.get("path").and_then(Node::scalar) == Some(path);
-        match editor.items("/artifacts").iter().position(is_it) {
-            Some(at) => editor.set_text(&format!("/artifacts/{at}/status"), "created")?,
-            None => {
-                let entry = json!({ "name": name, "created_by_step": change.at, "path": path, "status": "created" });
-                editor.push("/artifacts", &entry)?;
-            }
+impl GuidedWriter {
+    fn place(&self, step: &StepId) -> Result<usize, EditError> {
+        match self.run.steps.iter().position(|known| known.id == *step) {
+            Some(at) => Ok(at),
+            None => unsupported(format!("`{step}` is not a step of this run")),
         }
     }
-    Ok(())
+
+    /// Makes a step the current one.
+    fn move_to(&mut self, at: usize) -> Result<(), EditError> {
+        let (editor, entry) = (&mut self.editor, format!("/steps/{at}"));
+        if editor.has("/current_step_index") {
+            let declared = ["step_index", "index"].iter().find_map(|key| editor.text(&format!("{entry}/{key}")));
+            let index = declared.and_then(|index| index.parse().ok()).unwrap_or(at as u64);
+            editor.set_number("/current_step_index", index)?;
+        }
+        if editor.has("/current_step_id") {
+            let id = editor.text(&format!("{entry}/id")).unwrap_or(self.run.steps[at].id.as_str()).to_owned();
+            editor.set_text("/current_step_id", &id)?;
+        }
+        let phase = editor.text(&format!("{entry}/phase")).map(str::to_owned);
+        match phase.filter(|_| editor.has("/current_phase")) {
+            Some(phase) => match phase.parse() {
+                Ok(number) => editor.set_number("/current_phase", number),
+                Err(_) => editor.set_text("/current_phase", &phase),
+            },
+            None => Ok(()),
+        }
+    }
+
+    /// Sets a timestamp of a step if the steps of this workflow have such timestamps.
+    fn stamp(&mut self, at: usize, key: &str) -> Result<(), EditError> {
+        let is_usual = self.editor.items("/steps").iter().any(|step| step.get(key).is_some());
+        if is_usual { self.editor.stamp(&format!("/steps/{at}/{key}"), Some("status")) } else { Ok(()) }
+    }
+
+    fn add_artifacts(&mut self, at: usize, outputs: &[RelPath]) -> Result<(), EditError> {
+        for path in outputs {
+            let (name, path, editor) = (path.name(), path.as_str(), &mut self.editor);
+            let is_it = |artifact: &Node| artifact.get("path").and_then(Node::scalar) == Some(path);
+            match editor.items("/artifacts").iter().position(is_it) {
+                Some(at) => editor.set_text(&format!("/artifacts/{at}/status"), "created")?,
+                None => {
+                    let entry = json!({ "name": name, "created_by_step": at, "path": path, "status": "created" });
+                    editor.push("/artifacts", &entry)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a step. The workflow is completed only when all steps are.
+    fn end(&mut self, at: usize, status: Status, word: &str) -> Result<(), EditError> {
+        self.run.steps[at].status = status;
+        self.editor.set_text(&format!("/steps/{at}/status"), word)?;
+        self.stamp(at, "completed_at")?;
+        match self.run.steps.iter().position(|step| !step.status.satisfies()) {
+            Some(next) => {
+                self.move_to(next)?;
+                self.editor.set_text("/status", "active")
+            }
+            None => self.editor.set_text("/status", "completed"),
+        }
+    }
+}
+
+impl StateWriter for GuidedWriter {
+    const WHAT: &'static str = "a guided workflow";
+
+    fn run(&self) -> String {
+        quoted(self.run.id.as_str())
+    }
+
+    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
+        let at = self.place(begun.step)?;
+        self.editor.set_text(&format!("/steps/{at}/status"), "in_progress")?;
+        self.stamp(at, "started_at")?;
+        self.editor.clear(&format!("/steps/{at}/completed_at"))?;
+        self.move_to(at)?;
+        self.editor.set_text("/status", "active")
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let at = self.place(&outcome.step)?;
+        if !self.completes(outcome)? {
+            let (step, run) = (quoted(outcome.step.as_str()), self.run());
+            let instead = format!(
+                "{step} is unchanged. Retry it, then `piton finish {step} --run {run}`; or skip it with `piton skip {step} --run {run} \
+                 --reason WHY`"
+            );
+            return Err(EditError::cannot(Self::WHAT, "record a failed step", instead));
+        }
+        if let Some(text) = outcome_text(outcome) {
+            self.editor.set_text(&format!("/steps/{at}/notes"), &text)?;
+        }
+        self.add_artifacts(at, &outcome.outputs)?;
+        self.end(at, Status::Completed, "completed")
+    }
+
+    fn skip(&mut self, step: &StepId, _part: Option<&str>, reason: &str) -> Result<(), EditError> {
+        let at = self.place(step)?;
+        self.editor.set_text(&format!("/steps/{at}/notes"), &mask_secrets(reason))?;
+        self.end(at, Status::Skipped, "skipped")
+    }
+
+    fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.editor.set_text("/status", "paused")
+    }
+
+    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.editor.set_text("/status", "aborted")
+    }
+
+    fn resume(&mut self, resumed: &Resumed<'_>) -> Result<(), EditError> {
+        self.editor.set_text("/status", "active")?;
+        for (step, _) in resumed.settled {
+            let at = self.place(step)?;
+            self.end(at, Status::Completed, "completed")?;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
+        self.editor.set_text("/status", "completed")
+    }
+
+    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
+        self.editor.into_stamped(&["/updated_at"])
+    }
 }
 
 #[cfg(test)]

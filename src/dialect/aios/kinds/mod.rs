@@ -1,17 +1,13 @@
 //! The kinds of run, one file each: what the kind is called, how it is read and how it is written, in the vocabulary of its own
-//! runner (docs/formats/aios.md#writing). Stories and artifacts are never written.
+//! runner (docs/formats/aios.md#writing). The kinds that are only read are in one file, `others`. Stories and artifacts are never
+//! written.
 
-mod ade;
-mod bob;
-mod build;
 mod dev_cycle;
 mod engine_state;
 pub(super) mod epic;
 mod guided;
-mod paused;
-mod phases;
+pub(super) mod others;
 mod qa_loop;
-mod record;
 pub(super) mod spec;
 pub(super) mod story_cycle;
 mod unsaved;
@@ -27,15 +23,19 @@ impl Kind {
             Self::Guided => &guided::GUIDED,
             Self::Engine => &engine_state::ENGINE,
             Self::DevCycle => &dev_cycle::DEV_CYCLE,
-            Self::Paused => &paused::PAUSED,
-            Self::Ade => &ade::ADE,
-            Self::Phases => &phases::PHASES,
-            Self::Bob => &bob::BOB,
-            Self::Build => &build::BUILD,
-            Self::Record => &record::RECORD,
+            Self::Paused => &others::PAUSED,
+            Self::Ade => &others::ADE,
+            Self::Phases => &others::PHASES,
+            Self::Bob => &others::BOB,
+            Self::Build => &others::BUILD,
+            Self::Record => &others::RECORD,
             Self::Pipeline => &epic::PIPELINE,
             Self::StoryCycle => &story_cycle::STORY_CYCLE,
             Self::Spec => &spec::SPEC,
         }
     }
 }
+
+#[cfg(test)]
+#[path = "writing_tests.rs"]
+mod tests;
