@@ -110,8 +110,9 @@ verbs! {
     Drop(commands::merge::Drop),
     /// Run one step of a workflow file that is a command, or what a step has besides the work of its agent
     Exec(commands::exec::Exec),
-    /// List sessions of `piton run`, show one, or archive those that are merged
-    Sessions(commands::sessions::Sessions),
+    /// List every run: `list --all` in the words of Prodigy
+    #[command(hide = true)]
+    Sessions(commands::list::Sessions),
     /// List earlier checkpoints of a run
     History(commands::history::History),
     /// Go back to an earlier phase, step, checkpoint or commit: shows what would be lost, and writes with --yes

@@ -40,7 +40,6 @@ mod tests {
             ("finish 2:3 --summary done", "finish", None),
             ("list --all", "list", None),
             ("validate", "validate", None),
-            ("sessions list", "sessions list", None),
             ("show", "show", None),
             ("show x --format markdown", "show", Some("x")),
         ] {
@@ -60,8 +59,7 @@ mod tests {
             "abort",
             "hook prompt",
             "sessions",
-            "sessions clean",
-            "sessions show",
+            "sessions list",
             "plan --project /x",
             "--project /x plan",
             "plan --now 2026-01-31T12:00:00Z",

@@ -29,7 +29,6 @@ const ASKING_VERBS: &[&str] = &[
     "drop",
     "exec",
     "sessions",
-    "sessions clean",
     "rollback",
     "restore",
     "repair",

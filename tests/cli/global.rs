@@ -3,7 +3,7 @@
 use super::projects::{self, NINE_STEP, document, replace};
 use crate::support::{Output, Sandbox};
 
-const VERBS: [&str; 39] = [
+const VERBS: [&str; 38] = [
     "list",
     "plan",
     "context",
@@ -32,7 +32,6 @@ const VERBS: [&str; 39] = [
     "merge",
     "drop",
     "exec",
-    "sessions",
     "history",
     "rollback",
     "restore",

@@ -26,7 +26,6 @@ pub(super) mod resume;
 pub(super) mod rollback;
 pub(super) mod run;
 pub(super) mod schema;
-pub(super) mod sessions;
 pub(super) mod setup;
 pub(super) mod show;
 pub(super) mod start;

@@ -83,8 +83,8 @@ impl Command for Start {
             runner::prepare(call.global.now.as_deref(), (ctx.home.root(), run), &Screen::of(call.global, false));
         if let Err(error) = prepared {
             // Nothing was begun in what was made for it.
-            let request = ops::DropRequest { id: run.to_owned(), discard: true, dry_run: false };
-            call.project(Some(&run.to_owned())).and_then(|ctx| ops::drop_session(&ctx, &request))?;
+            let ctx = call.project(Some(&run.to_owned()))?;
+            ops::drop_run(&ctx, &ops::location(&ctx)?, ops::DropRequest { discard: true, dry_run: false })?;
             return Err(error.into());
         }
         call.answer(Ok(started))
