@@ -71,7 +71,7 @@ mod tests {
             "show x --html x.html",
             "show --html=/tmp/x --open",
             "show --html -",
-            "watch",
+            "show --watch",
             "plan --help",
             "--version",
             "plan --nonsense",

@@ -3,18 +3,16 @@
 use super::projects::{self, NINE_STEP, document, replace};
 use crate::support::{Output, Sandbox};
 
-const VERBS: [&str; 38] = [
+const VERBS: [&str; 36] = [
     "list",
     "plan",
     "context",
     "status",
     "show",
-    "watch",
     "validate",
     "schema",
     "workflows",
     "start",
-    "adopt",
     "begin",
     "finish",
     "approve",

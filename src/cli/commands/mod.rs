@@ -2,7 +2,6 @@
 //!
 //! A new verb is a file here, with its line in `args::Verb`, and the use case with its report in `ops`.
 
-pub(super) mod adopt;
 pub(super) mod archive;
 pub(super) mod begin;
 pub(super) mod completions;
@@ -32,5 +31,4 @@ pub(super) mod start;
 pub(super) mod status;
 pub(super) mod trust;
 pub(super) mod validate;
-pub(super) mod watch;
 pub(super) mod workflows;
