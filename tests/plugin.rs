@@ -367,7 +367,7 @@ fn the_guard_knows_a_rule_that_gives_too_much() {
         "Bash(piton:*)",
         "Bash(piton *)",
         "Bash(piton run:*)",
-        "Bash(piton sessions:*)",
+        "Bash(piton show:*)",
         "Bash(piton setup --yes)",
         "Bash(piton begin:*), Bash(piton plan:*)",
         "Bash",
@@ -419,7 +419,7 @@ fn the_guard_knows_a_wrong_command_when_it_sees_one() {
     {
         assert_eq!(check_command(right), Ok(()));
     }
-    for wrong in ["piton explode", "piton begin STEP --yes", "piton status -x", "piton sessions explode ID"] {
+    for wrong in ["piton explode", "piton begin STEP --yes", "piton status -x", "piton sessions explode"] {
         assert!(check_command(wrong).is_err(), "{wrong}");
     }
     assert!(frontmatter("---\nname: a: b\n---\n").is_err());

@@ -62,20 +62,16 @@ verbs! {
     Context(commands::context::Context),
     /// Show in three lines where a run is, what is stale, and the next command
     Status(commands::status::Status),
-    /// Show a run as a picture: on the terminal, or with --html as one page for a browser
+    /// Show a run as a picture: on the terminal, live with --watch, or with --html as one page for a browser
     Show(commands::show::Show),
-    /// Watch a run live on the terminal: what is done, what is in progress, what comes next
-    Watch(commands::watch::Watch),
     /// Check state files against their schemas and for contradictions
     Validate(commands::validate::Validate),
     /// Print the published JSON Schemas
     Schema(commands::schema::Schema),
     /// List the workflows of the project and the built-in ones with their inputs, or show one with its steps
     Workflows(commands::workflows::Workflows),
-    /// Start a new run
+    /// Start a new run, also from a session of Claude Code that was cut off
     Start(commands::start::Start),
-    /// Make a run of a session of Claude Code that was cut off, with its tasks and unfinished agents as steps
-    Adopt(commands::adopt::Adopt),
     /// Record that a step starts; call it before the agent starts (`resume` begins the steps of a `run` session itself)
     Begin(commands::begin::Begin),
     /// Record how a step ended; call it after the agent has finished
@@ -110,8 +106,9 @@ verbs! {
     Drop(commands::merge::Drop),
     /// Run one step of a workflow file that is a command, or what a step has besides the work of its agent
     Exec(commands::exec::Exec),
-    /// List sessions of `piton run`, show one, or archive those that are merged
-    Sessions(commands::sessions::Sessions),
+    /// List every run: `list --all` in the words of Prodigy
+    #[command(hide = true)]
+    Sessions(commands::list::Sessions),
     /// List earlier checkpoints of a run
     History(commands::history::History),
     /// Go back to an earlier phase, step, checkpoint or commit: shows what would be lost, and writes with --yes

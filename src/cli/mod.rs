@@ -7,7 +7,7 @@
 //! - `error`: message, hints and exit code of everything that can fail; `typed` repeats the command that was typed for another run.
 //! - `output`: stdout, stderr and questions; the only file that writes to them. `format` is the form of an answer.
 //! - `question`: the questions of a plan at a terminal, and the command behind an answer.
-//! - `terminal`: the screen of `watch`.
+//! - `watch`: `show --watch`; `terminal`: its screen.
 //! - `screen`: the console of a running session; `progress` its progress line.
 //! - `render/`: what several texts have in common, with Markdown and YAML.
 
@@ -28,6 +28,7 @@ mod screen;
 mod shared_args;
 mod terminal;
 mod typed;
+mod watch;
 
 use std::{
     ffi::OsString,

@@ -8,8 +8,8 @@ use rustix::{
 };
 
 use super::{
-    commands::show::put,
     output::{self, Text},
+    render::text_page::put,
 };
 use crate::page::Line;
 

@@ -127,6 +127,7 @@ finding_codes! {
     BoxNameless "box-nameless" Warning true "A check list has open boxes that are no steps of it.";
     BoxesLeft "boxes-left" Info false "Quality check lists of a feature have open boxes.";
     HintOnly "hint-only" Warning true "Nothing keeps the status of such a plan: what is open may be done.";
+    NotMerged "not-merged" Info false "The work of a finished run is in a worktree of its own.";
     NotArchived "not-archived" Info false "A finished plan of another system was not archived, or an archived one has open steps.";
     WitnessBehind "witness-behind" Warning false "A file that is only read lags behind: it shows finished steps as open.";
     StatusOptimistic "status-optimistic" Info false "The state says that a step is done, but another witness does not.", StepConflict;

@@ -1,24 +1,12 @@
 //! The verbs that a client may be told to run without asking a person.
 
-/// The verbs that read, or record the progress of a run, with the subcommands that differ from their siblings.
+/// The verbs that read, or record the progress of a run.
 ///
 /// Every other verb runs programs, decides, moves or removes state, or changes settings: it goes through the client's own question,
 /// whose answer is the person's consent. A rule of the client matches by prefix and cannot look at flags, so every flag of these verbs
 /// is pre-approved as well; `cli/rights_tests.rs` lists them.
-pub(crate) const RECORDING_VERBS: [&str; 12] = [
-    "plan",
-    "list",
-    "status",
-    "context",
-    "begin",
-    "finish",
-    "validate",
-    "history",
-    "logs",
-    "pause",
-    "sessions list",
-    "sessions show",
-];
+pub(crate) const RECORDING_VERBS: [&str; 10] =
+    ["plan", "list", "status", "context", "begin", "finish", "validate", "history", "logs", "pause"];
 
 /// The verbs of which only some calls read. A rule of the client would allow the others too, so none is made for them; the hook that is
 /// asked for a permission reads the whole call.

@@ -1,4 +1,4 @@
-//! `adopt`: makes a run of a session of Claude Code, with its tasks, its agents that did not end and the calls of its workflows as steps.
+//! `start --from`: makes a run of a session of Claude Code, with its tasks, its agents that did not end and the calls of its workflows as steps.
 
 use camino::Utf8Path;
 use schemars::JsonSchema;
@@ -85,7 +85,7 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     }
     if opened.files.root != ctx.project.root {
         let message = format!("{} worked in another work tree of this repository", run.id);
-        let there = format!("piton --project {} adopt {word}", quoted(opened.files.root.as_str()));
+        let there = format!("piton --project {} start --from {word}", quoted(opened.files.root.as_str()));
         return Err(OpError::InTheWay { message, hints: vec![there] });
     }
     let name = match name {
@@ -131,7 +131,7 @@ fn located(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     let location = select::location_to_read(ctx).map_err(|error| match (&error, &ctx.run) {
         (OpError::UnknownRun { wanted, .. }, Some(_)) if client_sessions::is_of_another_project(ctx, wanted) => {
             let message = format!("the session {wanted} worked in another project");
-            let there = format!("piton --project DIR adopt {}", quoted(wanted));
+            let there = format!("piton --project DIR start --from {}", quoted(wanted));
             OpError::Refused(engine::Refusal { kind: engine::RefusalKind::NotFound, message, hints: vec![there] })
         }
         _ => error,
@@ -173,7 +173,7 @@ fn check_name(ctx: &ProjectContext, name: &str, session: &str) -> Result<(), OpE
     if !is_taken && !name.starts_with(SESSION) {
         return Ok(());
     }
-    let hints = vec![format!("piton adopt {session} --name NAME")];
+    let hints = vec![format!("piton start --from {session} --feature NAME")];
     Err(OpError::InTheWay { message: format!("the name {name} is taken"), hints })
 }
 

@@ -31,9 +31,6 @@ pub(crate) enum OpError {
     /// No run where one was looked for.
     #[error("No interrupted workflow found.")]
     NoRun { searched: String, findings: Vec<Finding> },
-    /// No session of the runner.
-    #[error("No sessions found.")]
-    NoSession { searched: String, in_git: bool, findings: Vec<Finding> },
     /// No run by that name.
     #[error("no run `{wanted}` in {searched}{}", did_you_mean(near))]
     UnknownRun { wanted: String, searched: String, known: Vec<String>, near: Vec<RunChoice> },
@@ -97,11 +94,8 @@ impl OpError {
             Self::Store(error) => exit_of_store(error),
             Self::Resume { error, .. } => error.exit(),
             // A run may be in a folder that cannot be read.
-            Self::NoRun { findings, .. } | Self::NoSession { findings, .. } if findings.iter().any(is_closed) => {
-                Exit::Unreadable
-            }
+            Self::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
             Self::NoRun { .. }
-            | Self::NoSession { .. }
             | Self::UnknownRun { .. }
             | Self::UnknownStep { .. }
             | Self::StepNowhere { .. }
@@ -198,10 +192,6 @@ impl OpError {
             Self::NoRun { searched, .. } => {
                 vec![format!("searched {searched}"), "to look elsewhere: `piton --project DIR list`".to_owned()]
             }
-            Self::NoSession { searched, in_git, .. } => {
-                let in_place = if *in_git { "" } else { " --no-worktree" };
-                vec![format!("searched {searched}"), format!("to start one: `piton run FILE{in_place}`")]
-            }
             Self::UnknownRun { near, .. } if !near.is_empty() => Vec::new(),
             Self::UnknownRun { known, .. } if known.is_empty() => {
                 one("to look elsewhere: `piton --project DIR list`".to_owned())
@@ -241,7 +231,6 @@ impl OpError {
     pub(crate) fn findings(&self) -> &[Finding] {
         match self {
             Self::NoRun { findings, .. }
-            | Self::NoSession { findings, .. }
             | Self::Unreadable { findings, .. }
             | Self::DefinitionInvalid { findings, .. } => findings,
             _ => &[],

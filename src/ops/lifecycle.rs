@@ -12,8 +12,8 @@ use crate::{
     dialect::StateHome,
     engine::{self, Planned, Refusal, RefusalKind},
     model::{
-        Action, DecisionKind, DialectId, FindingCode, Interruption, InterruptionKind, Plan, Run, RunStatus, Status,
-        Step, Timestamp, Verdict, clean_line, human_duration, safe_line,
+        Action, DecisionKind, DialectId, Finding, FindingCode, Interruption, InterruptionKind, Plan, Run, RunStatus,
+        Status, Step, Timestamp, Verdict, clean_line, human_duration, safe_line,
     },
 };
 
@@ -33,7 +33,7 @@ impl Lifecycle {
             RunStatus::Aborted => Self { stage: Stage::Aborted, reason: reason_of_abort(opened, run) },
             RunStatus::Archived => Self { stage: Stage::Archived, reason: None },
             RunStatus::Active | RunStatus::Paused | RunStatus::Completed if is_over => {
-                Self { stage: Stage::Finished, reason: None }
+                Self { stage: Stage::Finished, reason: not_merged(opened).map(|_| "not merged".to_owned()) }
             }
             RunStatus::Paused => Self { stage: Stage::Paused, reason: reason_of_pause(run) },
             RunStatus::Active | RunStatus::Completed => Self::open(),
@@ -52,10 +52,9 @@ impl Lifecycle {
     pub(super) fn command(&self, opened: &OpenedRun, run: &Run, plan: &Plan, now: Timestamp) -> Option<String> {
         let command = |verb: &str| Some(format!("piton {verb} {}", engine::quoted(run.id.as_str())));
         match self.stage {
-            // Its steps are run by a resume, and its own verbs archive it.
-            _ if opened.loaded.is_unattended || opened.dialect.state_home() == StateHome::Client => None,
-            _ if opened.guest().is_some() => None,
+            _ if opened.dialect.state_home() == StateHome::Client || opened.guest().is_some() => None,
             Stage::Open => None,
+            Stage::Finished if not_merged(opened).is_some() => not_merged(opened)?.fix.clone(),
             Stage::Paused => plan.commands.resume.clone().or_else(|| command("plan")),
             Stage::Finished if plan.commands.begin.is_some() => plan.commands.begin.clone(),
             Stage::Finished if plan.next.iter().any(|next| next.action == Action::Merge) => command("plan"),
@@ -63,6 +62,11 @@ impl Lifecycle {
             Stage::Archived => Some("piton list".to_owned()),
         }
     }
+}
+
+/// Returns the finding that the work of a finished run is not merged.
+fn not_merged(opened: &OpenedRun) -> Option<&Finding> {
+    opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::NotMerged)
 }
 
 /// Returns the command that archives a run; `None` if its state is not archived.

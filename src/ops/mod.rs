@@ -17,6 +17,7 @@
 //!   reported about one, for `finish`.
 //! - `session_left` is what a session of the client left open, for the hook of a resumed one.
 //! - `group` keeps runs apart of which one runs at a time.
+//! - `workflow_runs` finds runs of workflow files, for `logs` and `merge`.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
 mod adopt;
@@ -39,6 +40,7 @@ mod doctor;
 mod doctor_client;
 mod doctor_sessions;
 mod draft;
+mod drop;
 mod entries;
 mod error;
 mod exit;
@@ -50,6 +52,7 @@ mod lifecycle;
 mod list;
 mod locked_run;
 mod log;
+mod logs;
 mod lost_steps;
 mod open_steps;
 mod opened_run;
@@ -70,7 +73,6 @@ mod run_location;
 mod schema;
 mod select;
 mod session_left;
-mod sessions;
 mod setup;
 mod show;
 mod skip_phase;
@@ -87,6 +89,7 @@ mod validate;
 mod versions;
 mod watch;
 mod workflow_file;
+mod workflow_runs;
 mod workflows;
 
 pub(crate) use crate::{
@@ -109,6 +112,7 @@ pub(crate) use doctor::{DoctorReport, doctor};
 pub(crate) use draft::ChangeDraft;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use draft::PreparedChange;
+pub(crate) use drop::{DropReport, DropRequest, drop_run};
 pub(crate) use error::{OpError, RunChoice, ways_to_trust};
 pub(crate) use exit::Exit;
 pub(crate) use group::{
@@ -117,6 +121,7 @@ pub(crate) use group::{
 pub(crate) use history::{HistoryReport, history};
 pub(crate) use list::{ListReport, list, summary, waiting};
 pub(crate) use locked_run::check_not_its_child;
+pub(crate) use logs::{LogPositions, LogsReport, logs};
 pub(crate) use open_steps::{OpenStep, OpenSteps, open_steps};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use opened_run::OpenedRun;
@@ -144,11 +149,6 @@ pub(crate) use run_location::{
 pub(crate) use schema::{SchemaFile, SchemaList, schema, schemas};
 pub(crate) use select::{is_run, location, location_to_read, where_it_moved};
 pub(crate) use session_left::session_left;
-pub(crate) use sessions::{
-    CleanReport, CleanRequest, DropReport, DropRequest, Ending, LogPositions, LogsReport, SessionDetail, SessionItem,
-    SessionList, SessionRow, SessionStatus, clean as clean_sessions, drop_session, list as list_sessions,
-    list_all as list_all_sessions, logs, only_session_to, session_location, show as show_session,
-};
 pub(crate) use setup::{Scope as SetupScope, SetupReport, SetupRequest, setup};
 pub(crate) use show::{Effort, PageFile, ShowReport, open_page, show, write_page};
 pub(crate) use skip_phase::skip_phase;
@@ -162,4 +162,5 @@ pub(crate) use workflow_file::{
     hints_for_missing as hints_for_missing_workflow, is_path as is_workflow_path, path_of as workflow_path,
     print as print_workflow,
 };
+pub(crate) use workflow_runs::{run_to_drop, run_to_merge, workflow_run};
 pub(crate) use workflows::{ListedInput, WorkflowsReport, workflows};

@@ -104,7 +104,7 @@ fn described(ctx: &ProjectContext, error: OpError) -> OpError {
 }
 
 /// Returns the error for a run that this user began in a repository that is not there any more.
-pub(super) fn lost_with_its_repository(ctx: &ProjectContext, id: &str) -> Option<OpError> {
+fn lost_with_its_repository(ctx: &ProjectContext, id: &str) -> Option<OpError> {
     let home = ctx.project.trusted.lost_home_of(id)?;
     let old = piton::project_of(&home).unwrap_or(&home);
     let message = format!("the run {id} was in {old}, which is not there any more");

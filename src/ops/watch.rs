@@ -1,4 +1,4 @@
-//! `watch`: what a live view shows, and how it notices that something changed. Changes nothing.
+//! `show --watch`: what a live view shows, and how it notices that something changed. Changes nothing.
 
 use std::{collections::BTreeSet, time::Duration};
 

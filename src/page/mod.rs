@@ -6,7 +6,7 @@
 //! - `html`: the page, from `sections` (its parts), `picture` (its drawings) and `policy` (what a browser may do with it); `index`: the
 //!   page with all runs of a project. Text is escaped by construction (maud), and cleaned as for a terminal.
 //! - `markdown`: for a pull request or an issue; `junit`: for a CI service.
-//! - `lines`: for a terminal; `view`: the screen of `watch`, which is drawn again and again.
+//! - `lines`: for a terminal; `view`: the screen of `show --watch`, which is drawn again and again.
 
 mod html;
 mod index;

@@ -64,10 +64,7 @@ published! {
     "demo" "The transcript of the demonstration." answer::<crate::ops::DemoReport>(1);
     "run" "How a run of a workflow file ended: the document of `piton run`, and of `piton resume` of a session." run_result::<crate::runner::RunReport>(1);
     "event" "One line of `--events`: something that happened in a run of a workflow file." output::<crate::runner::Event<'static>>();
-    "sessions" "The sessions of the runner, newest first." answer::<crate::ops::SessionList>(1);
-    "session" "One session of the runner with its steps." answer::<crate::ops::SessionDetail>(1);
-    "sessions-clean" "Which sessions were archived, and which stay." answer::<crate::ops::CleanReport>(1);
-    "session-drop" "Which session was dropped, and what was lost with it." answer::<crate::ops::DropReport>(1);
+    "drop" "Which run was dropped, and what was lost with it." answer::<crate::ops::DropReport>(1);
     "logs" "What the steps of a session printed." answer::<crate::ops::LogsReport>(1);
     "error" "What is printed instead of an answer." error::<crate::model::ErrorDocument>(1);
     "envelope" "The document that every answer is wrapped in." output::<crate::model::Document<serde_json::Value>>();

@@ -111,10 +111,10 @@ fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeS
     }
     if header.worktree.is_none() {
         let message = format!("session {id} worked in the project itself; there is nothing to merge");
-        return refuse(message, format!("piton sessions show {id}"));
+        return refuse(message, format!("piton show {id}"));
     }
     if !header.keeps_work(session.state.run.worktree.as_deref()) {
-        return refuse(format!("session {id} is merged already"), format!("piton sessions show {id}"));
+        return refuse(format!("session {id} is merged already"), format!("piton show {id}"));
     }
     if header.base_branch.is_none() && !matches!(style, MergeStyle::Branch(_)) {
         let message = format!("HEAD was detached when session {id} began, so there is no branch to merge into");

@@ -288,7 +288,7 @@ impl StepSelection<'_> {
         let loops: Vec<usize> = loops.map(|(at, _)| at).collect();
         if loops.is_empty() {
             let message = format!("session {}: no item of a `foreach` has failed", self.header.session);
-            let hint = format!("piton sessions show {}", quoted(&self.header.session));
+            let hint = format!("piton show {}", quoted(&self.header.session));
             return Err(RunError::new(ProblemKind::No, message, [hint]));
         }
         let passed: Vec<usize> = loops.into_iter().filter(|at| due.iter().all(|due| due.at != *at)).collect();

@@ -3,18 +3,16 @@
 use super::projects::{self, NINE_STEP, document, replace};
 use crate::support::{Output, Sandbox};
 
-const VERBS: [&str; 39] = [
+const VERBS: [&str; 36] = [
     "list",
     "plan",
     "context",
     "status",
     "show",
-    "watch",
     "validate",
     "schema",
     "workflows",
     "start",
-    "adopt",
     "begin",
     "finish",
     "approve",
@@ -32,7 +30,6 @@ const VERBS: [&str; 39] = [
     "merge",
     "drop",
     "exec",
-    "sessions",
     "history",
     "rollback",
     "restore",

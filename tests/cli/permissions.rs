@@ -196,10 +196,9 @@ fn a_folder_of_runs_that_may_not_be_entered_is_named() {
         sandbox.file("w.yml", "name: f\nsteps: [{shell: 'true'}, {shell: 'test -e fixed'}]\n");
         let call = |line: &str| sandbox.piton(line.split_whitespace()).real_clock().unprivileged().run();
         call("run w.yml --no-worktree").expect_code(7);
-        let id = call("sessions").at("/data/sessions/0/id").as_str().expect("a session").to_owned();
+        let id = call("list").at("/data/runs/0/id").as_str().expect("a session").to_owned();
         sandbox.mode(folder, 0o000);
-        let of_run =
-            ["resume", "status", "plan", "logs", "sessions show", "history"].map(|verb| format!("{verb} {id}"));
+        let of_run = ["resume", "status", "plan", "logs", "show", "history"].map(|verb| format!("{verb} {id}"));
         for line in ["sessions", "plan", "list", "resume"].map(str::to_owned).iter().chain(&of_run) {
             let output = refused(&sandbox, line, 4, folder);
             assert_eq!(first_hint(&output), format!("chmod u+rwX $ROOT/{folder}"), "{line}");

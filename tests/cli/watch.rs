@@ -43,7 +43,7 @@ fn keys_show_the_step_the_brief_and_the_commands() {
         ("piton context user-auth", Then::Type("\u{1b}[D")),
         ("Phase 2", Then::Type("q")),
     ];
-    let Some(output) = watched(&sandbox, &["watch"], &steps) else { return };
+    let Some(output) = watched(&sandbox, &["show", "--watch"], &steps) else { return };
     output.expect_code(0);
     assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);
 }
@@ -52,10 +52,13 @@ fn keys_show_the_step_the_brief_and_the_commands() {
 fn every_signal_leaves_the_terminal_as_it_was() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129), ("QUIT", 143), ("USR1", 143), ("ALRM", 143)] {
         let sandbox = projects::nine_step();
-        let Some(output) = watched(&sandbox, &["watch"], &[("It can go on", Then::Signal(signal))]) else { return };
+        let Some(output) = watched(&sandbox, &["show", "--watch"], &[("It can go on", Then::Signal(signal))]) else {
+            return;
+        };
         output.expect_code(code);
     }
-    let Some(output) = watched(&projects::nine_step(), &["watch"], &[("It can go on", Then::Type("\u{3}"))]) else {
+    let Some(output) = watched(&projects::nine_step(), &["show", "--watch"], &[("It can go on", Then::Type("\u{3}"))])
+    else {
         return;
     };
     output.expect_code(130);
@@ -65,7 +68,8 @@ fn every_signal_leaves_the_terminal_as_it_was() {
 fn a_change_is_shown() {
     let sandbox = projects::nine_step();
     let change = Then::Write(projects::NINE_STEP, "\"user-auth\"", "\"renamed-run\"");
-    let Some(output) = watched(&sandbox, &["watch"], &[("It can go on", change), ("renamed-run", Then::Type("q"))])
+    let Some(output) =
+        watched(&sandbox, &["show", "--watch"], &[("It can go on", change), ("renamed-run", Then::Type("q"))])
     else {
         return;
     };
@@ -79,7 +83,7 @@ fn a_state_that_cannot_be_read_any_more_is_said_with_the_time() {
     let mended =
         Then::Write(projects::NINE_STEP, "\"feature_name\" \"user-auth\"", "\"feature_name\": \"renamed-run\"");
     let steps = [("It can go on", broken), ("It cannot be read since ", mended), ("renamed-run", Then::Type("q"))];
-    let Some(output) = watched(&sandbox, &["watch"], &steps) else { return };
+    let Some(output) = watched(&sandbox, &["show", "--watch"], &steps) else { return };
     output.expect_code(0);
 }
 
@@ -88,14 +92,14 @@ fn all_runs_are_listed_and_one_is_opened() {
     let sandbox = projects::both();
     let steps =
         [("WFS-user-auth", Then::Type("j\r")), ("→ piton", Then::Type("\u{1b}")), ("open  q quit", Then::Type("q"))];
-    let Some(output) = watched(&sandbox, &["watch", "--all"], &steps) else { return };
+    let Some(output) = watched(&sandbox, &["show", "--watch", "--all"], &steps) else { return };
     output.expect_code(0);
 }
 
 #[test]
 fn without_colour_nothing_is_coloured() {
     let sandbox = projects::nine_step();
-    let program = sandbox.piton(["watch"]).env("TERM", "xterm").env("NO_COLOR", "1");
+    let program = sandbox.piton(["show", "--watch"]).env("TERM", "xterm").env("NO_COLOR", "1");
     let end: Box<dyn Fn(u32) -> String> = Box::new(|_| "q".to_owned());
     let Some(output) = program.on_screen([("It can go on", end)]) else { return };
     let shown = output.expect_code(0).stderr;
@@ -106,6 +110,6 @@ fn without_colour_nothing_is_coloured() {
 
 #[test]
 fn watch_needs_a_terminal() {
-    let output = projects::nine_step().piton(["watch"]).run().expect_code(2);
+    let output = projects::nine_step().piton(["show", "--watch"]).run().expect_code(2);
     assert!(output.stdout.contains("piton show"), "{output}");
 }

@@ -18,8 +18,6 @@ const RECORDING = [
   'history',
   'begin 2:3',
   'finish 2:3 --summary written',
-  'sessions list',
-  'sessions show',
   'pause',
 ];
 
@@ -39,7 +37,6 @@ const FORBIDDEN = [
   'piton restore --yes',
   'piton repair --yes',
   'piton rollback --to 1 --yes',
-  'piton sessions clean --yes',
   'piton sessions',
   'piton setup --permissions --yes',
   'piton setup',

@@ -170,7 +170,7 @@ test('piton: a failed session is noticed and resumed to its end', { timeout: 120
     () => bash('piton plan --exit-zero'),
     (turn) => use('Read', { file_path: /follow `([^`]+unattended-runs[^`]+)`/.exec(turn.said)[1] }),
     () => bash(`piton resume ${run.id}`),
-    () => bash(`piton sessions show ${run.id}`),
+    () => bash(`piton show ${run.id}`),
   ];
   const service = await model((turn) => plays[turn.number]?.(turn) ?? say('done'));
   context.after(() => service.close());

@@ -6,7 +6,6 @@ use serde_json::Value;
 const VERBS: &[&str] = &[
     "abort",
     "accept",
-    "adopt",
     "approve",
     "archive",
     "begin",
@@ -42,7 +41,6 @@ const VERBS: &[&str] = &[
     "statusline",
     "trust",
     "validate",
-    "watch",
     "workflows",
 ];
 

@@ -202,7 +202,7 @@ impl Walker {
             format!("piton status {path} --format text -v"),
             format!("piton plan {path} --patch"),
             "piton plan nothing-like-this".to_owned(),
-            "piton sessions".to_owned(),
+            "piton list --all".to_owned(),
             format!("piton rollback {path} --to last"),
             "piton doctor".to_owned(),
         ];

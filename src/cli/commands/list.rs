@@ -41,6 +41,19 @@ impl Command for List {
     }
 }
 
+/// `sessions` and `sessions list` (docs/formats/prodigy.md).
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Sessions {
+    #[arg(value_name = "list", value_parser = ["list"])]
+    _list: Option<String>,
+}
+
+impl Command for Sessions {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        call.answer(ops::list(&call.project(None)?, true))
+    }
+}
+
 impl Shown for ops::ListReport {
     fn text(&self, page: &mut Page, _: &[Finding]) {
         if self.in_review > 0 {

@@ -34,7 +34,8 @@ pub(in crate::cli) struct Logs {
 impl Command for Logs {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let ctx = call.project(self.id.as_ref())?;
-        let wanted = (self.id.as_deref(), self.step.as_deref());
+        let location = ops::workflow_run(&ctx)?;
+        let wanted = (&location, self.step.as_deref());
         let mut positions = ops::LogPositions::new();
         let first = ops::logs(&ctx, wanted, &mut positions)?;
         if !self.follow {
@@ -44,7 +45,6 @@ impl Command for Logs {
             return Err(CommandError::usage("--follow prints text; use it without --format"));
         }
         let signals = Signals::listen_for_screen()?;
-        let id = first.body.session.as_str().to_owned();
         let (mut report, mut shown) = (first, None);
         loop {
             let mut text = Text::default();
@@ -59,7 +59,7 @@ impl Command for Logs {
                 Some(Stop::Interrupt) => return Ok(Exit::Interrupted),
                 Some(Stop::Terminate) => return Ok(Exit::Terminated),
             }
-            report = ops::logs(&ctx, (Some(&id), wanted.1), &mut positions)?;
+            report = ops::logs(&ctx, wanted, &mut positions)?;
         }
     }
 

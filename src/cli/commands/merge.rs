@@ -52,11 +52,9 @@ impl Command for Merge {
         };
         let ctx = call.project(self.id.as_ref())?;
         let flags = format!("{}{}", style.flags(), if self.yes { " --yes" } else { "" });
-        let location = located(&ctx, self.id.as_deref(), (ops::Ending::Merge, &flags))?;
+        let location = ops::run_to_merge(&ctx, &flags)?;
         location.check_writable()?;
-        let Some((home, session)) = location.own_run() else {
-            return Err(CommandError::usage(format!("{} is no run of a workflow file", location.candidate.name)));
-        };
+        let (home, session) = location.own_run().expect("it is a run of a workflow file");
         let screen = Screen::of(call.global, false);
         let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
         let request = runner::MergeRequest { now, home, session, style, yes: self.yes };
@@ -69,14 +67,14 @@ impl Command for Drop {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let ctx = call.project(self.id.as_ref())?;
         let discard = if self.discard { " --discard" } else { "" };
-        let location = located(&ctx, self.id.as_deref(), (ops::Ending::Drop, discard))?;
-        let request = ops::DropRequest { id: location.candidate.name.clone(), discard: self.discard, dry_run: true };
-        let planned = ops::drop_session(&ctx, &request)?;
+        let location = ops::run_to_drop(&ctx, discard)?;
+        let request = ops::DropRequest { discard: self.discard, dry_run: true };
+        let planned = ops::drop_run(&ctx, &location, request)?;
         if self.dry_run {
             return call.answer(Ok(planned));
         }
         let would = &planned.body;
-        let id = &would.dropped.id;
+        let id = &would.run;
         let first = first(would).map(|first| format!("; {first}")).unwrap_or_default();
         let question = format!("Drop {id} ({}){}{first}? [y/N]", would.progress, lost(would));
         if self.yes || (call.can_ask() && output::agrees(&question)?) {
@@ -85,7 +83,7 @@ impl Command for Drop {
             {
                 return Ok(exit);
             }
-            return call.answer(ops::drop_session(&ctx, &ops::DropRequest { dry_run: false, ..request }));
+            return call.answer(ops::drop_run(&ctx, &location, ops::DropRequest { dry_run: false, ..request }));
         }
         let name = quoted(id.as_str());
         let hints = vec![format!("to agree: piton drop {name}{discard} --yes")];
@@ -106,18 +104,6 @@ impl Drop {
     }
 }
 
-/// Finds the run that is named, else the only one that can end this way; with the flags of the call.
-fn located(
-    ctx: &ops::ProjectContext,
-    id: Option<&str>,
-    (ending, flags): (ops::Ending, &str),
-) -> Result<ops::RunLocation, ops::OpError> {
-    match id {
-        Some(id) => ops::session_location(ctx, id),
-        None => ops::only_session_to(ctx, ending, flags),
-    }
-}
-
 /// Names the steps that run before the session is dropped.
 fn first(report: &ops::DropReport) -> Option<String> {
     let steps: Vec<&str> = report.finally.iter().map(|step| step.as_str()).collect();
@@ -125,26 +111,25 @@ fn first(report: &ops::DropReport) -> Option<String> {
 }
 
 fn lost(report: &ops::DropReport) -> String {
-    report.lost().map(|lost| format!(" with {lost}")).unwrap_or_default()
+    report.lost.in_words().map(|lost| format!(" with {lost}")).unwrap_or_default()
 }
 
 impl Shown for ops::DropReport {
     fn text(&self, page: &mut Page, _: &[Finding]) {
-        let dropped = &self.dropped;
         let (mark, verb) = if self.dry_run { ("", "would be dropped") } else { ("✅ ", "is dropped") };
-        page.text.put(Tone::Good, mark).bold(dropped.id.as_str());
-        page.text.line(format!(" {verb}{}: records in {}", lost(self), dropped.records));
+        page.text.put(Tone::Good, mark).bold(self.run.as_str());
+        page.text.line(format!(" {verb}{}: records in {}", lost(self), self.records));
         if let Some(first) = first(self).filter(|_| self.dry_run) {
             page.text.line(format!("   {first}"));
         }
         let gone = if self.dry_run { "to be removed" } else { "removed" };
-        let worktree = dropped.worktree.as_ref().map(|folder| format!("worktree {folder}"));
-        let branch = dropped.branch.as_ref().map(|branch| format!("branch {branch}"));
+        let worktree = self.worktree.as_ref().map(|folder| format!("worktree {folder}"));
+        let branch = self.branch.as_ref().map(|branch| format!("branch {branch}"));
         let parts: Vec<String> = [worktree, branch].into_iter().flatten().collect();
         if !parts.is_empty() {
             page.text.line(format!("   {gone}: {}", parts.join(", ")));
         }
-        for branch in &dropped.item_branches {
+        for branch in &self.item_branches {
             page.text.line(format!("   {gone}: branch {branch} of an item, with its worktree"));
         }
     }

@@ -2,7 +2,6 @@
 //!
 //! A new verb is a file here, with its line in `args::Verb`, and the use case with its report in `ops`.
 
-pub(super) mod adopt;
 pub(super) mod archive;
 pub(super) mod begin;
 pub(super) mod completions;
@@ -26,12 +25,10 @@ pub(super) mod resume;
 pub(super) mod rollback;
 pub(super) mod run;
 pub(super) mod schema;
-pub(super) mod sessions;
 pub(super) mod setup;
 pub(super) mod show;
 pub(super) mod start;
 pub(super) mod status;
 pub(super) mod trust;
 pub(super) mod validate;
-pub(super) mod watch;
 pub(super) mod workflows;

@@ -2,9 +2,13 @@
 
 use super::prelude::*;
 use crate::{
-    cli::{format::Format, output::Text, render},
+    cli::{
+        format::Format,
+        render::{self, text_page},
+        watch,
+    },
     model::Severity,
-    page::{self, Ink, Line},
+    page,
 };
 
 /// Columns of the text.
@@ -22,7 +26,10 @@ changed. An existing file is replaced only if it is such a page.
   piton show                          the only run of this project
   piton show 2 --html run.html        the second of `piton list`, as a page
   piton show user-auth --html run.html --open
-  piton show user-auth --format markdown | gh pr comment --body-file -")]
+  piton show user-auth --format markdown | gh pr comment --body-file -
+
+With --watch it redraws when the run changes, works over ssh and without colour (NO_COLOR), and leaves the terminal as it was.
+Keys: arrows or j and k choose, d or Enter shows the step, b the brief of the next agent, r the commands to go on, Esc goes back, q ends.")]
 pub(in crate::cli) struct Show {
     #[command(flatten)]
     run: RunArg,
@@ -32,10 +39,19 @@ pub(in crate::cli) struct Show {
     /// Open the page in the browser
     #[arg(long, requires = "html")]
     open: bool,
+    /// Show the run live on the terminal: what is done, what is in progress, what comes next
+    #[arg(long, conflicts_with = "html")]
+    watch: bool,
+    /// With --watch: show all runs of this project, and open one with Enter
+    #[arg(long, requires = "watch", conflicts_with = "run")]
+    all: bool,
 }
 
 impl Command for Show {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        if self.watch {
+            return watch::watch(call, self.run.name(), self.all);
+        }
         let shown = ops::show(&call.project(self.run.name())?)?;
         let Some(file) = &self.html else {
             return match call.format {
@@ -64,14 +80,14 @@ impl Command for Show {
 
     /// Text is only printed; a page is written where a person says.
     fn called(&self) -> Option<CalledVerb> {
-        self.html.is_none().then(|| CalledVerb::of_run("show", self.run.name(), None))
+        (self.html.is_none() && !self.watch).then(|| CalledVerb::of_run("show", self.run.name(), None))
     }
 }
 
 impl Shown for ops::ShowReport {
     fn text(&self, page: &mut Page, _: &[Finding]) {
         for line in page::lines(self, COLUMNS, page.verbose) {
-            put(&mut page.text, &line);
+            text_page::put(&mut page.text, &line);
         }
     }
 
@@ -82,22 +98,6 @@ impl Shown for ops::ShowReport {
     fn markdown(&self, findings: &[Finding]) -> String {
         page::markdown(self, findings)
     }
-}
-
-/// Adds a line to a text.
-pub(in crate::cli) fn put(text: &mut Text, line: &Line) {
-    for (ink, span) in &line.spans {
-        let tone = match ink {
-            Ink::Plain => Tone::Plain,
-            Ink::Bold => Tone::Bold,
-            Ink::Dim => Tone::Dim,
-            Ink::Good => Tone::Good,
-            Ink::Warn => Tone::Warn,
-            Ink::Bad => Tone::Bad,
-        };
-        text.put(tone, span);
-    }
-    text.end();
 }
 
 impl Shown for ops::PageFile {

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::{
     cli::screen::Screen,
-    model::{StartSpec, quoted},
+    model::{StartSpec, StepId, quoted},
     ops::StartOptions,
     runner,
 };
@@ -14,10 +14,14 @@ use crate::{
 )]
 pub(in crate::cli) struct Start {
     /// The workflow: `nine-step`, `dotagent`, a name in .claude/piton/ or piton/, or a workflow file (schema: `piton schema workflow`)
-    #[arg(value_name = "NAME|FILE")]
-    workflow: String,
-    /// Name of the feature; the run is named after it
-    #[arg(long, value_name = "NAME", required_unless_present = "print")]
+    #[arg(value_name = "NAME|FILE", required_unless_present = "from")]
+    workflow: Option<String>,
+    /// Make a run of this session of Claude Code that was cut off, with its tasks, its agents that did not end and the calls of its
+    /// workflows as steps: its name or number in `piton list`, its id, or the path of its transcript
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["workflow", "print", "inputs", "phases", "issue", "description", "branch", "worktree", "archive"])]
+    from: Option<String>,
+    /// Name of the feature; the run is named after it (with --from: adopted- and the beginning of the session's id)
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["print", "from"])]
     feature: Option<String>,
     /// Print the definition of the workflow instead of starting a run
     #[arg(long, conflicts_with_all = ["feature", "archive"])]
@@ -47,9 +51,12 @@ pub(in crate::cli) struct Start {
 
 impl Command for Start {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let ctx = call.project(None)?;
+        if let Some(session) = &self.from {
+            return call.answer(ops::adopt(&call.project(Some(session))?, self.feature.as_deref()));
+        }
+        let (ctx, workflow) = (call.project(None)?, self.workflow.as_deref().unwrap_or_default());
         if self.print {
-            return Ok(call.print(&ops::print_workflow(&ctx.project, &self.workflow)?));
+            return Ok(call.print(&ops::print_workflow(&ctx.project, workflow)?));
         }
         let spec = StartSpec {
             description: self.description.clone(),
@@ -57,17 +64,17 @@ impl Command for Start {
             issues: self.issue.clone(),
             branch: self.branch.clone(),
             inputs: self.inputs.clone(),
-            ..StartSpec::new(&self.workflow, self.feature.as_deref().unwrap_or_default())
+            ..StartSpec::new(workflow, self.feature.as_deref().unwrap_or_default())
         };
         let options = StartOptions { archives_existing: self.archive, in_worktree: self.worktree };
         if !self.worktree {
             return call.answer(ops::start(&ctx, spec, options));
         }
-        let (workflow, feature) = (quoted(&self.workflow), quoted(&spec.feature));
+        let feature = quoted(&spec.feature);
         let given: String = self.inputs.iter().map(|input| format!(" --input {}", quoted(input))).collect();
-        let in_place = format!("piton start {workflow} --feature {feature}{given}");
+        let in_place = format!("piton start {} --feature {feature}{given}", quoted(workflow));
         runner::check_worktree(&ctx.project, &in_place)?;
-        if let Some(file) = ops::workflow_path(&ctx.project, &self.workflow) {
+        if let Some(file) = ops::workflow_path(&ctx.project, workflow) {
             runner::check_files(&runner::StartRequest {
                 project: call.global.project.clone(),
                 now: call.global.now.clone(),
@@ -83,10 +90,28 @@ impl Command for Start {
             runner::prepare(call.global.now.as_deref(), (ctx.home.root(), run), &Screen::of(call.global, false));
         if let Err(error) = prepared {
             // Nothing was begun in what was made for it.
-            let request = ops::DropRequest { id: run.to_owned(), discard: true, dry_run: false };
-            call.project(Some(&run.to_owned())).and_then(|ctx| ops::drop_session(&ctx, &request))?;
+            let ctx = call.project(Some(&run.to_owned()))?;
+            ops::drop_run(&ctx, &ops::location(&ctx)?, ops::DropRequest { discard: true, dry_run: false })?;
             return Err(error.into());
         }
         call.answer(Ok(started))
+    }
+}
+
+impl Shown for ops::AdoptReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        let progress = format!("{} of {} steps done", self.progress.done, self.progress.total);
+        page.text.put(Tone::Good, "✅ ").plain(format!("The session {} continues as ", self.session));
+        page.text.bold(self.run.as_str()).line(format!(": {progress}"));
+        let names = |steps: &[StepId]| steps.iter().map(StepId::as_str).collect::<Vec<_>>().join(", ");
+        if !self.interrupted.is_empty() {
+            page.text.line(format!("   in progress when it ended: {}", names(&self.interrupted)));
+        }
+        if !self.to_look_at.is_empty() {
+            page.text.put(Tone::Warn, format!("   to look at first: {}", names(&self.to_look_at))).end();
+        }
+        if !page.quiet {
+            page.text.line(format!("→ {}", self.next));
+        }
     }
 }

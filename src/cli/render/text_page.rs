@@ -10,6 +10,7 @@ use crate::{
         Context, Decision, DecisionKind, Finding, ReadingItem, RelPath, ReviewVerdict, Severity, StepId, StepReport,
         Verdict, clean_line, sha256_hex,
     },
+    page::{Ink, Line},
 };
 
 /// Length of the digest in the marks around a text: too long to find a text that contains its own digest.
@@ -249,4 +250,20 @@ pub(super) fn word(value: &Value) -> Option<Cow<'_, str>> {
         Value::Number(number) => Some(number.to_string().into()),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// Adds a line to a text.
+pub(in crate::cli) fn put(text: &mut Text, line: &Line) {
+    for (ink, span) in &line.spans {
+        let tone = match ink {
+            Ink::Plain => Tone::Plain,
+            Ink::Bold => Tone::Bold,
+            Ink::Dim => Tone::Dim,
+            Ink::Good => Tone::Good,
+            Ink::Warn => Tone::Warn,
+            Ink::Bad => Tone::Bad,
+        };
+        text.put(tone, span);
+    }
+    text.end();
 }

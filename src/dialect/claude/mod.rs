@@ -140,7 +140,7 @@ impl Wording for Claude {
         };
         let adopt = Notice {
             text: "A run of it, whose steps are recorded".to_owned(),
-            hint: format!("piton adopt {}", quoted(run.id.as_str())),
+            hint: format!("piton start --from {}", quoted(run.id.as_str())),
         };
         let adopt = Some(adopt).filter(|_| digest_of(files).is_some_and(|digest| is_adoptable(&digest)));
         ways.filter_map(notice).chain(adopt).collect()

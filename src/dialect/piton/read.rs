@@ -105,6 +105,13 @@ impl RunReader<'_> {
         let is_edited = steps.iter().any(is_changed);
         let session = &self.session;
         let (header, state) = (&session.header, &session.state);
+        let is_kept = !header.is_attended && state.run.worktree.as_deref() == Some("kept");
+        if is_kept && state.run.status == RunPhase::Completed && header.keeps_work(Some("kept")) {
+            // Without a branch that it came from, its work gets one.
+            let branch = if header.base_branch.is_some() { "" } else { " --branch NAME" };
+            let finding = Finding::new(FindingCode::NotMerged, "its work is not merged: it is in its worktree");
+            self.findings.push(finding.fix(format!("piton merge {}{branch}", quoted(&header.session))));
+        }
         let steps_with_state = state.steps.iter().filter(|_| !self.is_run_again);
         self.findings.extend(steps_with_state.filter_map(|(id, step)| failed_merge(header, id, step)));
         let status = match state.run.status {
@@ -518,6 +525,7 @@ pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
     }
     step.idempotent = !has_acted && step.doubt.is_none() && step.definition.get("idempotent").is_none();
     step.attempts = state.attempts;
+    step.tokens = state.claude.tokens() as u64;
     step.is_reported = state.reported.is_some();
     step.error = state.tolerated.as_ref().or_else(|| state.errors.last()).cloned();
     step.past_errors.clone_from(&state.errors);

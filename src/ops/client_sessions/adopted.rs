@@ -66,7 +66,7 @@ pub(crate) fn check_writable(ctx: &ProjectContext, location: &RunLocation) -> Re
         && digest.is_some_and(|digest| claude::is_adoptable(&digest))
     {
         let word = quoted(&location.candidate.name);
-        hints.insert(0, format!("piton adopt {word}   # makes a run of it, which can be recorded"));
+        hints.insert(0, format!("piton start --from {word}   # makes a run of it, which can be recorded"));
     }
     Err(refused)
 }

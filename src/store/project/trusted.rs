@@ -5,7 +5,7 @@
 //! person continued; it also leads to the run from any folder. A journal has one that is named after its first record. What
 //! is not in the list came with a project.
 
-use std::{collections::BTreeSet, io};
+use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::IgnoredAny;
@@ -135,14 +135,6 @@ impl Trusted {
     /// Returns the home of a run that was entered, where that home is gone: its repository was moved or removed.
     pub(crate) fn lost_home_of(&self, id: &str) -> Option<Utf8PathBuf> {
         self.home_of(id).filter(|home| id.starts_with(GENERATED) && !home.exists())
-    }
-
-    /// Returns the folders of the records of all runs that were entered and are there, also of copies that a person continued.
-    pub(crate) fn places(&self) -> BTreeSet<Utf8PathBuf> {
-        let place = |(entry, id): (Utf8PathBuf, String)| {
-            homes_in(&entry).into_iter().map(move |home| home.join(RUNS).join(&id)).filter(|place| place.is_dir())
-        };
-        self.entries().flat_map(place).collect()
     }
 
     /// Returns the home of the only run of this name that was entered.

@@ -375,7 +375,7 @@ fn c18_a_resume_works_from_anywhere() {
             let output = stage.piton([verb, &id]).folder(&folder).run().expect_code(0);
             assert!(output.stdout.contains(&id), "{output}");
         }
-        stage.piton(["sessions", "show", &id]).folder(&folder).run().expect_code(0);
+        stage.piton(["show", &id]).folder(&folder).run().expect_code(0);
         repair(&stage);
         stage.piton(["resume", &id]).folder(&folder).run().expect_code(0);
         assert_eq!(stage.executions(), ["1", "2", "2", "3"]);

@@ -32,10 +32,10 @@ fn a_step_of_an_item_whose_outputs_are_gone_is_done_again_with_those_after_it() 
             let folder = match more {
                 "" => stage.worktree(&id),
                 _ => {
-                    let show = stage.piton(["--format", "json", "sessions", "show", &id]).run().expect_code(0);
-                    let folder =
-                        show.at("/data/steps/0/items/0/worktree").as_str().expect("the worktree of a").to_owned();
-                    folder.replace("$TOP", stage.sandbox.top().as_str()).into()
+                    let listed = stage.sandbox.git(["worktree", "list", "--porcelain"]);
+                    let of_a =
+                        listed.lines().find_map(|line| line.strip_prefix("worktree ").filter(|at| at.ends_with("/a")));
+                    of_a.expect("the worktree of a").replace("$TOP", stage.sandbox.top().as_str()).into()
                 }
             };
             let file = folder.join("out/a.json");

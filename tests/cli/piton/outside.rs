@@ -25,7 +25,7 @@ fn a_first_try_that_is_running_is_called_that() {
     let mut child = stage.piton(["run", "w.yml"]).spawn();
     let position = || {
         let sessions = stage.piton(["--format", "json", "sessions"]).run();
-        if sessions.code == 0 { sessions.at("/data/sessions/0/position") } else { json!(null) }
+        if sessions.code == 0 { sessions.at("/data/runs/0/position") } else { json!(null) }
     };
     let begins = |text: &serde_json::Value| text.as_str().is_some_and(|text| text.starts_with("running wait (until"));
     until("the step runs", || begins(&position()));

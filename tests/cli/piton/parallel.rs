@@ -104,8 +104,6 @@ fn a_conflict_names_the_item_the_files_and_what_goes_on() {
     assert!(command.ends_with(plan.at("/findings/0/fix").as_str().expect("a text")), "{plan}");
     let text = stage.piton(["--format", "text", "plan", &id]).run().expect_code(0);
     assert!(text.stdout.contains(&format!("merge piton/{id}`, resolve the conflicts and commit")), "{text}");
-    let shown = stage.piton(["--format", "json", "sessions", "show", &id]).run().expect_code(0);
-    assert!(shown.at("/data/steps/1/items/1/worktree").as_str().unwrap().ends_with("/b"), "{shown}");
     // Before the conflict is resolved, nothing is repeated but the merge.
     stage.resume(&id).expect_code(7);
     let git = |arguments: &[&str]| {
@@ -142,8 +140,8 @@ fn what_an_item_did_not_commit_is_kept_and_named() {
         output.stderr.contains("1 file of each[b]: not committed, so not merged; the worktree is kept: "),
         "{output}"
     );
-    let clean = stage.piton(["--format", "text", "sessions", "clean", "--yes"]).run().expect_code(0);
-    assert!(clean.stdout.contains("1 uncommitted file (left.txt) of an item would be lost: "), "{clean}");
+    let kept = stage.piton(["drop", &id, "--yes"]).run().expect_code(9);
+    assert!(kept.to_string().contains("left.txt) of session "), "{kept}");
     assert_eq!(item_branches(&stage).len(), 1);
     stage.piton(["drop", &id, "--yes", "--discard"]).run().expect_code(0);
     assert_eq!(item_branches(&stage), [] as [String; 0]);
@@ -238,8 +236,8 @@ steps:
     until("both run", || stage.executions().len() == 2);
     crate::support::run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -TERM {}", child.id())], &[]);
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
-    let list = stage.piton(["--format", "json", "sessions"]).run().expect_code(0);
-    assert_eq!(list.at("/data/sessions/0/status"), json!("interrupted"), "{list}");
+    let list = stage.piton(["--format", "json", "list"]).run().expect_code(0);
+    assert_eq!(list.at("/data/runs/0/lifecycle/stage"), json!("paused"), "{list}");
 }
 
 #[test]

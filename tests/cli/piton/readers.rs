@@ -19,9 +19,7 @@ fn the_newest_run_is_the_one_that_changed_last_also_within_a_second() {
     for number in 0..5 {
         stage.workflow(&format!("steps: [{{shell: echo said-{number}}}]\n"));
         let (_, id) = stage.run(&[]);
-        let newest = json_of(&stage, &["sessions"]).at("/data/sessions/0/id");
-        assert_eq!(newest, id.as_str());
-        assert_eq!(json_of(&stage, &["sessions", "show"]).at("/data/id"), id.as_str());
+        assert_eq!(json_of(&stage, &["logs"]).at("/data/session"), id.as_str());
         let logs = text_of(&stage, &["logs"]).expect_code(0);
         assert!(logs.stdout.contains(&format!("said-{number}")), "{logs}");
     }
@@ -63,9 +61,8 @@ merge:
         assert!(running.stdout.starts_with("Runs:"), "{running}");
         crate::support::run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -{signal} {}", child.id())], &[]);
         child.wait().unwrap();
-        let row = json_of(&stage, &["sessions"]).at("/data/sessions/0");
-        let resume = format!("piton resume {}", row["id"].as_str().unwrap());
-        assert_eq!((&row["status"], &row["resume"]), (&json!("merging"), &json!(resume)), "{row}");
+        let row = json_of(&stage, &["list"]).at("/data/runs/0");
+        assert_eq!(row["verdict"], json!("resume"), "{row}");
         let list = text_of(&stage, &["list"]).expect_code(0);
         assert!(list.stdout.starts_with("Found interrupted workflows:"), "{list}");
         assert!(!list.stdout.contains("complete"), "{list}");
@@ -74,6 +71,6 @@ merge:
         std::fs::write(format!("{}.fixed", stage.log()), "").expect("the sandbox is ours");
         stage.piton(["resume"]).run().expect_code(0);
         assert_eq!(stage.executions(), ["m1", "m2", "m2"], "no finished step of the merge is repeated");
-        assert_eq!(json_of(&stage, &["sessions"]).at("/data/sessions/0/status"), "merged");
+        assert_eq!(json_of(&stage, &["list", "--all"]).at("/data/runs/0/lifecycle"), json!({"stage": "finished"}));
     }
 }

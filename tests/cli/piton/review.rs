@@ -66,14 +66,17 @@ merge:
     let (output, id) = stage.run(&["--yes"]);
     assert_ne!(output.code, 0, "{output}");
     assert_eq!(stage.executions(), ["m1", "m2 word"]);
-    let row = json_of(&stage, &["sessions"]).at("/data/sessions/0");
-    assert_eq!((&row["status"], &row["resume"]), (&"merging".into(), &format!("piton resume {id}").into()), "{row}");
+    let row = json_of(&stage, &["list"]).at("/data/runs/0");
+    assert_eq!(row["verdict"], "resume", "{row}");
     std::fs::write(format!("{}.fixed", stage.log()), "").expect("the sandbox is ours");
     let resumed = stage.resume(&id).expect_code(0);
     assert!(resumed.stderr.contains("merged"), "the yes was given before\n{resumed}");
     assert_eq!(stage.executions(), ["m1", "m2 word", "m2 word", "m3"], "no finished step of the merge is repeated");
     assert!(stage.sandbox.root().join("a.txt").exists());
-    assert_eq!(json_of(&stage, &["sessions"]).at("/data/sessions/0/status"), "merged");
+    assert_eq!(
+        json_of(&stage, &["list", "--all"]).at("/data/runs/0/lifecycle"),
+        serde_json::json!({"stage": "finished"})
+    );
 }
 
 ///

@@ -1,4 +1,4 @@
-//! Sessions as runs like any other: found from everywhere, listed, planned, rolled back, and archived.
+//! Sessions as runs like any other: found from everywhere, planned, and rolled back.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Value, json};
@@ -137,41 +137,13 @@ fn every_record_is_a_checkpoint_that_can_be_gone_back_to() {
 }
 
 #[test]
-fn only_what_is_merged_and_committed_is_archived_and_only_after_consent() {
-    let (stage, id) = completed();
-    let worktree = stage.worktree(&id);
-    let kept = json(&stage, &["sessions", "clean", "--yes"]).expect_code(0);
-    assert_eq!(kept.at("/data/kept/0/reason"), json!(format!("piton/{id} is 1 commit ahead of main")));
-    stage.sandbox.git(["merge", "--quiet", &format!("piton/{id}")]);
-    std::fs::write(worktree.join("scratch"), "mine").unwrap();
-    let kept = json(&stage, &["sessions", "clean", &id, "--yes"]).expect_code(0);
-    assert_eq!(kept.at("/data/kept/0/reason"), json!("its worktree has uncommitted changes in 1 file"));
-    assert!(worktree.join("scratch").exists());
-    std::fs::remove_file(worktree.join("scratch")).unwrap();
-
-    let would = json(&stage, &["sessions", "clean", "--dry-run"]).expect_code(0);
-    assert_eq!((would.at("/data/dry_run"), would.at("/data/cleaned/0/id")), (json!(true), json!(id)));
-    json(&stage, &["sessions", "clean"]).expect_code(9);
-    stage.piton(["--format", "text", "sessions", "clean"]).stdin("y\n").run().expect_code(9);
-    assert!(worktree.is_dir() && stage.folder(&id).is_dir(), "there was no consent");
-
-    let records = json(&stage, &["sessions", "clean", "--yes"]).expect_code(0).at("/data/cleaned/0/records");
-    assert!(records.as_str().unwrap().contains(&format!("archive/{id}_2026")), "{records}");
-    assert!(!worktree.exists());
-    assert_eq!(stage.sandbox.git(["branch", "--list", "piton/*"]), "");
-    json(&stage, &["sessions"]).expect_code(3);
-    let kept = records.as_str().unwrap().rsplit_once("archive/").expect("the folder of archives").1;
-    assert!(stage.home().join("archive").join(kept).join("journal.jsonl").is_file(), "its records are kept");
-}
-
-#[test]
 fn an_unknown_session_and_a_way_out_are_not_found() {
     let (stage, id) = failed();
     let home = home_of(&stage, &id);
     std::fs::create_dir_all(home.join("elsewhere")).unwrap();
     std::fs::copy(stage.folder(&id).join("run.json"), home.join("elsewhere/run.json")).unwrap();
     for name in ["session-none", "../elsewhere", "..", "runs/../elsewhere", "-x", "/etc/passwd"] {
-        let output = stage.piton(["--format", "json", "sessions", "show", "--", name]).run();
+        let output = stage.piton(["--format", "json", "logs", "--", name]).run();
         assert_eq!(output.code, 3, "{name}\n{output}");
         assert!(!output.stdout.contains("panicked"), "{output}");
     }
@@ -212,63 +184,9 @@ fn a_repository_cannot_ship_a_session() {
 /// The records are in the git folder, the worktree is in the state folder: its path names the session too.
 #[test]
 fn the_worktree_of_a_session_names_it() {
-    let sandbox = crate::support::Sandbox::with_git();
-    sandbox.file("w.yml", "- shell: 'false'\n").commit("w");
-    sandbox.piton(["run", "w.yml"]).real_clock().run().expect_code(7);
-    let list = sandbox.piton(["sessions"]).real_clock().run().expect_code(0);
-    let folder = list.at("/data/sessions/0/folder").as_str().unwrap().replace("$HOME", sandbox.home().as_str());
-    let plan = sandbox.piton(["plan", &folder]).real_clock().folder(sandbox.top()).run().expect_code(0);
-    assert_eq!(plan.at("/data/run/id"), list.at("/data/sessions/0/id"), "{plan}");
-}
-
-#[test]
-fn the_runs_of_all_projects_are_listed_with_commands_that_work_from_anywhere() {
-    let stage = Stage::new(FLOW);
-    let other = stage.sandbox.top().join("other");
-    std::fs::create_dir(&other).unwrap();
-    std::fs::write(other.join("w.yml"), "steps: [{id: a, agent: x}]").unwrap();
-    let piton = |arguments: &[&str]| stage.sandbox.piton(arguments.iter().copied()).real_clock().run();
-    piton(&["run", "w.yml", "--no-worktree"]).expect_code(7);
-    piton(&["--project", other.as_str(), "start", "w.yml", "--feature", "spring"]).expect_code(0);
-    for arguments in [&["sessions", "--all"][..], &["sessions", "list", "--all"]] {
-        let all = piton(&[&["--format", "json"], arguments].concat()).expect_code(0);
-        let rows = all.at("/data/sessions");
-        let shown = |row: &Value| format!("{} {}", row["project"].as_str().unwrap(), row["workflow"].as_str().unwrap());
-        let rows: Vec<String> = rows.as_array().unwrap().iter().map(shown).collect();
-        assert_eq!(rows, ["$TOP/other w", "$ROOT release"], "{all}");
-        let resume = all.at("/data/sessions/0/resume");
-        let words: Vec<&str> = resume.as_str().unwrap().split(' ').skip(1).collect();
-        piton(&words.iter().map(|word| if *word == "$TOP/other" { other.as_str() } else { word }).collect::<Vec<_>>())
-            .expect_code(0);
-    }
-    std::fs::remove_dir_all(&other).unwrap();
-    let left = piton(&["--format", "json", "sessions", "--all"]).expect_code(0);
-    assert_eq!(left.at("/data/sessions").as_array().unwrap().len(), 1, "{left}");
-}
-
-#[test]
-fn a_run_that_cannot_be_read_is_named_and_the_others_are_listed() {
-    let stage = Stage::new(FLOW);
-    let other = stage.sandbox.top().join("other");
-    std::fs::create_dir(&other).unwrap();
-    std::fs::write(other.join("w.yml"), "steps: [{id: a, agent: x}]").unwrap();
-    let piton = |arguments: &[&str]| {
-        let piton = stage.sandbox.piton(arguments.iter().copied()).real_clock();
-        piton.env("PITON_LOCK_TIMEOUT_MS", "20").run()
-    };
-    piton(&["run", "w.yml", "--no-worktree"]).expect_code(7);
-    piton(&["--project", other.as_str(), "start", "w.yml", "--feature", "spring"]).expect_code(0);
-    let lock = std::fs::File::open(other.join(".piton/runs/spring/lock")).unwrap();
-    lock.lock().unwrap();
-    let rows = |arguments: &[&str]| {
-        let listed = piton(&[&["--format", "json", "sessions"], arguments].concat()).expect_code(0);
-        let shown = |row: &Value| format!("{} {}", row["id"].as_str().unwrap_or_default(), row["status"]);
-        listed.at("/data/sessions").as_array().unwrap().iter().map(shown).collect::<Vec<_>>()
-    };
-    let all = rows(&["--all"]);
-    assert!(all.len() == 2 && all[0].ends_with(" \"failed\""), "{all:?}");
-    assert_eq!(all[1], "spring \"unreadable\"");
-    assert_eq!(rows(&["--project", other.as_str()]), ["spring \"unreadable\""]);
+    let (stage, id) = failed();
+    let plan = in_folder(&stage, stage.sandbox.top(), &["plan", stage.worktree(&id).as_str()]).expect_code(0);
+    assert_eq!(plan.at("/data/run/id"), json!(id), "{plan}");
 }
 
 /// R-26.
@@ -287,10 +205,9 @@ fn a_run_of_another_folder_is_named_with_its_repository_and_an_unknown_id_is_ans
     // The whole file system is not walked: that takes many seconds.
     let unknown = "session-20200101t000000z-aaaaaaaaaaaa";
     let started = std::time::Instant::now();
-    for verb in ["resume", "status", "plan", "history", "merge", "drop", "logs"] {
+    for verb in ["resume", "status", "plan", "show", "history", "merge", "drop", "logs"] {
         let answer = piton("/", &[verb, unknown]).expect_code(3);
         assert!(answer.to_string().contains(unknown), "{verb}: {answer}");
     }
-    piton("/", &["sessions", "show", unknown]).expect_code(3);
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }

@@ -69,11 +69,7 @@ fn another_run_of_the_group_is_refused_by_name_and_one_of_another_group_is_not()
     assert!(refused.to_string().contains(" (process "), "{refused}");
     assert!(refused.to_string().contains("runs in the group deploy-a, and one run of it runs at a time"), "{refused}");
     let listed = stage.piton(["--format", "json", "sessions"]).run().expect_code(0);
-    assert_eq!(
-        listed.at("/data/sessions").as_array().unwrap().len(),
-        1,
-        "nothing is left of the refused one: {listed}"
-    );
+    assert_eq!(listed.at("/data/runs").as_array().unwrap().len(), 1, "nothing is left of the refused one: {listed}");
     let mut other = stage.piton(["run", "w.yml", "--input", "target=b"]).spawn();
     until("the other runs", || stage.count("begin b") == 1);
     std::fs::write(format!("{}.go", stage.log()), "").unwrap();
@@ -193,7 +189,7 @@ fn a_run_names_the_place_that_its_repository_was_moved_from() {
             assert!(refused.contains("$ROOT, which is not there any more"), "{refused}");
             assert!(refused.contains(&format!("piton --project DIR resume {id}")), "{refused}");
         }
-        for words in [&["status", &id][..], &["logs", &id], &["sessions", "show", &id]] {
+        for words in [&["status", &id][..], &["logs", &id], &["show", &id]] {
             let refused = call(words, sandbox.top()).expect_code(3);
             assert!(refused.to_string().contains("call piton in the folder that it was moved to"), "{refused}");
         }

@@ -1,10 +1,10 @@
-//! `watch`.
+//! `show --watch`.
 
 use std::time::Duration;
 
-use super::prelude::*;
+use super::{call::Call, error::CommandError, format::Format, output, render, terminal::Screen};
 use crate::{
-    cli::{error::CommandError, format::Format, output, render, terminal::Screen},
+    ops::{self, Exit},
     page::{Scene, View, Wish, keys},
     runner::{Signals, Stop, Woken},
 };
@@ -12,40 +12,22 @@ use crate::{
 /// How often it is checked whether something changed.
 const TICK: Duration = Duration::from_secs(1);
 
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Reads only. It redraws when the run changes, works over ssh and without colour (NO_COLOR), and leaves the terminal as it was.
-
-Keys: arrows or j and k choose, d or Enter shows the step, b the brief of the next agent, r the commands to go on, Esc goes back, q ends.")]
-pub(in crate::cli) struct Watch {
-    #[command(flatten)]
-    run: RunArg,
-    /// Watch all runs of this project, and open one with Enter
-    #[arg(long, conflicts_with = "run")]
-    all: bool,
-}
-
-impl Command for Watch {
-    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        if !output::is_terminal()
-            || !output::is_input_terminal()
-            || call.global.format.is_some_and(|it| it != Format::Text)
-        {
-            return Err(CommandError::usage(
-                "watch needs a terminal; `piton show` prints the same once, in any format",
-            ));
-        }
-        let mut live = Live::open(call, self.run.name().cloned(), self.all)?;
-        let signals = Signals::listen_for_screen()?;
-        let end = follow(&mut live, &signals);
-        // The screen is left by now.
-        Ok(match end? {
-            None => Exit::Ok,
-            Some(Stop::HangUp) => Exit::HungUp,
-            Some(Stop::Interrupt) => Exit::Interrupted,
-            Some(Stop::Terminate) => Exit::Terminated,
-        })
+/// Shows a run live until the person or a signal ends it; without a run, all runs of the project.
+pub(super) fn watch(call: &Call<'_>, run: Option<&String>, all: bool) -> Result<Exit, CommandError> {
+    let has_format = call.global.format.is_some_and(|it| it != Format::Text);
+    if !output::is_terminal() || !output::is_input_terminal() || has_format {
+        return Err(CommandError::usage("--watch needs a terminal; `piton show` prints the same once, in any format"));
     }
+    let mut live = Live::open(call, run.cloned(), all)?;
+    let signals = Signals::listen_for_screen()?;
+    let end = follow(&mut live, &signals);
+    // The screen is left by now.
+    Ok(match end? {
+        None => Exit::Ok,
+        Some(Stop::HangUp) => Exit::HungUp,
+        Some(Stop::Interrupt) => Exit::Interrupted,
+        Some(Stop::Terminate) => Exit::Terminated,
+    })
 }
 
 /// What is shown, and what it was read from.

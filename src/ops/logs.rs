@@ -6,16 +6,16 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{SessionStatus, inspect, named};
+use super::{
+    OpError,
+    project_context::ProjectContext,
+    report::{Body, Report},
+    run_location::RunLocation,
+};
 use crate::{
     dialect::piton,
     engine::{Refusal, RefusalKind},
-    model::{RelPath, RunId, Status, Step, mask_secrets, quoted},
-    ops::{
-        OpError,
-        project_context::ProjectContext,
-        report::{Body, Report},
-    },
+    model::{Owner, RelPath, RunId, Status, Step, mask_secrets, quoted},
     store,
 };
 
@@ -52,15 +52,15 @@ pub(crate) type LogPositions = BTreeMap<RelPath, u64>;
 /// Reads what was logged since the positions, and moves them on. A line that is not complete yet is left for later while the session runs.
 pub(crate) fn logs(
     ctx: &ProjectContext,
-    (id, step): (Option<&str>, Option<&str>),
+    (location, step): (&RunLocation, Option<&str>),
     positions: &mut LogPositions,
 ) -> Result<Report<LogsReport>, OpError> {
-    let location = named(ctx, id)?;
-    let inspected = inspect(ctx, &location)?;
-    let is_running = inspected.row.status == SessionStatus::Running;
+    let opened = ctx.read(location)?;
+    let is_running = matches!(ctx.evidence(&opened, false).owner, Owner::Live { .. });
+    let session = RunId::new(&location.candidate.name);
     let records = location.candidate.state.under(&location.root).parent().map(ToOwned::to_owned);
     let records: Utf8PathBuf = records.unwrap_or_else(|| location.root.clone());
-    let steps: Vec<&Step> = inspected.opened.loaded.run.iter().flat_map(|run| &run.steps).collect();
+    let steps: Vec<&Step> = opened.loaded.run.iter().flat_map(|run| &run.steps).collect();
     // The names of the logs of items, with their ids, in the order of the items.
     let items: BTreeMap<String, (usize, String)> = (steps.iter())
         .flat_map(|step| step.detail.parts.iter().zip(0..).map(|(part, at)| (step.id.as_str(), &part.name, at)))
@@ -88,7 +88,7 @@ pub(crate) fn logs(
     found.sort();
     // Of a step that printed nothing there is no log.
     if let Some(step) = step.filter(|_| found.is_empty()) {
-        let run = inspected.row.id.to_string();
+        let run = session.to_string();
         match never_begun(&steps, step) {
             None => {
                 let known = steps.iter().take(12).map(|step| step.id.to_string()).collect();
@@ -123,7 +123,7 @@ pub(crate) fn logs(
         }
     }
     let step = step.map(str::to_owned);
-    Ok(Report::ok(LogsReport { session: inspected.row.id, is_running, step, logs }))
+    Ok(Report::ok(LogsReport { session, is_running, step, logs }))
 }
 
 /// Returns the status of a step, or of an item of one, if it was never begun; `None` if there is no such step.

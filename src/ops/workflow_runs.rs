@@ -1,0 +1,89 @@
+//! The runs of workflow files, for the verbs that no other run has.
+
+use super::{
+    OpError,
+    plan::{self, PlanRequest},
+    project_context::ProjectContext,
+    run_location::RunLocation,
+    select::location,
+};
+use crate::{
+    dialect::piton::Session,
+    model::{Owner, Verdict, quoted},
+    store::Scope,
+};
+
+/// Locates the requested run of a workflow file; without a name the one that changed last.
+pub(crate) fn workflow_run(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
+    if ctx.run.is_some() || ctx.run_path.is_some() {
+        let location = location(ctx)?;
+        let message = format!("{} is no run of a workflow file", location.candidate.name);
+        let is_one = location.own_run().is_some();
+        return if is_one { Ok(location) } else { Err(OpError::Usage { message, hints: Vec::new() }) };
+    }
+    // An id tells the second only.
+    let changed_at = |location: &RunLocation| Some(ctx.read(location).ok()?.loaded.run?.stamp);
+    let newest = |location: &RunLocation| (changed_at(location), location.candidate.name.clone());
+    Ok(workflow_runs(ctx)?.into_iter().max_by_key(newest).expect("there is one"))
+}
+
+/// Locates the requested run of a workflow file to merge it; without a name the only one that waits for its merge. `flags` are those of the
+/// call, for the commands that name one of several.
+pub(crate) fn run_to_merge(ctx: &ProjectContext, flags: &str) -> Result<RunLocation, OpError> {
+    if ctx.run.is_some() || ctx.run_path.is_some() {
+        return workflow_run(ctx);
+    }
+    let mut waiting = Vec::new();
+    for location in workflow_runs(ctx)? {
+        let opened = ctx.read(&location)?;
+        let (Some(run), Ok(session)) = (&opened.loaded.run, Session::read(&opened.files)) else { continue };
+        let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
+        let has_work = session.header.keeps_work(session.state.run.worktree.as_deref());
+        if has_work && planned.plan.verdict == Verdict::Complete && !planned.live_owner {
+            // Without a branch that it came from, its work gets one.
+            let is_detached = session.header.base_branch.is_none() && !flags.contains("--branch");
+            let branch = if is_detached { " --branch NAME" } else { "" };
+            waiting.push((format!("piton merge {}{branch}{flags}", quoted(run.id.as_str())), location));
+        }
+    }
+    only("merge", waiting)
+}
+
+/// Locates the requested run of a workflow file to drop it; without a name the only one that is there and not running.
+pub(crate) fn run_to_drop(ctx: &ProjectContext, flags: &str) -> Result<RunLocation, OpError> {
+    if ctx.run.is_some() || ctx.run_path.is_some() {
+        return workflow_run(ctx);
+    }
+    let mut there = Vec::new();
+    for location in workflow_runs(ctx)? {
+        let opened = ctx.read(&location)?;
+        if opened.loaded.run.is_some() && !matches!(ctx.evidence(&opened, false).owner, Owner::Live { .. }) {
+            there.push((format!("piton drop {}{flags}", quoted(&location.candidate.name)), location));
+        }
+    }
+    only("drop", there)
+}
+
+/// Returns the only one of the runs, each with the command that names it.
+fn only(verb: &str, mut runs: Vec<(String, RunLocation)>) -> Result<RunLocation, OpError> {
+    match runs.len() {
+        1 => Ok(runs.remove(0).1),
+        0 => Err(OpError::InTheWay {
+            message: format!("there is no run to {verb}"),
+            hints: vec!["piton list --all".to_owned()],
+        }),
+        count => {
+            let message = format!("there are {count} runs to {verb}; name one");
+            let hints = runs.into_iter().map(|(command, _)| command).collect();
+            Err(OpError::TargetAmbiguous { message, hints })
+        }
+    }
+}
+
+/// Returns the runs of workflow files of this repository; at least one.
+fn workflow_runs(ctx: &ProjectContext) -> Result<Vec<RunLocation>, OpError> {
+    let (mut locations, findings) = ctx.locations_in(Scope::Sessions);
+    locations.retain(|location| location.own_run().is_some());
+    let searched = || ctx.home.root().to_string();
+    if locations.is_empty() { Err(OpError::NoRun { searched: searched(), findings }) } else { Ok(locations) }
+}
