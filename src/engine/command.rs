@@ -117,10 +117,7 @@ pub(crate) fn end_reported(step: &Step, run: &RunId, reported: Option<AgentStatu
         (Some(AgentStatus::Done), StepKind::Work | StepKind::Gate | StepKind::Container) => {
             on_step("finish", &step.id, run, &of_attempt)
         }
-        (Some(AgentStatus::Blocked | AgentStatus::NeedsContext), _) if step.ends.failed => {
-            format!("{}{of_attempt}", failed(step, run))
-        }
-        (Some(AgentStatus::Blocked | AgentStatus::NeedsContext), _) => end(step, None, run, begun),
+        (Some(AgentStatus::Blocked | AgentStatus::NeedsContext), _) => format!("{}{of_attempt}", failed(step, run)),
     }
 }
 
@@ -172,12 +169,6 @@ pub(super) fn report(step: &Step, run: &RunId, begun: Option<Uid>) -> String {
     let of_attempt = of_attempt(begun);
     let finish = |tail: &str| on_step("finish", &step.id, run, &format!("{tail}{of_attempt}"));
     match step.kind {
-        StepKind::Review if step.ends.verdicts.len() == 1 => {
-            let passes = finish(" --verdict VERDICT --summary TEXT");
-            let fails = format!("; if it does not pass, `{}`", finish(" --status failed --error TEXT"));
-            let fails = if step.ends.failed { fails } else { String::new() };
-            format!("`{passes}` with {} if it passes{fails}", step.ends.verdicts_in_words())
-        }
         StepKind::Review => format!(
             "`{}` with {}, and `--finding TEXT` for each thing to address",
             finish(" --verdict VERDICT --summary TEXT"),
@@ -187,11 +178,10 @@ pub(super) fn report(step: &Step, run: &RunId, begun: Option<Uid>) -> String {
         ),
         StepKind::Work | StepKind::Gate | StepKind::Container => {
             let done = finish(" --summary TEXT");
-            let done = format!("`{done}` with what the next agent has to know, and `--output FILE` for each file");
-            match step.ends.failed {
-                true => format!("{done}; if it failed, with `--status failed --error TEXT`"),
-                false => done,
-            }
+            format!(
+                "`{done}` with what the next agent has to know, and `--output FILE` for each file; if it failed, with `--status failed --error \
+                 TEXT`"
+            )
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn add_unrecorded(run: &mut Run, statements: &[Statement], rollbacks:
     let statements: Vec<&Statement> = statements.iter().filter(|statement| belongs_to(run, statement)).collect();
     let rollbacks: Vec<&RollBackRecord> = rollbacks.iter().filter(|back| back.run == run.id.as_str()).collect();
     mark_counted(run, &statements, &rollbacks);
-    mark_begun(run, &statements, &rollbacks);
+    mark_last_words(run, &statements, &rollbacks);
     mark_revised(run, &statements);
     mark_stopped(run, &statements, &rollbacks);
 }
@@ -85,8 +85,8 @@ fn mark_revised(run: &mut Run, statements: &[&Statement]) {
     }
 }
 
-/// Marks a run that was paused or aborted, with the reason. A begin, a resume, a rollback and what another program wrote later lift that.
-fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[&RollBackRecord]) {
+/// Returns the pause or the abort that was said last, unless the run was begun or resumed after it.
+fn last_stop<'a>(statements: impl Iterator<Item = &'a Statement>) -> Option<(RunStatus, &'a Decision)> {
     let mut stop = None;
     for statement in statements {
         stop = match &statement.kind {
@@ -105,6 +105,18 @@ fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[&RollBack
             },
         };
     }
+    stop
+}
+
+/// Tells whether the run is paused because that was said, not only by the word of its own system.
+pub(super) fn was_paused(run: &Run, evidence: &Evidence) -> bool {
+    let said = evidence.statements.iter().filter(|statement| belongs_to(run, statement));
+    run.status == RunStatus::Paused && last_stop(said).is_some_and(|(status, _)| status == RunStatus::Paused)
+}
+
+/// Marks a run that was paused or aborted, with the reason. A begin, a resume, a rollback and what another program wrote later lift that.
+fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[&RollBackRecord]) {
+    let stop = last_stop(statements.iter().copied());
     let Some((status, decision)) = stop else { return };
     let is_lifted = rollbacks.iter().any(|back| back.at > decision.at)
         || statements.iter().map(|statement| statement.at()).max() < run.stamp;
@@ -121,32 +133,63 @@ fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[&RollBack
     }
 }
 
-/// Marks the steps that were begun and whose format has no field for that. A report, a decision or a rollback ends an attempt.
-fn mark_begun(run: &mut Run, statements: &[&Statement], rollbacks: &[&RollBackRecord]) {
-    let mut open: BTreeMap<&StepId, &Attempt> = BTreeMap::new();
+/// The last word about a step, of those for which a format may have no field.
+enum LastWord<'a> {
+    Begun(&'a Attempt),
+    Failed(&'a StepReport),
+}
+
+impl LastWord<'_> {
+    const fn at(&self) -> Timestamp {
+        match self {
+            Self::Begun(attempt) => attempt.at,
+            Self::Failed(report) => report.at,
+        }
+    }
+}
+
+/// Marks the steps that were begun or failed and whose format has no field for that. Any other end, a decision and a rollback lift it.
+fn mark_last_words(run: &mut Run, statements: &[&Statement], rollbacks: &[&RollBackRecord]) {
+    let mut words: BTreeMap<&StepId, LastWord<'_>> = BTreeMap::new();
     for statement in statements {
         match &statement.kind {
             StatementKind::Begun(attempt) => {
-                open.insert(&attempt.step, attempt);
+                words.insert(&attempt.step, LastWord::Begun(attempt));
             }
             StatementKind::Report(report) if report.part.is_none() => {
-                open.remove(&report.step);
+                words.remove(&report.step);
+                if report.status == Status::Failed {
+                    words.insert(&report.step, LastWord::Failed(report));
+                }
             }
             StatementKind::Decision(decision) if decision.decision != DecisionKind::Override => {
-                decision.step.as_ref().map(|step| open.remove(step));
+                decision.step.as_ref().map(|step| words.remove(step));
             }
             StatementKind::Report(_) | StatementKind::Decision(_) => {}
         }
     }
     for back in rollbacks {
-        open.retain(|step, attempt| back.at <= attempt.at || !back.reopened.contains(step));
+        words.retain(|step, word| back.at <= word.at() || !back.reopened.contains(step));
     }
-    let is_open = |step: &&mut Step| matches!(step.status, Status::Pending | Status::Blocked);
-    for step in run.steps.iter_mut().filter(|step| step.begins_unrecorded).filter(is_open) {
-        if let Some(attempt) = open.get(&step.id) {
-            step.status = Status::InProgress;
-            step.attempts = step.attempts.max(attempt.attempt);
-            step.started_at = step.started_at.or(Some(attempt.at));
+    for step in &mut run.steps {
+        let is_open = matches!(step.status, Status::Pending | Status::Blocked);
+        match words.get(&step.id) {
+            Some(LastWord::Begun(attempt)) if step.begins_unrecorded && is_open => {
+                step.status = Status::InProgress;
+                step.attempts = step.attempts.max(attempt.attempt);
+                step.started_at = step.started_at.or(Some(attempt.at));
+            }
+            Some(LastWord::Failed(report))
+                if (is_open || step.status == Status::InProgress)
+                    && !step.ends.has_word_for(report.status, report.verdict)
+                    && step.started_at.is_none_or(|begun| begun <= report.at) =>
+            {
+                step.status = Status::Failed;
+                step.finished_at = Some(report.at);
+                step.error.clone_from(&report.error);
+                step.review = report.verdict.map(|verdict| Review { verdict, open_conditions: None });
+            }
+            Some(LastWord::Begun(_) | LastWord::Failed(_)) | None => {}
         }
     }
 }

@@ -266,6 +266,45 @@ fn a_begin_without_a_field_is_known_from_the_log_until_it_ends() {
 }
 
 #[test]
+fn a_failure_without_a_word_is_known_from_the_log_until_something_else_is_said() {
+    let mut base = line_of(&[("A", Status::InProgress), ("B", Status::Pending)]);
+    step(&mut base, "A").ends.failed = false;
+    step(&mut base, "A").started_at = Some(at(5));
+    let failed =
+        || report(&base, 6, "A", |outcome| (outcome.status, outcome.error) = (Status::Failed, Some("no".into())));
+    let no = || {
+        let verdict = Some(ReviewVerdict::Rejected);
+        report(&base, 6, "A", |outcome| (outcome.status, outcome.verdict) = (Status::Failed, verdict))
+    };
+    let redo = || decided(&base, 7, "A", DecisionKind::Redo);
+    let changed = |change: fn(&mut Step)| {
+        let mut run = base.clone();
+        change(step(&mut run, "A"));
+        run
+    };
+    let again = |step: &mut Step| step.started_at = Some(at(7));
+    let done = |step: &mut Step| step.status = Status::Completed;
+    let known = |step: &mut Step| step.ends.failed = true;
+    let unheard = |step: &mut Step| step.ends.refused = false;
+    for (what, run, statements, rollbacks, expected) in [
+        ("failed", base.clone(), vec![failed()], vec![], Status::Failed),
+        ("its format has the word, and does not say it", changed(known), vec![failed()], vec![], Status::InProgress),
+        ("begun again", base.clone(), vec![failed(), begun(&base, 7, "A")], vec![], Status::InProgress),
+        ("begun again by another program", changed(again), vec![failed()], vec![], Status::InProgress),
+        ("ended by another program", changed(done), vec![failed()], vec![], Status::Completed),
+        ("a person has it done again", base.clone(), vec![failed(), redo()], vec![], Status::InProgress),
+        ("rolled back", base.clone(), vec![failed()], vec![rolled_back("R", 7, "A")], Status::InProgress),
+        ("a no, for which its format has a word", base.clone(), vec![no()], vec![], Status::InProgress),
+        ("a no without a word", changed(unheard), vec![no()], vec![], Status::Failed),
+    ] {
+        let run = with_log(&run, statements, &rollbacks);
+        assert_eq!(run.steps[0].status, expected, "{what}");
+    }
+    let run = with_log(&base, vec![failed()], &[]);
+    assert_eq!((run.steps[0].error.as_deref(), run.steps[0].failures), (Some("no"), 1));
+}
+
+#[test]
 fn a_revision_is_told_from_a_rejection_by_the_log() {
     use ReviewVerdict::{NeedsRevision, Rejected};
     let mut base = line_of(&[("A", Status::Completed), ("B", Status::Failed)]);

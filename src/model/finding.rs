@@ -224,7 +224,7 @@ finding_codes! {
     StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked, or a verdict about its wave names no story.";
     RecordUnwritten "record-unwritten" Warning false "A checkpoint was written, but what belongs to it was not: the driver of the run, or the log of rollbacks.";
     LogUnwritten "log-unwritten" Warning false "The run was resumed, but the log of that could not be written.";
-    WordUnrecorded "word-unrecorded" Info false "The run was stopped or continued, and its format has no word for that: the journal has it.";
+    WordUnrecorded "word-unrecorded" Info false "A run was stopped or continued, or a step failed, and its format has no word for that: the journal has it.";
     TemporaryLeft "temporary-left" Info false "An interrupted write left a temporary file next to the state.";
 }
 

@@ -265,16 +265,28 @@ pub(crate) enum Hold {
     Unexplained,
 }
 
-/// The ends of a step that its format can record. What it cannot is never offered.
+/// The ends of a step: what can be said, and for what its format has a word. What it has none for is in the journal only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ends {
+    /// Whether the format has a word for a failure.
     pub(crate) failed: bool,
-    /// Of a review.
+    /// Whether the format has a word for the no of a review.
+    pub(crate) refused: bool,
+    /// The verdicts of a review.
     pub(crate) verdicts: &'static [ReviewVerdict],
 }
 
 impl Ends {
-    pub(crate) const ALL: Self = Self { failed: true, verdicts: &ReviewVerdict::ALL };
+    pub(crate) const ALL: Self = Self { failed: true, refused: true, verdicts: &ReviewVerdict::ALL };
+
+    /// Tells whether the format has a word for an end.
+    pub(crate) fn has_word_for(self, status: Status, verdict: Option<ReviewVerdict>) -> bool {
+        match verdict {
+            _ if status != Status::Failed => true,
+            Some(_) => self.refused,
+            None => self.failed,
+        }
+    }
 
     /// Returns the verdicts as a list in a sentence.
     pub(crate) fn verdicts_in_words(self) -> String {

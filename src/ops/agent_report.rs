@@ -107,9 +107,6 @@ fn unfinished(run: &Run, step: &Step, report: &AgentReport) -> Refusal {
         step.id,
         report.status.as_str()
     );
-    let mut hints = vec![engine::end_command(step, None, &run.id, None)];
-    if step.ends.failed {
-        hints.insert(0, engine::failed_command(step, &run.id));
-    }
+    let hints = vec![engine::failed_command(step, &run.id), engine::end_command(step, None, &run.id, None)];
     Refusal { kind: RefusalKind::No, message, hints }
 }

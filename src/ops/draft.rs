@@ -127,15 +127,18 @@ impl OpenedRun {
     }
 }
 
-/// Tells whether a change stops a run, or goes on with a stopped one, and its format has no word for that.
-const fn is_only_a_word(run: &Run, change: &Change) -> bool {
+/// Tells whether a change stops a run, goes on with a stopped one, or ends a step, and its format has no word for that.
+fn is_only_a_word(run: &Run, change: &Change) -> bool {
     match &change.kind {
+        ChangeKind::Finish(outcome) => {
+            let step = run.step(&outcome.step).filter(|_| outcome.part.is_none() && !outcome.amends);
+            step.is_some_and(|step| !step.ends.has_word_for(outcome.status, outcome.verdict))
+        }
         ChangeKind::Pause { .. } => !run.records.pause,
         ChangeKind::Abort { .. } => !run.records.abort,
         ChangeKind::Resume { .. } => !run.records.resume && !run.has_word_for(run.status),
         ChangeKind::Start(_)
         | ChangeKind::Begin { .. }
-        | ChangeKind::Finish(_)
         | ChangeKind::Approve { .. }
         | ChangeKind::Skip { .. }
         | ChangeKind::Complete { .. }

@@ -274,12 +274,7 @@ impl StateWriter for GuidedWriter {
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let at = self.place(&outcome.step)?;
         if !self.completes(outcome)? {
-            let (step, run) = (quoted(outcome.step.as_str()), self.run());
-            let instead = format!(
-                "{step} is unchanged. Retry it, then `piton finish {step} --run {run}`; or skip it with `piton skip {step} --run {run} \
-                 --reason WHY`"
-            );
-            return Err(EditError::cannot(Self::WHAT, "record a failed step", instead));
+            return self.refuse("record a failed step", Some(&outcome.step));
         }
         if let Some(text) = outcome_text(outcome) {
             self.editor.set_text(&format!("/steps/{at}/notes"), &text)?;

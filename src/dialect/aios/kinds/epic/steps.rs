@@ -22,6 +22,8 @@ use crate::{
     },
 };
 
+const GATE_VERDICTS: &[ReviewVerdict] =
+    &[ReviewVerdict::Approved, ReviewVerdict::NeedsRevision, ReviewVerdict::Rejected];
 /// Reviews stories for which neither state nor plan names a reviewer (docs/formats/aios-stories.md#story-development-cycle).
 const REVIEWER: &str = "qa";
 const REVIEW_OF: &str = "Review of ";
@@ -345,7 +347,7 @@ fn wave_gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -
     let title = name.map_or_else(|| wave.number.clone(), |name| format!("{} ({name})", wave.number));
     let mut gate = Step::new(StepId::new(format!("gate-{}", wave.number)), format!("Gate of wave {title}"));
     gate.kind = StepKind::Review;
-    gate.ends.verdicts = &[ReviewVerdict::Approved, ReviewVerdict::NeedsRevision, ReviewVerdict::Rejected];
+    gate.ends.verdicts = GATE_VERDICTS;
     gate.group = Some(group_of(wave));
     gate.depends_on = predecessors;
     let state = epic.state;
@@ -438,8 +440,9 @@ fn final_gate(epic: &EpicFiles<'_>, predecessors: Vec<StepId>) -> Step {
     let mut gate = Step::new(StepId::new(FINAL), "Final gate of the epic");
     gate.kind = StepKind::Review;
     gate.begins_unrecorded = true;
-    // The state cannot record a rejected final gate.
-    gate.ends.verdicts = &[ReviewVerdict::Approved];
+    gate.ends.verdicts = GATE_VERDICTS;
+    // Its no has no word in the state.
+    (gate.ends.failed, gate.ends.refused) = (false, false);
     gate.group = Some(FINAL.to_owned());
     gate.depends_on = predecessors;
     gate.agent = epic.plan.as_ref().and_then(|plan| plan.final_agent.clone());

@@ -250,15 +250,10 @@ impl StateWriter for EpicWriter {
             }
             EpicTarget::Merge(wave) if is_done => self.complete_wave(&wave),
             EpicTarget::Merge(wave) => self.wave_status(&wave, "failed"),
-            EpicTarget::Final if self.verdict(outcome)? == "approved" => self.status("completed"),
-            EpicTarget::Final => {
-                let instead = format!(
-                    "it stays active. A person reopens the work that has to be redone: `piton redo STEP --run {} --by NAME --note \
-                     WHY`",
-                    self.run()
-                );
-                Err(EditError::cannot(Self::WHAT, "record a rejected final gate", instead))
-            }
+            EpicTarget::Final => match self.verdict(outcome)? {
+                "approved" => self.status("completed"),
+                _ => self.refuse("record the no of its final gate", Some(&outcome.step)),
+            },
         }
     }
 

@@ -329,6 +329,7 @@ impl<'a> Loop<'a> {
         step.group = Some(round);
         step.ends.verdicts = VERDICTS;
         step.begins_unrecorded = is_prose;
+        step.ends.failed = !is_prose;
         step
     }
 

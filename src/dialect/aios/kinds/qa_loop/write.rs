@@ -117,12 +117,6 @@ impl QaLoopWriter {
     /// Records that a review ended without a result; it is retried in the same iteration.
     fn record_interruption(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
         let reason = outcome_text(outcome).unwrap_or_else(|| format!("{} failed", outcome.step));
-        if self.is_prose {
-            return unsupported(format!(
-                "the loop status of nexos cannot record a failed step: nothing was changed, and {} still comes next",
-                outcome.step
-            ));
-        }
         let pointer = match self.entry(number) {
             Some(pointer) => pointer,
             None => {
@@ -207,14 +201,7 @@ impl StateWriter for QaLoopWriter {
         match Self::target(&outcome.step)? {
             QaLoopTarget::Review(number) => self.reviewed(number, outcome),
             QaLoopTarget::Fix(number) if is_done => self.fixed(number),
-            QaLoopTarget::Fix(number) => {
-                let (step, run) = (&outcome.step, self.run());
-                let instead = format!(
-                    "nothing was recorded. Fix what review {number} found, then `piton finish {step} --run {run}`; or `piton \
-                     pause {run}`"
-                );
-                Err(EditError::cannot(Self::WHAT, "record a failed fix", instead))
-            }
+            QaLoopTarget::Fix(_) => self.refuse("record a failed fix", Some(&outcome.step)),
             QaLoopTarget::Escalation => {
                 unsupported(format!("the user decides: `piton approve escalation --run {}`", self.run()))
             }
