@@ -15,6 +15,7 @@ use super::{
     reconcile::reconcile,
     reconciled::ReconciledRun,
     refusal::{Refusal, RefusalKind},
+    reports::was_paused,
 };
 use crate::model::{
     Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Mode, Next, Options, Plan,
@@ -232,8 +233,8 @@ impl PlanInputs<'_> {
             && !matches!(self.run.status, RunStatus::Completed | RunStatus::Archived)
     }
 
-    /// Rule 9: autopilot continues without asking only if nothing blocks, the state is complete and less than a day old, and no gate
-    /// or conflict waits. Warnings do not stop it.
+    /// Rule 9: autopilot continues without asking only if nothing blocks, the state is complete and less than a day old, nobody paused the
+    /// run, and no gate or conflict waits. Warnings do not stop it.
     fn is_unattended(&self, verdict: Verdict, next: &[Next], age: &Age, findings: &[Finding]) -> bool {
         let fresh = matches!(age.band, Some(AgeBand::Fresh | AgeBand::Recent));
         let needs_a_person = next.iter().any(|next| matches!(next.action, Action::Approve | Action::Verify))
@@ -241,6 +242,7 @@ impl PlanInputs<'_> {
         self.options.mode == Mode::Autopilot
             && fresh
             && !self.run.degraded
+            && !was_paused(self.run, self.evidence)
             && !needs_a_person
             && matches!(verdict, Verdict::Resume | Verdict::Confirm)
     }
