@@ -113,10 +113,8 @@ verbs! {
     History(commands::history::History),
     /// Go back to an earlier phase, step, checkpoint or commit: shows what would be lost, and writes with --yes
     Rollback(commands::rollback::Rollback),
-    /// Restore an earlier checkpoint; the state it replaces stays in the history
+    /// Bring an archived run back, restore an earlier version, or propose one in place of a state that cannot be read
     Restore(commands::restore::Restore),
-    /// Repair an unreadable state: propose the newest readable checkpoint, or a state rebuilt from evidence
-    Repair(commands::repair::Repair),
     /// Archive the state of a finished or aborted run
     Archive(commands::archive::Archive),
     /// Show which program is used, and configure the client: permissions, status line

@@ -29,7 +29,6 @@ const ASKING_VERBS: &[&str] = &[
     "sessions",
     "rollback",
     "restore",
-    "repair",
     "archive",
     "setup",
     "statusline",

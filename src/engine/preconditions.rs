@@ -199,7 +199,7 @@ pub(super) fn renamed(run: &Run, found: &Workspace) -> Option<(String, Option<St
     }
     let folder = quoted(run.workspace.place().unwrap_or("."));
     let rename = format!("git -C {folder} branch -m {} {}", quoted(new), quoted(old));
-    let record = command::on_run("repair", &run.id, &command::option("branch", new));
+    let record = command::on_run("restore", &run.id, &command::option("branch", new));
     Some((rename, run.records.details.then_some(record)))
 }
 

@@ -18,6 +18,7 @@
 //! - `session_left` is what a session of the client left open, for the hook of a resumed one.
 //! - `group` keeps runs apart of which one runs at a time.
 //! - `workflow_runs` finds runs of workflow files, for `logs` and `merge`.
+//! - `proposal` is what `restore` writes in the place of a state that cannot be read, after a yes.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
 mod adopt;
@@ -61,8 +62,8 @@ mod patch;
 mod plan;
 mod plan_document;
 mod project_context;
+mod proposal;
 mod record;
-mod repair;
 mod report;
 mod reported;
 mod resolve;
@@ -135,9 +136,9 @@ pub(crate) use plan_document::PlanDocument;
 #[cfg(test)]
 pub(crate) use plan_document::ResumeDocument;
 pub(crate) use project_context::{ProjectContext, Request, wanted_format};
-pub(crate) use repair::{Confirmation, RepairReport, RepairRequest, record_branch, repair};
+pub(crate) use proposal::{Confirmation, Proposal, RestoreReport, record_branch};
 pub(crate) use report::{Body, CheckpointReport, ListedRun, Report, Stage};
-pub(crate) use restore::{RestoreReport, restore};
+pub(crate) use restore::{RestoreRequest, restore};
 pub(crate) use resume::{
     ResumeOutcome, ResumeReport, ResumeRequest, chosen, declined, no_choice, not_ours, resume, unchanged, unconfirmed,
     way_out,

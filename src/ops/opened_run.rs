@@ -282,7 +282,7 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
             finding.fix = Some(permission_fix(&path.under(&files.root)));
         }
         if matches!(finding.code, FindingCode::StateUnreadable | FindingCode::StateMissing) && finding.fix.is_none() {
-            finding.fix = Some(format!("piton repair {}", run_word(candidate)));
+            finding.fix = Some(format!("piton restore {}", run_word(candidate)));
         }
     }
     loaded

@@ -1,49 +1,38 @@
-//! `restore`: restores an earlier checkpoint. What it replaces goes into the history; a copy of an unreadable state is kept.
-
-use std::collections::BTreeSet;
-
-use schemars::JsonSchema;
-use serde::Serialize;
+//! `restore`: brings an archived run back, or an earlier version of a run. What it replaces stays among the versions. A state that cannot be
+//! read is replaced only after a yes to what `proposal` shows.
 
 use super::{
-    OpError,
+    Exit, OpError,
     archived::{self, ArchivedRun},
     lifecycle::gone,
     locked_run::{LockedRun, back_record},
     opened_run::OpenedRun,
     project_context::ProjectContext,
-    report::{Body, Report},
+    proposal::{self, Confirmation, RestoreReport, repeats},
+    report::Report,
+    run_location::RunLocation,
     select::{self, Selected},
     versions::{self, says_unreadable},
 };
 use crate::{
-    engine::{self, EffectiveStatus, Refusal, RefusalKind},
-    model::{Edit, Entry, RelPath, RollBack, Run, StepId, plural},
+    engine::{self, Refusal, RefusalKind},
+    model::{Edit, Entry, RelPath, RollBack, StepId, plural},
     store,
 };
 
-/// A restored checkpoint (`restore/1`).
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct RestoreReport {
-    pub(crate) run: String,
-    pub(crate) from: String,
-    pub(crate) files: Vec<RelPath>,
-    /// Steps that are open again because the restored state is older: each is begun again, or asked about where it must not run twice.
-    pub(crate) repeats: Vec<StepId>,
-    /// Where an unreadable state was kept.
-    pub(crate) kept: Vec<String>,
+/// Options of a restore.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RestoreRequest {
+    /// The version; without it the newest readable one.
+    pub(crate) to: Option<String>,
+    /// Rebuild the state from the evidence in place of a version.
+    pub(crate) from_evidence: bool,
+    pub(crate) confirmation: Confirmation,
 }
 
-impl Body for RestoreReport {
-    const SCHEMA: &'static str = "restore/1";
-
-    fn written(&self) -> Option<String> {
-        Some(format!("{} is back at {}", self.run, self.from))
-    }
-}
-
-/// Restores a checkpoint: the named one, else the newest readable one.
-pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report<RestoreReport>, OpError> {
+/// Brings an archived run back, or restores a version: the named one, else the newest readable one.
+pub(crate) fn restore(ctx: &ProjectContext, request: &RestoreRequest) -> Result<Report<RestoreReport>, OpError> {
+    let to = request.to.as_deref();
     let location = match select::selected(ctx)? {
         Selected::There(location) => location,
         // The path of an archive is gone once it was brought back.
@@ -51,10 +40,31 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
         Selected::Archived(run) => {
             archived::bring_back(ctx, &run)?;
             // A checkpoint is restored where the run was.
-            return if to.is_some() { restore(ctx, to, yes) } else { Ok(Report::ok(brought_back(ctx, &run))) };
+            return if to.is_some() { restore(ctx, request) } else { Ok(Report::ok(brought_back(ctx, &run))) };
         }
     };
-    let locked = LockedRun::open(ctx, &location)?;
+    if request.from_evidence {
+        return proposal::from_evidence(ctx, &location, &request.confirmation);
+    }
+    let yes = request.confirmation == Confirmation::Any;
+    if to.is_some() || yes {
+        return version(ctx, &location, to, yes);
+    }
+    let Some(proposed) = proposal::of_version(ctx, &location)? else { return version(ctx, &location, None, false) };
+    if !proposal::is_agreed(&request.confirmation, &proposed)? {
+        return Ok(Report { exit: Exit::Person, ..Report::ok(proposed) });
+    }
+    version(ctx, &location, Some(&proposed.from), true)
+}
+
+/// Restores a version.
+fn version(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    to: Option<&str>,
+    yes: bool,
+) -> Result<Report<RestoreReport>, OpError> {
+    let locked = LockedRun::open(ctx, location)?;
     locked.check_not_driven()?;
     locked.opened.check_readable(&location.candidate.state)?;
     let is_back = locked.opened.files.lost.as_ref().is_none_or(|lost| lost.has_folder);
@@ -66,7 +76,7 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     }
     let version = match to {
         Some(name) => versions::named(&locked.opened, name)?,
-        None => versions::newest_readable(&locked.opened)?,
+        None => proposal::newest_readable(ctx, &locked.opened)?,
     };
     let (edits, restored) = versions::restoring(&locked.opened, &version)?;
     let repeats = repeats(ctx, &locked.opened, &restored);
@@ -84,11 +94,12 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     // Discovery may know a broken state by its file only.
     let name = restored.loaded.run.as_ref().map(|run| run.id.as_str().to_owned());
     Ok(Report::ok(RestoreReport {
-        run: name.unwrap_or_else(|| location.candidate.name.clone()),
         from: version.name,
         files: edits.into_iter().map(|edit| edit.path).collect(),
+        written: true,
         repeats,
         kept,
+        ..RestoreReport::new(&name.unwrap_or_else(|| location.candidate.name.clone()))
     }))
 }
 
@@ -102,11 +113,10 @@ fn reopened(ctx: &ProjectContext, restored: &OpenedRun, repeats: &[StepId]) -> V
 
 fn brought_back(ctx: &ProjectContext, archived: &ArchivedRun) -> RestoreReport {
     RestoreReport {
-        run: archived.name.clone(),
         from: archived::shown(ctx, &archived.folder),
         files: archived.originals(),
-        repeats: Vec::new(),
-        kept: Vec::new(),
+        written: true,
+        ..RestoreReport::new(&archived.name)
     }
 }
 
@@ -145,21 +155,4 @@ fn keep_unreadable(locked: &LockedRun<'_>, edits: &[Edit]) -> Result<Vec<String>
         }
     }
     Ok(kept)
-}
-
-/// Returns the steps that are done now and would not be after restoring. If the state is unreadable, the evidence log tells
-/// which steps were done.
-pub(super) fn repeats(ctx: &ProjectContext, now: &OpenedRun, restored: &OpenedRun) -> Vec<StepId> {
-    let done = |opened: &OpenedRun, run: &Run| -> BTreeSet<StepId> {
-        let evidence = ctx.evidence(opened, false);
-        let statuses = engine::effective_statuses(run, &evidence, &opened.loaded.findings);
-        let done = run.steps.iter().zip(statuses).filter(|(_, status)| *status == EffectiveStatus::Done);
-        done.map(|(step, _)| step.id.clone()).collect()
-    };
-    let before = match &now.loaded.run {
-        Some(run) => done(now, run),
-        None => now.records().into_iter().map(|record| record.step).collect(),
-    };
-    let after = restored.loaded.run.as_ref().map(|run| done(restored, run)).unwrap_or_default();
-    before.into_iter().filter(|step| !after.contains(step)).collect()
 }

@@ -424,7 +424,7 @@ pub(crate) fn way_out(error: &OpError, location: &RunLocation) -> Option<Questio
         return None;
     }
     let hints = error.hints();
-    let mends = |text: &&str| ["piton repair ", "piton restore "].iter().any(|verb| text.starts_with(verb));
+    let mends = |text: &&str| text.starts_with("piton restore ");
     let mend = hints.iter().flat_map(|hint| hint.split('`')).find(mends);
     if mend.is_none() && !hints.iter().any(|hint| hint.contains("piton archive ")) {
         return None;

@@ -205,7 +205,7 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
     let fix = if is_guest {
         in_git(&opened).map_or_else(|| by_hand.to_owned(), |version| format!("{by_hand}, or take {version}"))
     } else if opened.dialect.rebuild().reconstruct(&opened.files, opened.files.clock.now).is_ok() {
-        format!("{by_hand}, or rebuild it: `piton repair {run} --from-evidence`")
+        format!("{by_hand}, or rebuild it: `piton restore {run} --from-evidence`")
     } else {
         let again = startable::again(project, &opened).map(|start| format!("; or start again: `{start} --archive`"));
         format!("{by_hand}, or archive it: `piton archive {run} --yes`{}", again.unwrap_or_default())

@@ -55,8 +55,7 @@ published! {
     "resume" "The result of a resume: what is next and the context for the next agent." answer::<crate::ops::ResumeDocument<'static>>(2);
     "history" "The earlier checkpoints of a run, newest first." answer::<crate::ops::HistoryReport>(1);
     "setup" "Which program runs, and what changes in the settings of the client." answer::<crate::ops::SetupReport>(1);
-    "restore" "Which checkpoint was restored, and which steps are repeated." answer::<crate::ops::RestoreReport>(1);
-    "repair" "How an unreadable state can be repaired, and what was done." answer::<crate::ops::RepairReport>(1);
+    "restore" "Which version was restored or is proposed, and which steps are repeated." answer::<crate::ops::RestoreReport>(1);
     "rollback" "What rolling a run back to an earlier point discards, and what was done." answer::<crate::ops::RollbackReport>(1);
     "archive" "Where the state of a run was archived." answer::<crate::ops::ArchiveReport>(1);
     "cleanup" "Which finished runs are archived." answer::<crate::ops::CleanupReport>(1);

@@ -3,7 +3,7 @@
 use super::projects::{self, NINE_STEP, document, replace};
 use crate::support::{Output, Sandbox};
 
-const VERBS: [&str; 36] = [
+const VERBS: [&str; 35] = [
     "list",
     "plan",
     "context",
@@ -33,7 +33,6 @@ const VERBS: [&str; 36] = [
     "history",
     "rollback",
     "restore",
-    "repair",
     "archive",
     "setup",
     "statusline",

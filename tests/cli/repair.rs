@@ -27,7 +27,7 @@ fn a_person_at_a_terminal_says_whether_it_is_written() {
     for (typed, is_written) in [("y\n", true), ("yes\n", true), ("\n", false), ("no\n", false), (END_OF_INPUT, false)] {
         let sandbox = truncated_epic();
         let before = sandbox.read(EPIC);
-        let repair = sandbox.piton(["--format", "text", "repair", "--from-evidence"]);
+        let repair = sandbox.piton(["--format", "text", "restore", "--from-evidence"]);
         let Some(output) = repair.on_terminal(typed) else { return };
         let output = output.expect_code(if is_written { 0 } else { 9 });
         assert!(output.stderr.contains(&format!("Write this in the place of {EPIC}? [y/N]")), "{output}");
@@ -59,7 +59,7 @@ fn the_torn_record_of_a_killed_writer_is_left_to_the_next_call_that_writes() {
     let text = sandbox.read(journal);
     let torn = &text[..text.len() - 10];
     sandbox.file(journal, torn);
-    sandbox.piton(["repair", "demo"]).run().expect_code(1);
+    sandbox.piton(["restore", "demo", "--from-evidence"]).run().expect_code(1);
     assert_eq!(sandbox.read(journal), torn);
     sandbox.piton(["begin", "a"]).run().expect_code(0);
     let acts = |text: &str| -> Vec<serde_json::Value> {

@@ -35,7 +35,7 @@ const FORBIDDEN = [
   'piton complete --force',
   'piton archive --yes',
   'piton restore --yes',
-  'piton repair --yes',
+  'piton restore --yes',
   'piton rollback --to 1 --yes',
   'piton sessions',
   'piton setup --permissions --yes',

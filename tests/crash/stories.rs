@@ -188,7 +188,7 @@ pub(super) fn archive_own() -> Story {
 }
 
 pub(super) fn repair() -> Story {
-    Story::of("repair, nine-step", truncated, Command::new(&["repair", "--yes"]))
+    Story::of("restore of a broken state, nine-step", truncated, Command::new(&["restore", "--yes"]))
 }
 
 /// The backup comes first; the same command works afterwards.

@@ -145,7 +145,6 @@ fn endless_files_are_not_read_to_their_end() {
                 &["plan"],
                 &["validate"],
                 &["doctor"],
-                &["repair"],
                 &["begin", kind.step],
                 &["restore", "--yes"],
                 &["archive", "--yes"],

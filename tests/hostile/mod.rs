@@ -93,7 +93,7 @@ impl Kind {
 }
 
 /// Every read-only verb, with its most detailed options.
-pub(super) const READS: [&[&str]; 15] = [
+pub(super) const READS: [&[&str]; 14] = [
     &["list", "--all"],
     &["plan"],
     &["plan", "-v", "--format", "text"],
@@ -108,16 +108,14 @@ pub(super) const READS: [&[&str]; 15] = [
     &["history"],
     &["doctor"],
     &["sessions"],
-    &["repair"],
 ];
 
 /// Every verb that may write; `STEP` stands for a step that can begin.
-pub(super) const WRITES: [&[&str]; 9] = [
+pub(super) const WRITES: [&[&str]; 8] = [
     &["resume", "--yes"],
     &["begin", "STEP"],
     &["finish", "STEP", "--summary", "done", "--error", "none"],
     &["pause"],
-    &["repair", "--yes"],
     &["restore", "--yes"],
     &["skip", "STEP", "--reason", "no", "--by", "Ann"],
     &["abort"],

@@ -150,7 +150,7 @@ fn every_command_that_is_printed_is_one_call_with_the_name_as_one_word() {
                 &["context"],
                 &["validate"],
                 &["doctor"],
-                &["repair"],
+                &["restore", "--from-evidence"],
                 &["resume", "--yes"],
                 &["begin", "nothing"],
                 &["begin", if text.starts_with('-') { "nothing" } else { text }],

@@ -23,7 +23,6 @@ fn check_all(sandbox: &Sandbox, step: &str, what: &str) {
         &["validate"],
         &["history"],
         &["doctor"],
-        &["repair"],
         &["begin", step],
         &["finish", step],
         &["restore"],

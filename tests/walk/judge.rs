@@ -19,7 +19,7 @@ pub(super) struct Call {
 const READS: &[&str] =
     &["context", "doctor", "history", "list", "logs", "plan", "schema", "show", "status", "validate", "workflows"];
 /// Verbs that ask a person first where that matters; with `--yes` they do it.
-const ASK_FIRST: &[&str] = &["archive", "repair", "restore", "resume", "rollback"];
+const ASK_FIRST: &[&str] = &["archive", "restore", "resume", "rollback"];
 /// What stands before a command that comes after something else.
 const CONDITIONS: &[&str] = &["then", "once"];
 
@@ -163,11 +163,11 @@ pub(super) fn problem_of_state(walker: &Walker, call: &Call, output: &Output) ->
         "restore" => {
             let from = data["from"].as_str()?;
             let is_other = call.option("--to").is_some_and(|to| to != from);
-            is_other.then(|| format!("checkpoint {from} was restored"))
-        }
-        "repair" if call.has("--yes") => {
+            if is_other {
+                return Some(format!("checkpoint {from} was restored"));
+            }
             let (code, _) = walker.json(&format!("piton plan {}", call.subject().map(quoted).unwrap_or_default()));
-            (code == 4).then(|| "the state is still unreadable".to_owned())
+            (call.has("--yes") && code == 4).then(|| "the state is still unreadable".to_owned())
         }
         _ => None,
     }

@@ -26,7 +26,6 @@ const VERBS: &[&str] = &[
     "pause",
     "plan",
     "redo",
-    "repair",
     "restore",
     "resume",
     "rollback",

@@ -188,7 +188,7 @@ impl Walker {
         let all = [
             format!("piton history {path}"),
             format!("piton rollback {path}"),
-            format!("piton repair {path}"),
+            format!("piton restore {path} --from-evidence"),
             format!("piton plan {path} --retry"),
             format!("piton plan {path} --force"),
             format!("piton plan {path} --from {step}"),

@@ -19,7 +19,6 @@ pub(super) mod merge;
 pub(super) mod pause;
 pub(super) mod plan;
 mod prelude;
-pub(super) mod repair;
 pub(super) mod restore;
 pub(super) mod resume;
 pub(super) mod rollback;

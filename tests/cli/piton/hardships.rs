@@ -56,7 +56,7 @@ fn a_lost_journal_is_named_and_the_checkpoint_goes_on() {
         }
         let refused = stage.piton(["resume", &id]).run().expect_code(9);
         assert!(refused.stderr.contains("of its journal are gone; by its checkpoint done: 1"), "{refused}");
-        stage.piton(["repair"]).run().expect_code(9);
+        stage.piton(["restore"]).run().expect_code(9);
         assert_eq!(stage.executions(), ["1", "2"], "{kept:?}");
         let output = stage.piton(["resume", &id, "--yes"]).run().expect_code(7);
         assert!(output.stderr.contains("a new record begins with the checkpoint"), "{output}");

@@ -59,7 +59,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
         None => rebuilt.not_known("the start time: `started_at` is null"),
     }
     let mut text = format!(
-        "# Rebuilt by `piton repair --from-evidence`; `piton history` has what it replaced.\n\
+        "# Rebuilt by `piton restore --from-evidence`; `piton history` has what it replaced.\n\
          epic_state:\n  epicId: {}\n  execution_plan: {}\n  mode: {}\n  started_at: {}\n  updated_at: \"{at}\"\n  \
          status: active\n",
         scalar(&id),

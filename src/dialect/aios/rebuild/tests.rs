@@ -91,7 +91,7 @@ fn an_epic_is_rebuilt_from_its_plan_and_read_again() {
     ]);
     let found = rebuilt(&set).unwrap();
     let expected = "\
-# Rebuilt by `piton repair --from-evidence`; `piton history` has what it replaced.
+# Rebuilt by `piton restore --from-evidence`; `piton history` has what it replaced.
 epic_state:
   epicId: \"5\"
   execution_plan: \"docs/stories/EPIC-5-EXECUTION.yaml\"
