@@ -1,5 +1,6 @@
 //! `doctor`: checks this installation and this project. Works without a project, without git and with a broken state.
 
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,6 +61,20 @@ fn git() -> DoctorCheck {
     }
 }
 
+/// Says which of the folders that Piton keeps its records in cannot be written, with the rule that opens them to a sandboxed client.
+fn places(closed: &[Utf8PathBuf]) -> DoctorCheck {
+    let Some(first) = closed.first() else { return good("places", "records can be written".to_owned()) };
+    // Two slashes are an absolute path in every version of the client.
+    let rules: Vec<String> = closed.iter().map(|place| format!("\"/{place}\"")).collect();
+    let fix = format!(
+        "in a sandbox of Claude Code, allow it in its settings: \"sandbox\": {{\"filesystem\": {{\"allowWrite\": [{}]}}}}; else: {}",
+        rules.join(", "),
+        permission_fix(first)
+    );
+    let names: Vec<&str> = closed.iter().map(|place| place.as_str()).collect();
+    warning("places", format!("cannot be written: {}", names.join(", ")), &fix)
+}
+
 fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
     let place = match &ctx.project.git {
         Some(git) if git.worktrees.is_empty() => format!("{} (git)", ctx.project.root),
@@ -71,6 +86,11 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
         "session",
         ctx.environment.session.clone().unwrap_or_else(|| "none: leases name the parent process".to_owned()),
     ));
+    let environment = &ctx.environment;
+    let list = environment.state_home.as_deref();
+    let closed_list = list.filter(|list| !store::sessions::is_writable(list)).map(Utf8Path::to_owned);
+    let closed = store::sessions::closed_home(&ctx.project).into_iter().chain(closed_list);
+    checks.push(places(&closed.collect::<Vec<_>>()));
     let (locations, mut findings) = ctx.locations();
     findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
     checks.push(good("runs", format!("{} found", locations.len())));
@@ -133,5 +153,25 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
         checks.push(good("runs", format!("{count} of them have no saved state: `piton list --all`")));
     } else {
         checks.append(&mut implied);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    #[test]
+    fn a_place_that_is_closed_is_named_with_the_rule_that_opens_it() {
+        assert_eq!(places(&[]).result, "ok");
+        let check = places(&["/repo/.git/piton".into(), "/home/ann/.local/state/piton".into()]);
+        assert_eq!(check.result, "warning");
+        assert_eq!(check.detail, "cannot be written: /repo/.git/piton, /home/ann/.local/state/piton");
+        let fix = check.fix.unwrap();
+        assert!(
+            fix.contains(
+                r#""sandbox": {"filesystem": {"allowWrite": ["//repo/.git/piton", "//home/ann/.local/state/piton"]}}"#
+            ),
+            "{fix}"
+        );
     }
 }

@@ -192,6 +192,12 @@ pub(super) fn homes(project: &Project) -> (Utf8PathBuf, Option<Utf8PathBuf>) {
     project.homes.get_or_init(|| find_homes(project)).clone()
 }
 
+/// Returns the home of a project's runs in its git folder, if this user may not write there: runs that begin are then in the project.
+pub(crate) fn closed_home(project: &Project) -> Option<Utf8PathBuf> {
+    let (first, other) = homes(project);
+    other.filter(|_| !is_writable(&first)).map(|_| first)
+}
+
 fn find_homes(project: &Project) -> (Utf8PathBuf, Option<Utf8PathBuf>) {
     let in_project = project.root.join(DATA_DIR);
     let own_dir = common_dir(project).filter(|_| project.git.as_ref().is_some_and(|git| git.is_own));
@@ -217,7 +223,7 @@ fn part(project: &Project) -> Option<&Utf8Path> {
 }
 
 /// Tells whether a folder, or the nearest one above it that exists, can be written.
-pub(super) fn is_writable(folder: &Utf8Path) -> bool {
+pub(crate) fn is_writable(folder: &Utf8Path) -> bool {
     let there = folder.ancestors().find(|folder| folder.exists());
     there.is_some_and(|there| platform::denied(there).is_none())
 }
