@@ -16,14 +16,14 @@ pub(super) const SENTENCE_CHARS: usize = 600;
 /// Maximum length of what a decision was made against, in characters.
 const DESPITE_CHARS: usize = 300;
 
-/// Adds to a run what its format has no field for.
-pub(crate) fn add_unrecorded(run: &mut Run, statements: &[Statement], rollbacks: &[RollBackRecord]) {
+/// Adds to a run what its format has no field for. Returns the reviews whose no names the work that it is about.
+pub(crate) fn add_unrecorded(run: &mut Run, statements: &[Statement], rollbacks: &[RollBackRecord]) -> Vec<StepId> {
     let statements: Vec<&Statement> = statements.iter().filter(|statement| belongs_to(run, statement)).collect();
     let rollbacks: Vec<&RollBackRecord> = rollbacks.iter().filter(|back| back.run == run.id.as_str()).collect();
     mark_counted(run, &statements, &rollbacks);
     mark_last_words(run, &statements, &rollbacks);
-    mark_revised(run, &statements);
     mark_stopped(run, &statements, &rollbacks);
+    mark_revised(run, &statements)
 }
 
 /// Counts the attempts at each step, and its failures in a row, as far as its format does not: a decision about a step, its success and a
@@ -64,8 +64,10 @@ fn mark_counted(run: &mut Run, statements: &[&Statement], rollbacks: &[&RollBack
 }
 
 /// Gives a rejection the word of its reviewer where the format has one word for every no: a revision goes back to the work, a rejection
-/// waits for a person. A review that names no step sends the run back to the first that it stands on.
-fn mark_revised(run: &mut Run, statements: &[&Statement]) {
+/// waits for a person. A review sends the run back to the step that its words name, of those that it stands on, else to the first. Returns the
+/// reviews whose words name one.
+fn mark_revised(run: &mut Run, statements: &[&Statement]) -> Vec<StepId> {
+    let mut naming = Vec::new();
     let is_refused = |step: &&mut Step| {
         let rejected = step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Rejected);
         rejected && step.status == Status::Failed && step.kind == StepKind::Review
@@ -78,11 +80,22 @@ fn mark_revised(run: &mut Run, statements: &[&Statement]) {
         });
         let is_revision = |report: &&StepReport| report.verdict == Some(ReviewVerdict::NeedsRevision);
         let is_its_word = |report: &&StepReport| step.finished_at.is_none_or(|ended| ended <= report.at);
-        if last.flatten().filter(is_revision).as_ref().is_some_and(is_its_word) {
+        if let Some(report) = last.flatten().filter(is_revision).filter(is_its_word) {
             step.review = Some(Review { verdict: ReviewVerdict::NeedsRevision, open_conditions: None });
-            step.returns_to = step.returns_to.take().or_else(|| step.depends_on.first().cloned());
+            let named = step.depends_on.iter().find(|work| is_named(work, report));
+            naming.extend(named.map(|_| step.id.clone()));
+            step.returns_to = step.returns_to.take().or_else(|| named.or(step.depends_on.first()).cloned());
         }
     }
+    naming
+}
+
+/// Tells whether the words of a report name a step.
+fn is_named(step: &StepId, report: &StepReport) -> bool {
+    let texts = report.findings.iter().chain(&report.error).chain(&report.summary);
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let mut words = texts.flat_map(|text| text.split(|c| !is_part(c)));
+    words.any(|word| word.trim_end_matches('.') == step.as_str())
 }
 
 /// Returns the pause or the abort that was said last, unless the run was begun or resumed after it.

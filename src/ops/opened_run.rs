@@ -82,7 +82,12 @@ impl OpenedRun {
         let statements = self.statements(run);
         let rollbacks = self.rollbacks();
         if let Some(run) = &mut self.loaded.run {
-            engine::add_unrecorded(run, &statements, &rollbacks);
+            let naming = engine::add_unrecorded(run, &statements, &rollbacks);
+            let is_answered = |finding: &Finding| {
+                let step = finding.step.as_ref();
+                finding.code == FindingCode::StoryStopped && step.is_some_and(|step| naming.contains(step))
+            };
+            self.loaded.findings.retain(|finding| !is_answered(finding));
             if run.status == RunStatus::Aborted {
                 // The nearest word of its format, for what was decided.
                 self.loaded.findings.retain(|finding| finding.code != FindingCode::RunFailed);
