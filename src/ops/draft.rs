@@ -70,19 +70,16 @@ impl OpenedRun {
     fn not_written(&self, run: &Run, error: EditError) -> OpError {
         let message = error.to_string();
         let plan = format!("piton plan {}", engine::quoted(run.id.as_str()));
-        match error {
-            EditError::Unsupported(_) => {
-                OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![plan] })
-            }
-            EditError::Missing { .. } => OpError::Irreparable { message, hints: vec![plan], findings: Vec::new() },
+        let (kind, hints) = match error {
+            EditError::Unsupported(_) => (RefusalKind::No, vec![plan]),
+            EditError::Missing { .. } => (RefusalKind::Unread, vec![plan]),
             EditError::Unreadable { .. } => {
                 let findings = self.loaded.findings.iter().filter(|finding| versions::says_unreadable(finding.code));
-                let findings: Vec<Finding> = findings.cloned().collect();
-                let ways = findings.iter().filter_map(|finding| finding.fix.clone());
-                OpError::Irreparable { message, hints: ways.collect(), findings }
+                (RefusalKind::Unread, findings.filter_map(|finding| finding.fix.clone()).collect())
             }
-            EditError::Register { .. } => OpError::Edit(error),
-        }
+            EditError::Register { .. } => return OpError::Edit(error),
+        };
+        OpError::Refused(Refusal { kind, message, hints })
     }
 
     /// Refuses to overwrite a field that could not be understood: its value would only survive in the history.

@@ -49,9 +49,6 @@ pub(crate) enum OpError {
     /// The state cannot be read.
     #[error("{message}")]
     Unreadable { message: String, findings: Vec<Finding> },
-    /// An unreadable state cannot be repaired.
-    #[error("{message}")]
-    Irreparable { message: String, hints: Vec<String>, findings: Vec<Finding> },
     /// The run has no such step.
     #[error("run {run} has no step `{wanted}`")]
     UnknownStep { run: String, wanted: String, known: Vec<String> },
@@ -102,7 +99,6 @@ impl OpError {
             | Self::UnknownSchema { .. } => Exit::NotFound,
             Self::Ambiguous { .. } | Self::TargetAmbiguous { .. } => Exit::Ambiguous,
             Self::Unreadable { .. }
-            | Self::Irreparable { .. }
             | Self::Edit(EditError::Unreadable { .. } | EditError::Register { .. } | EditError::Missing { .. }) => {
                 Exit::Unreadable
             }
@@ -214,7 +210,6 @@ impl OpError {
             Self::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
             Self::Usage { hints, .. }
             | Self::InTheWay { hints, .. }
-            | Self::Irreparable { hints, .. }
             | Self::TargetAmbiguous { hints, .. }
             | Self::NotConfirmed { hints, .. } => hints.clone(),
             Self::DefinitionInvalid { file, .. } => {

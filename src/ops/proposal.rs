@@ -225,7 +225,7 @@ pub(super) fn newest_readable<'a>(ctx: &ProjectContext, opened: &'a OpenedRun) -
 
 /// Returns the error with hints if the history has no readable version.
 fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpError {
-    let OpError::Unreadable { message, findings } = error else { return error };
+    let OpError::Unreadable { message, .. } = error else { return error };
     let path = run_word(&opened.candidate);
     let archive_hint = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
     let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, ctx.clock.now);
@@ -241,7 +241,7 @@ fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpErr
             hints
         }
     };
-    OpError::Irreparable { message, hints, findings }
+    OpError::Refused(Refusal { kind: RefusalKind::Unread, message, hints })
 }
 
 /// Writes a rebuilt state that describes `run`. Returns where the replaced bytes are kept.
@@ -279,11 +279,8 @@ fn not_rebuilt(opened: &OpenedRun, error: &EditError) -> OpError {
     let restore = versions::newest_readable(opened).ok();
     let mut hints: Vec<String> = restore.map(|_| format!("piton restore {path}")).into_iter().collect();
     hints.push(format!("correct the file by hand, or archive it: `piton archive {path} --yes`"));
-    OpError::Irreparable {
-        message: format!("{} cannot be rebuilt from evidence: {error}", opened.candidate.state),
-        hints,
-        findings: opened.loaded.findings.clone(),
-    }
+    let message = format!("{} cannot be rebuilt from evidence: {error}", opened.candidate.state);
+    OpError::Refused(Refusal { kind: RefusalKind::Unread, message, hints })
 }
 
 fn propose(opened: &OpenedRun, files: &[(RelPath, Vec<u8>)]) -> Proposal {
