@@ -233,8 +233,8 @@ impl PlanInputs<'_> {
             && !matches!(self.run.status, RunStatus::Completed | RunStatus::Archived)
     }
 
-    /// Rule 9: autopilot continues without asking only if nothing blocks, the state is complete and less than a day old, nobody paused the
-    /// run, and no gate or conflict waits. Warnings do not stop it.
+    /// Rule 9: autopilot continues without asking only if nothing blocks, the state is complete and less than a day old, no pause
+    /// was said, and no gate or conflict waits. Warnings do not stop it.
     fn is_unattended(&self, verdict: Verdict, next: &[Next], age: &Age, findings: &[Finding]) -> bool {
         let fresh = matches!(age.band, Some(AgeBand::Fresh | AgeBand::Recent));
         let needs_a_person = next.iter().any(|next| matches!(next.action, Action::Approve | Action::Verify))

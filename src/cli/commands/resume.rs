@@ -75,6 +75,14 @@ impl Command for Resume {
         if let Some(flag) = self.events.then_some("--events").or(jobs).or(over_limits) {
             return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
         }
+        if self.allowed.accept_edits && (self.dry_run || location.own_run().is_none()) {
+            let why = if self.dry_run {
+                "--accept-edits without --yes shows the plan with the changes and writes nothing; it does not go with --dry-run"
+            } else {
+                "--accept-edits is only for a run of a workflow file"
+            };
+            return Err(CommandError::usage(why));
+        }
         if self.dry_run {
             return call.answer(ops::plan(&ctx, &self.flags.request(), self.detail.shown()));
         }

@@ -300,16 +300,14 @@ impl RunReader<'_> {
             return;
         }
         let message = format!("the workflow file changed; {}", changes.join("; "));
+        let goes_on = format!("{message}. The run goes on as it was recorded");
+        let fix = format!(
+            "to have it take the changes: `piton resume {} --accept-edits`",
+            quoted(&self.session.header.session)
+        );
         self.findings.push(match takes_edits {
             true => Finding::new(FindingCode::DefinitionDrift, message),
-            false => {
-                let message = format!("{message}. The run goes on as it was recorded");
-                let fix = format!(
-                    "to have it take the changes: `piton resume {} --accept-edits`",
-                    quoted(&self.session.header.session)
-                );
-                Finding::new(FindingCode::DefinitionDrift, message).fix(fix)
-            }
+            false => Finding::new(FindingCode::DefinitionDrift, goes_on).fix(fix),
         });
     }
 
