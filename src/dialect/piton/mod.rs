@@ -14,6 +14,7 @@ mod adopt;
 mod after_agent;
 mod brief;
 mod damage;
+mod definition;
 pub(crate) mod facts;
 mod items;
 mod native;

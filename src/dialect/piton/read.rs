@@ -8,10 +8,11 @@ use super::{
     acts::acts_once,
     after_agent::leaves_more,
     damage,
+    definition::changed,
     facts::{Captured, Outline, OutlineStep, is_for_an_agent, reviewed},
     items::{failed_merge, part_names},
     native, outputs, paths,
-    record::{Header, Remainder},
+    record::Remainder,
     session::Session,
     state::{ExecutionState, RunPhase, StepState},
     unmet::unmet,
@@ -21,9 +22,8 @@ use crate::{
     model::{
         Action, Cause, CauseKind, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, GateEffect,
         GateOption, Interruption, InterruptionKind, OutputRequest, Part, PartKind, Proof, Records, RelPath, Review,
-        Run, RunStatus, Status, Step, StepId, StepKind, WorkspaceRecord, clean_line, mask_secrets, quoted, sha256_hex,
+        Run, RunStatus, Severity, Status, Step, StepId, StepKind, WorkspaceRecord, clean_line, mask_secrets, quoted,
     },
-    workflow::{self, Parsed},
 };
 
 /// What the reason of a pause begins with when a limit of the run is reached; then the limit.
@@ -52,36 +52,6 @@ fn load_as(files: &FileSet, is_run_again: bool) -> Loaded {
             Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() }
         }
     }
-}
-
-/// Returns the steps of the workflow file as it is now, if it differs from the recorded one and has no mistakes.
-pub(super) fn changed_outline(files: &FileSet, session: &Session) -> Option<Outline> {
-    let shown = paths::folder_of(&files.state).and_then(|folder| paths::workflow(&folder))?;
-    let bytes = files.bytes(&shown)?;
-    if matches!(session.state.run.status, RunPhase::Completed | RunPhase::Aborted) {
-        return None;
-    }
-    let parsed = changed(files, &session.header, bytes, &session.state.workflow.sha256)?;
-    Some(Outline::of(&parsed.workflow?, parsed.sha256))
-}
-
-/// Returns the content of a file that the workflow file of a session includes, if it did when the session began.
-fn included(files: &FileSet, header: &Header, path: &RelPath) -> Result<Vec<u8>, String> {
-    if !header.included.contains(path) {
-        return Err("was not included when the run began".to_owned());
-    }
-    let shown = paths::folder_of(&files.state).and_then(|folder| paths::included(&folder, path));
-    let bytes = shown.and_then(|shown| files.bytes(&shown));
-    bytes.map(<[u8]>::to_vec).ok_or_else(|| "cannot be read".to_owned())
-}
-
-/// Returns the workflow file of a session as it is now, unless it is as it was recorded.
-fn changed(files: &FileSet, header: &Header, bytes: &[u8], recorded: &str) -> Option<Parsed> {
-    if header.included.is_empty() && sha256_hex(bytes) == recorded {
-        return None;
-    }
-    let parsed = workflow::parse_with(&header.workflow.file, bytes, &|path| included(files, header, path));
-    (parsed.sha256 != recorded).then_some(parsed)
 }
 
 struct RunReader<'a> {
@@ -305,9 +275,12 @@ impl RunReader<'_> {
             "to have it take the changes: `piton resume {} --accept-edits`",
             quoted(&self.session.header.session)
         );
+        // Of an edit that does nothing yet a person has to hear.
         self.findings.push(match takes_edits {
             true => Finding::new(FindingCode::DefinitionDrift, message),
-            false => Finding::new(FindingCode::DefinitionDrift, goes_on).fix(fix),
+            false => {
+                Finding { severity: Severity::Warning, ..Finding::new(FindingCode::DefinitionDrift, goes_on).fix(fix) }
+            }
         });
     }
 

@@ -1,7 +1,7 @@
 //! Records a change of a session.
 
 use super::{
-    acts::acts_once, after_agent::has_rest, facts::Facts, read::changed_outline, record::Event, session::Session,
+    acts::acts_once, after_agent::has_rest, definition::changed_outline, facts::Facts, record::Event, session::Session,
 };
 use crate::{
     dialect::EditError,
