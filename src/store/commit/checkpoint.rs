@@ -88,7 +88,8 @@ fn write(
     let (record, made, is_armed) = (None, Vec::new(), true);
     let mut writer = CheckpointWriter { lock, meta, targets, backups, record, journal, made, is_armed };
     let result = writer.run();
-    writer.is_armed = result.is_err();
+    // What could not be undone is finished by the next command, out of what is staged.
+    writer.is_armed = !matches!(result, Ok(()) | Err(StoreError::NotRolledBack { .. }));
     result
 }
 

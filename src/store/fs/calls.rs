@@ -105,6 +105,8 @@ mod failing {
         Kill,
         /// The system refuses it once.
         Once,
+        /// The system refuses it and the next one.
+        Twice,
         /// The system refuses it and every later one.
         FromThere,
     }
@@ -126,6 +128,7 @@ mod failing {
         PLAN.set(Some(plan));
         let is_hit = match plan.fault {
             Fault::Once => plan.made == plan.at,
+            Fault::Twice => (plan.at..=plan.at + 1).contains(&plan.made),
             Fault::Kill | Fault::FromThere => plan.made >= plan.at,
         };
         if is_hit { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
