@@ -115,7 +115,7 @@ finding_codes! {
     SessionMayLive "session-may-live" Warning true "It cannot be known whether a session of the client is alive.";
     OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
     RunUntrusted "run-untrusted" Blocking true "This user did not begin the run on this machine: it came with the project, or with a copy of it.", NeedsPerson;
-    JournalUntrusted "journal-untrusted" Warning true "The journal of the run came with the project: what it says does not count.", NeedsPerson;
+    JournalUntrusted "journal-untrusted" Warning true "The journal of the run came with the project, or with a copy of it: what it says does not count.", NeedsPerson;
     // Rule 3: reconcile.
     StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.", Invalid, UnknownWord;
     StatusAlias "status-alias" Info false "A status is not in the vocabulary, but its meaning is unambiguous.";

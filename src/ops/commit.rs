@@ -60,7 +60,7 @@ impl GrownJournal {
         let (line, end) = self.end.append(&record);
         if self.file.bytes().is_empty() {
             // Entered before it is written: a call that is killed in between leaves an entry of nothing.
-            trusted.enter_journal(&self.file.file(), &line)?;
+            trusted.enter_journal(&self.file.home, &line)?;
         }
         let bytes = [self.file.bytes(), &line].concat();
         store::commit_recorded(lock, edits, meta, &JournalAppend { journal: &self.file, line })?;

@@ -247,7 +247,7 @@ pub(crate) fn demo(keep: bool) -> Result<Report<DemoReport>, OpError> {
             let request = Request { project: Some(place.join(scenario.folder).into_string()), ..Request::default() };
             let Ok(ctx) = ProjectContext::open(&request) else { continue };
             for journal in trust::journals(&ctx) {
-                let _ = trusted.enter_journal(&journal.file(), journal.bytes());
+                let _ = trusted.enter_journal(&journal.home, journal.bytes());
             }
         }
     }

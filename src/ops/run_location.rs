@@ -127,9 +127,14 @@ pub(super) fn stranger(trusted: &Trusted, home: &Utf8Path, id: &str) -> Option<S
 pub(crate) fn sentence(id: &str, stranger: &Stranger) -> String {
     match stranger {
         Stranger::Unknown => format!("this user did not begin the run {id} on this machine"),
-        Stranger::CopyOf(original) => {
+        Stranger::CopyOf(original) if store::unread::exists(original) => {
             format!(
                 "the run {id} was copied with its project: {original} has it too, and it does not go on in both places"
+            )
+        }
+        Stranger::CopyOf(original) => {
+            format!(
+                "the run {id} is of {original}, which is gone, and this is another folder: a copy, or one that was moved to another disk"
             )
         }
     }

@@ -66,7 +66,7 @@ pub(crate) fn list(ctx: &ProjectContext) -> Report<TrustReport> {
     let mut subjects: Vec<TrustSubject> = runs.collect();
     for journal in journals_of(ctx, &locations) {
         let is_trusted = store::journals::standing(&ctx.project.trusted, &journal).is_ok_and(JournalStanding::is_ours);
-        let reason = (!is_trusted).then(|| "it came with the project".to_owned());
+        let reason = (!is_trusted).then(|| "it came with the project, or was copied with it".to_owned());
         subjects.push(TrustSubject { name: shown(ctx, &journal), is_trusted, reason });
     }
     Report { exit: Exit::Ok, body: TrustReport { subjects, done: None }, findings }
@@ -83,13 +83,11 @@ pub(crate) fn decide(ctx: &ProjectContext, name: &str, is_yes: bool) -> Result<R
     let journal = journals(ctx).into_iter().find(|journal| named.as_ref() == Some(&journal.file()));
     let done = match journal {
         Some(journal) if is_yes => {
-            trusted.enter_journal(&journal.file(), journal.bytes())?;
+            trusted.enter_journal(&journal.home, journal.bytes())?;
             format!("the reports and decisions in {name} count from now on")
         }
         Some(journal) => {
-            if store::journals::standing(trusted, &journal)?.is_ours() {
-                trusted.forget_journal(journal.bytes())?;
-            }
+            trusted.forget_journal(&journal.home, journal.bytes())?;
             format!("nothing in it counts; it is kept as {}", store::journals::set_aside(&journal.file())?)
         }
         None => decide_run(ctx, name, is_yes)?,
@@ -126,7 +124,7 @@ fn decide_run(ctx: &ProjectContext, name: &str, is_yes: bool) -> Result<String, 
     let header = header_bytes(home, id).unwrap_or_default();
     let trusted = &ctx.project.trusted;
     if !is_yes {
-        trusted.forget(id, &header)?;
+        trusted.forget(id, &header, home)?;
         return Ok(format!("the run {id} does not speak for you; its records stay where they are"));
     }
     trusted.enter(id, &header, home)?;

@@ -10,7 +10,7 @@ use crate::{
     dialect::piton::{self, record::Header},
     model::quoted,
     ops,
-    store::{Stranger, Trusted},
+    store::{Stranger, Trusted, unread},
 };
 
 /// Refuses a run that does not speak for this user (`trust`), unless a person says yes now: neither its commands nor the paths that it names
@@ -34,7 +34,9 @@ pub(super) fn check(
     };
     let source = header.workflow.file.under(&header.workflow.root);
     let message = format!("{}; its steps run the commands of {source}", ops::stranger_in_words(id, &stranger));
-    if let (Stranger::CopyOf(original), Some(worktree)) = (&stranger, header.worktree.as_ref()) {
+    if let (Stranger::CopyOf(original), Some(worktree)) = (&stranger, header.worktree.as_ref())
+        && unread::exists(original)
+    {
         let message = format!("{message}; its worktree, {worktree}, is that of {original}");
         let hint = format!("go on there, or begin another run: `piton run {}`", quoted(header.workflow.file.as_str()));
         return Err(RunError::new(ProblemKind::Person, message, [hint]));

@@ -129,7 +129,7 @@ impl<'a> Scene<'a> {
     /// Reads every byte of the project and the home but for the user's list, which names files by what they are on disk.
     fn tree(&self) -> Tree {
         let is_project = |path: &Utf8Path| path.starts_with("project") || path.starts_with("home");
-        let counts = |path: &Utf8Path| is_project(path) && !path.starts_with("home/.local/state/piton/journals");
+        let counts = |path: &Utf8Path| is_project(path) && !path.starts_with("home/.local/state/piton/index");
         Tree::of(self.sandbox.top()).only(counts).without(".git").without_folders()
     }
 

@@ -44,7 +44,9 @@ fn check_timeout(output: &Output, words: &[&str]) {
 
 /// Runs piton with some calls of the system refused, and returns what it said.
 fn refusing(sandbox: &Sandbox, strace: Strace, options: &[&str], words: &[&str]) -> Output {
-    strace.follow(sandbox.piton(words.iter().copied()), "flock,linkat,rename,read,openat2", options).0
+    strace
+        .follow(sandbox.piton(words.iter().copied()), "flock,linkat,rename,renameat,renameat2,read,openat2", options)
+        .0
 }
 
 /// On a file system without locks every reader and writer gets an error, and nothing is changed.
@@ -91,7 +93,7 @@ fn a_share_that_fails_leaves_the_state_as_it_was() {
     for (error, cause) in [("ESTALE", "(os error 116)"), ("EXDEV", "(os error 18)")] {
         let sandbox = projects::ccw();
         let before = projects::foreign(&sandbox);
-        let option = format!("inject=rename:error={error}");
+        let option = format!("inject=rename,renameat,renameat2:error={error}");
         let output = refusing(&sandbox, strace, &["-e", &option], &["begin", "IMPL-002"]).expect_code(4);
         let message = document(&output)["error"]["message"].to_string();
         assert!(message.contains(".task/IMPL-002.json") && message.contains(cause), "{output}");

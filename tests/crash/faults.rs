@@ -94,8 +94,7 @@ fn a_folder_on_another_file_system_is_copied() {
     let Some(strace) = Strace::find() else { return };
     let scene = Scene::new(stories::archive_ccw());
     let calls = kills::moments(&scene, strace);
-    let is_move =
-        |call: &&Call| call.name.starts_with("rename") && call.rest.contains("/.workflow/archives/WFS-user-auth\"");
+    let is_move = |call: &&Call| call.name.starts_with("rename") && call.rest.contains(", \"WFS-user-auth\"");
     let last = calls.iter().find(is_move).expect("the folder is moved");
     let output = strace.inject(scene.set_back().story.cut.on(&scene.sandbox), last, "error=EXDEV");
     assert_eq!(output.code, 0, "{output}");

@@ -139,9 +139,8 @@ fn trapped(kind: &Kind) -> Sandbox {
         sandbox.file(kind.state, &state);
     }
     if kind.has_records() {
-        let runs = sandbox.root().join(".git/piton");
-        std::fs::create_dir(&runs).expect("a folder in the sandbox");
-        std::fs::rename(sandbox.root().join(".piton/runs"), runs.join("runs")).expect("a folder in the sandbox");
+        let (made, shared) = (sandbox.root().join(".piton"), sandbox.root().join(".git/piton"));
+        std::fs::rename(made, shared).expect("a folder in the sandbox");
         sandbox.piton(["begin", kind.step]).run().expect_code(0);
     }
     sign(&sandbox);

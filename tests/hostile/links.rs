@@ -230,5 +230,5 @@ fn swap_meanwhile(kind: &Kind, folder: &str) {
         is_over.store(true, Ordering::Relaxed);
         assert!(swapper.join().expect("a swapper without assertions") > 100);
     });
-    outside.is_kept(&format!("{folder} was swapped"));
+    outside.is_untouched(&format!("{folder} was swapped"));
 }

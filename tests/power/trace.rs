@@ -140,6 +140,7 @@ impl<'a> Reading<'a> {
             "unlink" | "rmdir" => plain(0).map(|path| Call::Remove { path }),
             "unlinkat" => at(0, 1).map(|path| Call::Remove { path }),
             "mkdir" => plain(0).map(|path| Call::Folder { path, mode: octal(arguments[1]) }),
+            "mkdirat" => at(0, 1).map(|path| Call::Folder { path, mode: octal(arguments[2]) }),
             "fsync" | "fdatasync" => opened().map(|path| Call::Sync { path }),
             "fchmod" => opened().map(|path| Call::Mode { path, mode: octal(arguments[1]) }),
             "chmod" => plain(0).map(|path| Call::Mode { path, mode: octal(arguments[1]) }),

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::lock::RunLock;
 use crate::{
     model::{RelPath, Timestamp},
-    store::fs::{error::StoreError, stage, unread},
+    store::fs::{calls, error::StoreError, stage, unread},
 };
 
 /// The folder of files that belong to no run.
@@ -73,13 +73,13 @@ pub(crate) fn free_folder(lock: &RunLock, wanted: &RelPath) -> Result<RelPath, S
 
 /// Removes a folder that was made for files that were not written: it has nothing but what a killed writer left under temporary names.
 fn remove_begun(folder: &Utf8Path) {
-    let names = unread::names(folder).unwrap_or_default();
+    let Some(names) = unread::names(folder) else { return };
     if names.iter().all(|entry| !entry.is_dir && stage::is_temporary(entry.name.as_ref())) {
         for entry in names {
-            drop(fs::remove_file(folder.join(entry.name)));
+            drop(calls::remove_file(&folder.join(entry.name)));
         }
         // Not one with files in it.
-        drop(fs::remove_dir(folder));
+        drop(calls::remove_dir(folder));
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn prune(lock: &RunLock, newest: &RelPath, keep: usize) -> Result<(),
     others.retain(|(_, _, path)| *path != real);
     let too_many = (others.len() + 1).saturating_sub(keep.max(1));
     for (_, _, path) in others.into_iter().take(too_many) {
-        fs::remove_dir_all(&path).map_err(|source| StoreError::io(&path, source))?;
+        calls::remove_dir_all(&path).map_err(|source| StoreError::io(&path, source))?;
     }
     if too_many > 0 { stage::sync_dirs(std::iter::once(dir)) } else { Ok(()) }
 }
@@ -115,7 +115,7 @@ pub(crate) fn prune(lock: &RunLock, newest: &RelPath, keep: usize) -> Result<(),
 /// If it cannot be removed.
 pub(crate) fn remove(lock: &RunLock, archive: &RelPath) -> Result<(), StoreError> {
     let real = lock.root().target(archive)?;
-    fs::remove_dir_all(&real).map_err(|source| StoreError::io(&real, source))
+    calls::remove_dir_all(&real).map_err(|source| StoreError::io(&real, source))
 }
 
 /// Removes the folder of an archive whose files were moved back; one with other files stays.
@@ -125,7 +125,7 @@ pub(crate) fn remove(lock: &RunLock, archive: &RelPath) -> Result<(), StoreError
 /// If the path may not be written.
 pub(crate) fn remove_empty(lock: &RunLock, archive: &RelPath) -> Result<(), StoreError> {
     let real = lock.root().target(archive)?;
-    drop(fs::remove_dir(&real));
+    drop(calls::remove_dir(&real));
     Ok(())
 }
 

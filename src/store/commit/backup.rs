@@ -158,7 +158,7 @@ fn put(
         folders.insert(folder.to_owned());
     }
     if let Some(parent) = path.parent() {
-        calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        stage::make_folders(parent)?;
     }
     let write = || -> io::Result<()> {
         let mut file = calls::create_new(&path, platform::DATA_FILE_MODE)?;

@@ -3,7 +3,11 @@
 //! One file costs one flush of the file and one of its folder. Several files are first made durable as a record (see `txn`),
 //! which commits the change; if the process is killed after that, the next command finishes it.
 
-use std::{collections::BTreeSet, fs, io};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File, Metadata},
+    io::{self, Read as _},
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -18,6 +22,7 @@ use crate::{
     store::fs::{
         calls, data_file,
         error::StoreError,
+        nofollow::{self, OpenMode},
         platform::{self, Attributes},
         stage::{self, Staged},
     },
@@ -83,7 +88,8 @@ fn write(
     let (record, made, is_armed) = (None, Vec::new(), true);
     let mut writer = CheckpointWriter { lock, meta, targets, backups, record, journal, made, is_armed };
     let result = writer.run();
-    writer.is_armed = result.is_err();
+    // What could not be undone is finished by the next command, out of what is staged.
+    writer.is_armed = !matches!(result, Ok(()) | Err(StoreError::NotRolledBack { .. }));
     result
 }
 
@@ -133,12 +139,7 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<CheckpointTarget<'
         if !reals.insert(real.clone()) {
             return Err(StoreError::UnsafePath { path: real, problem: "one change edits it twice" });
         }
-        let metadata = match fs::metadata(&real) {
-            Ok(metadata) if metadata.is_file() => Some(metadata),
-            Ok(_) => return Err(StoreError::UnsafePath { path: real, problem: "it is not a regular file" }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(source) => return Err(StoreError::io(&real, source)),
-        };
+        let found = found_at(&real)?;
         let before: Option<&[u8]> = match &edit.kind {
             EditKind::Create { .. } => None,
             EditKind::Replace { before, .. } | EditKind::Remove { before } => Some(before),
@@ -149,13 +150,15 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<CheckpointTarget<'
                 });
             }
         };
-        let conflict = match (before, &metadata) {
+        let like = found.as_ref().map(|(_, metadata)| platform::attributes(metadata));
+        let conflict = match (before, found) {
             (None, None) => None,
             (None, Some(_)) => Some("was created by another program"),
             (Some(_), None) => Some("was removed"),
-            (Some(before), Some(metadata)) if metadata.len() != before.len() as u64 => Some("was changed"),
-            (Some(before), Some(_)) => {
-                let now = fs::read(&real).map_err(|source| StoreError::io(&real, source))?;
+            (Some(before), Some((_, metadata))) if metadata.len() != before.len() as u64 => Some("was changed"),
+            (Some(before), Some((mut file, _))) => {
+                let mut now = Vec::with_capacity(before.len() + 1);
+                file.read_to_end(&mut now).map_err(|source| StoreError::io(&real, source))?;
                 (now != before).then_some("was changed")
             }
         };
@@ -169,13 +172,26 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<CheckpointTarget<'
             before,
             before_sha256: before.map(sha256_hex),
             after: edit.after(),
-            like: metadata.as_ref().map(platform::attributes),
+            like,
             mode: if is_own { platform::DATA_FILE_MODE } else { platform::PROJECT_FILE_MODE },
             staged: None,
             marker: None,
         });
     }
     Ok(targets)
+}
+
+/// Opens a file that an edit is of; `None` if it is missing.
+fn found_at(real: &Utf8Path) -> Result<Option<(File, Metadata)>, StoreError> {
+    let failed = |source| StoreError::io(real, source);
+    match nofollow::open(real.as_std_path(), OpenMode::Read, 0) {
+        Ok(file) => match file.metadata().map_err(failed)? {
+            metadata if metadata.is_file() => Ok(Some((file, metadata))),
+            _ => Err(StoreError::UnsafePath { path: real.to_owned(), problem: "it is not a regular file" }),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(failed(source)),
+    }
 }
 
 /// Resolves the backups of the files that are about to be replaced.

@@ -5,12 +5,20 @@ use std::{
     time::Duration,
 };
 
-use super::{commit, overwrite};
+use super::{commit, commit_recorded, overwrite};
 use crate::{
-    model::{Edit, EditKind, ReadSpec},
+    model::{ChangedFile, Content, Edit, EditKind, Entry, JournalFile, ReadSpec},
     store::{
-        RunLock, StoreError, file_set,
-        fs::calls::{Fault, with_fault},
+        JournalAppend, RunLock, StoreError,
+        commit::{
+            recorded::{last_change, pending},
+            txn,
+        },
+        file_set,
+        fs::{
+            calls::{Fault, with_fault},
+            path::Root,
+        },
         set_tail_aside,
         testing::{Scratch, append, candidate, clock, create, meta, rel, remove, replace},
     },
@@ -276,6 +284,46 @@ fn a_disk_that_refuses_everything_leaves_all_old_or_all_new_files_and_says_so() 
                 Err(_) => assert!(!is_new, "call {at}"),
             }
         }
+    }
+}
+
+/// Finishes the last change of a journal, and tells whether it has one.
+fn finish_recorded(scratch: &Scratch, journal: &JournalFile) -> bool {
+    let bytes = fs::read(journal.file()).unwrap_or_default();
+    let change = last_change(&bytes);
+    let root = Root::open(&scratch.root).unwrap();
+    if let Some(record) = change.as_ref().and_then(|change| pending(&root, change)) {
+        txn::finish(&root, &scratch.own().absolute(), &record).unwrap();
+    }
+    change.is_some()
+}
+
+#[test]
+fn a_recorded_change_is_made_whole_or_taken_back_after_a_fault_at_any_call() {
+    let [_, (edits, new)] = changes();
+    let files = edits.iter().map(|edit| ChangedFile::of(edit, None)).collect();
+    let entry = Entry { files, ..Entry::new("finish", None, clock().now) };
+    let line = format!("{}\n", serde_json::json!({ "entry": entry }));
+    for fault in [Fault::Kill, Fault::Once, Fault::Twice, Fault::FromThere] {
+        let mut seen = [0, 0];
+        for at in 1.. {
+            let scratch = before();
+            let own = scratch.own();
+            let path = own.path.join("journal.jsonl").unwrap();
+            let journal = JournalFile { home: own.home, path, content: Content::Bytes(Vec::new().into()) };
+            let append = JournalAppend { journal: &journal, line: line.clone().into_bytes() };
+            let lock = scratch.lock();
+            let written = with_fault(at, fault, || commit_recorded(&lock, &edits, &meta(), &append));
+            let Some(written) = written else { break };
+            let is_recorded = finish_recorded(&scratch, &journal);
+            let now = PATHS.map(|path| scratch.text(path));
+            let expected = if is_recorded { new } else { OLD };
+            assert_eq!(now.each_ref().map(Option::as_deref), expected, "{fault:?} at {at}: {written:?}");
+            assert!(is_recorded || written.is_err(), "{fault:?} at {at}");
+            seen[usize::from(is_recorded)] += 1;
+        }
+        assert!(seen[0] > 3, "{fault:?}: {seen:?}");
+        assert!(seen[1] > 0 || fault == Fault::Once, "{fault:?}: {seen:?}");
     }
 }
 

@@ -42,7 +42,7 @@ pub(in crate::store) fn create_hidden(home: &Utf8Path) -> Result<(), StoreError>
     if let Some(parent) = home.parent() {
         stage::make_durable_folders(parent)?;
     }
-    match nofollow::create_private_dir(home.as_std_path()) {
+    match calls::create_dir(home, platform::DATA_DIR_MODE) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(home, error)),
         Ok(()) | Err(_) => {}
     }
@@ -66,10 +66,12 @@ fn write_gitignore(ignore: &Utf8Path) -> io::Result<()> {
 pub(in crate::store) fn subfolder(data_path: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
     let path = data_path.join(name);
     let found = match fs::symlink_metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match calls::create_private_dir(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::symlink_metadata(&path),
-            made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
-        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match calls::create_dir(&path, platform::DATA_DIR_MODE) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::symlink_metadata(&path),
+                made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
+            }
+        }
         found => found,
     };
     match found {

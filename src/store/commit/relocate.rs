@@ -12,7 +12,12 @@ use walkdir::WalkDir;
 use super::lock::RunLock;
 use crate::{
     model::RelPath,
-    store::fs::{calls, error::StoreError, stage},
+    store::fs::{
+        calls,
+        error::StoreError,
+        nofollow::{self, OpenMode},
+        platform, stage,
+    },
 };
 
 /// Moves the folder of a run durably to an unused name.
@@ -78,7 +83,7 @@ fn copy(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {
         let failed = |source| StoreError::io(path, source);
         let kind = entry.file_type();
         if kind.is_dir() {
-            calls::create_private_dir(&place).map_err(failed)?;
+            calls::create_dir(&place, platform::DATA_DIR_MODE).map_err(failed)?;
             folders.push(place);
         } else if kind.is_symlink() {
             let target = fs::read_link(path).map_err(failed)?;
@@ -92,8 +97,10 @@ fn copy(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {
     // Last, so that a folder that may not be written can be filled.
     for folder in &folders {
         let source = folder.strip_prefix(to).map_or_else(|_| from.to_owned(), |below| from.join(below));
-        let mode = fs::metadata(&source).map(|metadata| metadata.permissions());
-        mode.and_then(|mode| fs::set_permissions(folder, mode)).map_err(|error| StoreError::io(folder, error))?;
+        let like = fs::metadata(&source).map(|metadata| platform::attributes(&metadata));
+        let opened = nofollow::open(folder.as_std_path(), OpenMode::Read, 0);
+        let applied = like.and_then(|like| calls::apply(&opened?, like));
+        applied.map_err(|error| StoreError::io(folder, error))?;
     }
     stage::sync_dirs(folders.iter().map(Utf8PathBuf::as_path))
 }
@@ -101,9 +108,9 @@ fn copy(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {
 fn copy_file(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
     let bytes = fs::read(from)?;
     let metadata = fs::metadata(from)?;
-    let mut file = calls::create_new(to, crate::store::fs::platform::DATA_FILE_MODE)?;
+    let mut file = calls::create_new(to, platform::DATA_FILE_MODE)?;
     calls::write(&mut file, &bytes)?;
-    calls::apply(&file, crate::store::fs::platform::attributes(&metadata))?;
+    calls::apply(&file, platform::attributes(&metadata))?;
     if let Ok(modified) = metadata.modified() {
         file.set_modified(modified)?;
     }

@@ -2,8 +2,9 @@
 //! them fail or be the last one before a crash.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Write as _},
+    path::Path,
 };
 
 use camino::Utf8Path;
@@ -40,7 +41,7 @@ pub(in crate::store) fn sync_all(file: &File) -> io::Result<()> {
 
 pub(super) fn sync_dir(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    platform::sync_dir(path.as_std_path())
+    nofollow::sync_dir(path.as_std_path())
 }
 
 pub(in crate::store) fn set_len(file: &File, length: u64) -> io::Result<()> {
@@ -58,37 +59,26 @@ pub(in crate::store) fn remove_file(path: &Utf8Path) -> io::Result<()> {
     nofollow::remove_file(path)
 }
 
-pub(in crate::store) fn create_private_dir(path: &Utf8Path) -> io::Result<()> {
+pub(in crate::store) fn create_dir(path: &Utf8Path, mode: u32) -> io::Result<()> {
     fault_point()?;
-    nofollow::create_private_dir(path.as_std_path())
+    nofollow::create_dir(path.as_std_path(), mode)
 }
 
-pub(in crate::store) fn create_dir_all(path: &Utf8Path) -> io::Result<()> {
+pub(in crate::store) fn symlink(target: &Path, path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    fs::create_dir_all(path)
-}
-
-#[cfg(unix)]
-pub(in crate::store) fn symlink(target: &std::path::Path, path: &Utf8Path) -> io::Result<()> {
-    fault_point()?;
-    std::os::unix::fs::symlink(target, path)
-}
-
-#[cfg(not(unix))]
-pub(super) fn symlink(_target: &std::path::Path, _path: &Utf8Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+    nofollow::symlink(target, path.as_std_path())
 }
 
 /// Removes an empty folder.
 pub(in crate::store) fn remove_dir(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    fs::remove_dir(path)
+    nofollow::remove_dir(path.as_std_path())
 }
 
 /// Removes a folder and its content.
 pub(in crate::store) fn remove_dir_all(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    fs::remove_dir_all(path)
+    nofollow::remove_dir_all(path.as_std_path())
 }
 
 /// Runs before every call; does nothing outside of tests.
@@ -115,6 +105,8 @@ mod failing {
         Kill,
         /// The system refuses it once.
         Once,
+        /// The system refuses it and the next one.
+        Twice,
         /// The system refuses it and every later one.
         FromThere,
     }
@@ -136,6 +128,7 @@ mod failing {
         PLAN.set(Some(plan));
         let is_hit = match plan.fault {
             Fault::Once => plan.made == plan.at,
+            Fault::Twice => (plan.at..=plan.at + 1).contains(&plan.made),
             Fault::Kill | Fault::FromThere => plan.made >= plan.at,
         };
         if is_hit { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }

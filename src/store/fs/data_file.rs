@@ -41,7 +41,7 @@ pub(in crate::store) fn overwrite(path: &Utf8Path, bytes: &[u8]) -> io::Result<(
 fn replace_with_copy(path: &Utf8Path) -> io::Result<()> {
     let temporary = stage::temporary_name(path);
     let mut bytes = Vec::new();
-    platform::nofollow_options().read(true).open(path)?.take(COPY_LIMIT).read_to_end(&mut bytes)?;
+    nofollow::open(path.as_std_path(), OpenMode::Read, 0)?.take(COPY_LIMIT).read_to_end(&mut bytes)?;
     let mut copy = nofollow::open(temporary.as_std_path(), OpenMode::Create, platform::DATA_FILE_MODE)?;
     let done = copy.write_all(&bytes).and_then(|()| nofollow::rename(&temporary, path));
     done.inspect_err(|_| {

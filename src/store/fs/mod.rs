@@ -5,7 +5,8 @@
 //! - `clock`, `environment` and `process` are asked here and nowhere else.
 //! - `path` resolves a checked path below a root and refuses links that leave it; `read` reads one file below it, within bounds.
 //! - `unread` answers whether something is there, and notes what could not be looked at.
-//! - `nofollow` writes along paths without symlinks; `calls` are the system calls of a checkpoint, which a test can let fail.
+//! - `held_dir` is an open folder; `nofollow` changes names and files along paths without symlinks, and is the only way to; `calls` are the
+//!   system calls of a checkpoint, which a test can let fail.
 //! - `stage` writes new content under a temporary name and flushes; `data_file` writes Piton's own files in place.
 //! - `surroundings` are the environment, the folder and the streams of a call, which a caller in this process can give.
 //! - `page_file` writes a page where a person says, and opens it; `follow` notices changes for a live view.
@@ -18,6 +19,7 @@ pub(super) mod data_file;
 pub(super) mod environment;
 pub(super) mod error;
 pub(super) mod follow;
+mod held_dir;
 pub(super) mod nofollow;
 pub(super) mod page_file;
 pub(super) mod path;

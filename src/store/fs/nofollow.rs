@@ -1,21 +1,15 @@
-//! Writes along paths without symlinks. `path` checks a path when it is resolved; this module makes sure that none of its
-//! folders has become a symlink since.
-//!
-//! Content is only written through a descriptor that is known to be at the expected path. Calls that only move names (rename,
-//! link, remove) check first, and a folder can still be swapped between the check and the call. They can then affect a name
-//! elsewhere, but never overwrite the content of a file.
+//! The only way to change names and files: along paths without symlinks. `path` checks a path when it is resolved; a folder of it may have
+//! become a symlink since. So each call opens the folder without following one, and uses the name in it.
 
-use std::{
-    fs::{self, File},
-    io,
-    path::Path,
-};
+use std::{ffi::OsStr, fs::File, io, path::Path};
 
-use super::platform::{self, Access, DirHandle};
+use super::held_dir::{Access, HeldDir};
 
 /// What a file is opened for. No mode follows a symlink or blocks on a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum OpenMode {
+    /// Read an existing file.
+    Read,
     /// Write a new file; fails if it exists.
     Create,
     /// Append to an existing file.
@@ -33,7 +27,8 @@ pub(in crate::store) enum OpenMode {
 impl OpenMode {
     fn access(self) -> Access {
         Access {
-            reads: matches!(self, Self::Log | Self::Edit | Self::Lock),
+            reads: matches!(self, Self::Read | Self::Log | Self::Edit | Self::Lock),
+            writes: self != Self::Read,
             appends: matches!(self, Self::Append | Self::Log),
         }
     }
@@ -41,80 +36,68 @@ impl OpenMode {
 
 /// Opens a file; `mode` is the permission mode of a created one.
 pub(in crate::store) fn open(path: &Path, open_mode: OpenMode, mode: u32) -> io::Result<File> {
-    let target =
-        OpenTarget { path, dir: path.parent().map(open_dir).transpose()?.flatten(), access: open_mode.access() };
+    let (dir, name) = place(path)?;
+    let open = |made| dir.open_file(name, open_mode.access(), made);
     let may_make = matches!(open_mode, OpenMode::Log | OpenMode::Overwrite | OpenMode::Lock);
-    match target.open((open_mode == OpenMode::Create).then_some(mode)) {
-        Err(error) if may_make && error.kind() == io::ErrorKind::NotFound => match target.open(Some(mode)) {
+    match open((open_mode == OpenMode::Create).then_some(mode)) {
+        Err(error) if may_make && error.kind() == io::ErrorKind::NotFound => match open(Some(mode)) {
             // Another process created it first.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => target.open(None),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(None),
             made => made,
         },
         opened => opened,
     }
 }
 
-/// A file to open: by name in its open folder, or by path where the system cannot open folders this way.
-struct OpenTarget<'a> {
-    path: &'a Path,
-    dir: Option<DirHandle>,
-    access: Access,
-}
-
-impl OpenTarget<'_> {
-    /// Opens the file, or creates it with the mode `made`.
-    fn open(&self, made: Option<u32>) -> io::Result<File> {
-        if let (Some(dir), Some(name)) = (&self.dir, self.path.file_name()) {
-            return dir.open(name, self.access, made);
-        }
-        let mut options = platform::nofollow_options();
-        options.read(self.access.reads).write(true).append(self.access.appends).create_new(made.is_some());
-        let file = platform::with_mode(&mut options, made.unwrap_or_default()).open(self.path)?;
-        let Some(place) = platform::misplaced(&file, self.path) else { return Ok(file) };
-        if made.is_some() {
-            // It was just created there and is empty.
-            let _ = fs::remove_file(place);
-        }
-        Err(refusal())
-    }
-}
-
-/// Renames a file, replacing the target.
+/// Renames a file or folder, replacing the target.
 pub(in crate::store) fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-    check_both(from.as_ref(), to.as_ref())?;
-    fs::rename(from, to)
+    let (to_dir, to_name) = place(to.as_ref())?;
+    if from.as_ref().parent() == to.as_ref().parent() {
+        return to_dir.rename(from.as_ref().file_name().unwrap_or_default(), &to_dir, to_name);
+    }
+    let (from_dir, from_name) = place(from.as_ref())?;
+    from_dir.rename(from_name, &to_dir, to_name)
 }
 
 /// Removes a file.
 pub(in crate::store) fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
-    check(path.as_ref())?;
-    fs::remove_file(path)
+    let (dir, name) = place(path.as_ref())?;
+    dir.remove_file(name)
 }
 
-/// Creates a folder that only its owner may enter.
-pub(in crate::store) fn create_private_dir(path: &Path) -> io::Result<()> {
-    check(path)?;
-    platform::create_private_dir(path)
+/// Creates a folder with a permission mode.
+pub(super) fn create_dir(path: &Path, mode: u32) -> io::Result<()> {
+    let (dir, name) = place(path)?;
+    dir.create_dir(name, mode)
 }
 
-/// Checks the folders of both paths; a shared folder once.
-fn check_both(from: &Path, to: &Path) -> io::Result<()> {
-    check(to)?;
-    if from.parent() == to.parent() { Ok(()) } else { check(from) }
+pub(super) fn symlink(target: &Path, path: &Path) -> io::Result<()> {
+    let (dir, name) = place(path)?;
+    dir.symlink(target, name)
 }
 
-fn check(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| open_dir(folder).map(drop))
+/// Removes an empty folder.
+pub(super) fn remove_dir(path: &Path) -> io::Result<()> {
+    let (dir, name) = place(path)?;
+    dir.remove_dir(name)
 }
 
-/// Opens a folder whose path has no symlink.
-fn open_dir(folder: &Path) -> io::Result<Option<DirHandle>> {
-    platform::open_dir_nofollow(folder)
-        .map_err(|error| if error.kind() == io::ErrorKind::NotFound { error } else { refusal() })
+/// Removes a folder and its content.
+pub(super) fn remove_dir_all(path: &Path) -> io::Result<()> {
+    let (dir, name) = place(path)?;
+    dir.remove_dir_all(name)
 }
 
-fn refusal() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "the path goes through a symbolic link")
+/// Makes the names in a folder durable.
+pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
+    HeldDir::sync(path)
+}
+
+/// Opens the folder that a path names something in.
+fn place(path: &Path) -> io::Result<(HeldDir, &OsStr)> {
+    let place = path.parent().zip(path.file_name());
+    let (folder, name) = place.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names nothing"))?;
+    Ok((HeldDir::open(folder)?, name))
 }
 
 #[cfg(test)]

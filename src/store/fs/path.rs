@@ -3,8 +3,8 @@
 //! A symlink may lead elsewhere below the root. One that leaves the root is refused, and so is every write into a `.git`
 //! folder: a planted record or symlink must not reach a git hook.
 //!
-//! `cap-std` (4.0) was considered for open folders, here and in `nofollow`, and rejected. It opens its root through symlinks
-//! (`open_ambient_dir`) and cannot ask for `RESOLVE_NO_SYMLINKS`, which [`Root::target`] and `nofollow` depend on; opening
+//! `cap-std` (4.0) was considered for open folders, here and in `held_dir`, and rejected. It opens its root through symlinks
+//! (`open_ambient_dir`) and cannot ask for `RESOLVE_NO_SYMLINKS`, which [`Root::target`] and `held_dir` depend on; opening
 //! every folder of a path with `open_dir_nofollow` would need one system call per part instead of one per path. It opens
 //! folders with `O_PATH`, which cannot be flushed. A symlink that leaves the root is `PermissionDenied`, like a folder that may
 //! not be entered, but the two are different findings. It would add ten crates and keep nearly all of this code.
@@ -15,9 +15,7 @@ use std::{
     sync::Arc,
 };
 
-#[cfg(target_os = "linux")]
-use camino::Utf8Component;
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
 use super::{error::StoreError, platform};
 use crate::model::{ReadProblem, RelPath};
@@ -31,32 +29,24 @@ pub(in crate::store) struct Root {
     /// Absolute, without symlinks.
     path: Utf8PathBuf,
     #[cfg(target_os = "linux")]
-    handle: Option<File>,
+    handle: File,
 }
 
 impl Root {
+    /// Opens the folder. Roots are resolved when they are found: one whose path has a symlink now was swapped since.
     pub(in crate::store) fn open(path: &Utf8Path) -> Result<Self, StoreError> {
-        #[cfg(target_os = "linux")]
-        if let Some(opened) = Self::open_nofollow(path)? {
-            return Ok(opened);
-        }
-        let real = path.canonicalize_utf8().map_err(|source| StoreError::io(path, source))?;
+        let failed = |source| StoreError::io(path, source);
+        let is_plain = path.is_absolute() && path.components().all(|part| part != Utf8Component::ParentDir);
+        let real: Utf8PathBuf = if cfg!(target_os = "linux") && is_plain {
+            path.components().collect()
+        } else {
+            path.canonicalize_utf8().map_err(failed)?
+        };
         Ok(Self {
             #[cfg(target_os = "linux")]
-            handle: platform::open_dir(real.as_std_path()).ok(),
+            handle: super::held_dir::HeldDir::open(real.as_std_path()).map_err(failed)?.into_handle(),
             path: real,
         })
-    }
-
-    /// Opens the folder in one call that fails if its path has a symlink, instead of checking every part. Roots are resolved when they are
-    /// found: one that has a symlink now was swapped since.
-    #[cfg(target_os = "linux")]
-    fn open_nofollow(path: &Utf8Path) -> Result<Option<Self>, StoreError> {
-        if !path.is_absolute() || path.components().any(|part| part == Utf8Component::ParentDir) {
-            return Ok(None);
-        }
-        let held = platform::open_dir_nofollow(path.as_std_path()).map_err(|source| StoreError::io(path, source))?;
-        Ok(held.map(|held| Self { path: path.components().collect(), handle: Some(held.into_handle()) }))
     }
 
     pub(in crate::store) fn path(&self) -> &Utf8Path {
@@ -124,7 +114,7 @@ impl Root {
         };
         let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let flags = OFlags::PATH | OFlags::CLOEXEC;
-        match rustix::fs::openat2(self.handle.as_ref()?, path.as_str(), flags, Mode::empty(), how) {
+        match rustix::fs::openat2(&self.handle, path.as_str(), flags, Mode::empty(), how) {
             Ok(_) => Some(true),
             Err(Errno::NOENT) => Some(false),
             Err(_) => None,
@@ -205,8 +195,7 @@ impl Root {
         };
         let flags = OFlags::RDONLY | (platform::nofollow_flags() - OFlags::NOFOLLOW);
         let symlinks = if no_symlinks { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::empty() };
-        let Some(handle) = self.handle.as_ref() else { return Lookup::Unsupported };
-        match rustix::fs::openat2(handle, path, flags, Mode::empty(), ResolveFlags::BENEATH | symlinks) {
+        match rustix::fs::openat2(&self.handle, path, flags, Mode::empty(), ResolveFlags::BENEATH | symlinks) {
             Ok(file) => Lookup::Opened(File::from(file)),
             Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => Lookup::ThroughLink,
             // An older kernel, or a sandbox that refuses unknown calls.

@@ -20,8 +20,12 @@ use std::os::unix::fs::PermissionsExt as _;
 
 /// Permission mode of Piton's own files.
 pub(in crate::store) const DATA_FILE_MODE: u32 = 0o600;
+/// Permission mode of Piton's own folders.
+pub(in crate::store) const DATA_DIR_MODE: u32 = 0o700;
 /// Permission mode of new files in the project, before the umask.
 pub(in crate::store) const PROJECT_FILE_MODE: u32 = 0o644;
+/// Permission mode of new folders in the project, before the umask.
+pub(in crate::store) const PROJECT_DIR_MODE: u32 = 0o777;
 
 /// Returns options that do not follow a symlink in the last part of the path and do not block on a pipe.
 pub(in crate::store) fn nofollow_options() -> OpenOptions {
@@ -36,25 +40,6 @@ pub(in crate::store) fn nofollow_options() -> OpenOptions {
 pub(super) fn nofollow_flags() -> rustix::fs::OFlags {
     use rustix::fs::OFlags;
     OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
-}
-
-#[cfg(unix)]
-pub(super) fn with_mode(options: &mut OpenOptions, mode: u32) -> &mut OpenOptions {
-    options.mode(mode)
-}
-
-#[cfg(not(unix))]
-pub(super) fn with_mode(options: &mut OpenOptions, _mode: u32) -> &mut OpenOptions {
-    options
-}
-
-/// Creates a folder that only its owner may enter.
-pub(in crate::store) fn create_private_dir(path: &Path) -> io::Result<()> {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "other systems have no modes"))]
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 /// Reads one of Piton's own files; `None` if it is missing, an error above `limit` bytes.
@@ -161,14 +146,6 @@ pub(crate) fn flushed(answer: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Makes the names in a folder durable.
-pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
-    if !cfg!(unix) {
-        return Ok(());
-    }
-    flushed(File::open(path)?.sync_all())
-}
-
 /// What a replacement takes over from the file it replaces.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store) struct Attributes {
@@ -222,92 +199,6 @@ pub(in crate::store) fn owner(metadata: &Metadata) -> u32 {
 #[cfg(not(unix))]
 pub(super) fn owner(_metadata: &Metadata) -> u32 {
     0
-}
-
-/// Opens a folder; anything else in its place is an error, and never waited for.
-#[cfg(target_os = "linux")]
-pub(super) fn open_dir(folder: &Path) -> io::Result<File> {
-    let mut options = nofollow_options();
-    options.custom_flags((nofollow_flags() | rustix::fs::OFlags::DIRECTORY).bits().cast_signed());
-    options.read(true).open(folder)
-}
-
-/// An open folder whose path has no symlink. Names in it keep their meaning while it is open.
-#[cfg(target_os = "linux")]
-#[derive(Debug)]
-pub(super) struct DirHandle(std::os::fd::OwnedFd);
-
-/// Opens a folder. `None` if the system cannot tell whether its path has a symlink.
-///
-/// # Errors
-///
-/// If the path has a symlink, or the folder does not exist.
-#[cfg(target_os = "linux")]
-pub(super) fn open_dir_nofollow(folder: &Path) -> io::Result<Option<DirHandle>> {
-    use rustix::{
-        fs::{CWD, Mode, OFlags, ResolveFlags},
-        io::Errno,
-    };
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    match rustix::fs::openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Ok(handle) => Ok(Some(DirHandle(handle))),
-        Err(errno @ (Errno::LOOP | Errno::NOENT)) => Err(errno.into()),
-        Err(_) => Ok(None),
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl DirHandle {
-    /// Opens a file in it, or creates one with the mode `made`, without following a symlink or blocking on a pipe.
-    pub(super) fn open(&self, name: &std::ffi::OsStr, access: Access, made: Option<u32>) -> io::Result<File> {
-        use rustix::fs::{Mode, OFlags};
-        let mut flags = nofollow_flags() | if access.reads { OFlags::RDWR } else { OFlags::WRONLY };
-        flags.set(OFlags::APPEND, access.appends);
-        flags.set(OFlags::CREATE | OFlags::EXCL, made.is_some());
-        let mode = made.map_or(Mode::empty(), Mode::from_raw_mode);
-        Ok(rustix::io::retry_on_intr(|| rustix::fs::openat(&self.0, name, flags, mode))?.into())
-    }
-
-    pub(super) fn into_handle(self) -> File {
-        self.0.into()
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-#[derive(Debug)]
-pub(super) enum DirHandle {}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn open_dir_nofollow(_folder: &Path) -> io::Result<Option<DirHandle>> {
-    Ok(None)
-}
-
-#[cfg(not(target_os = "linux"))]
-impl DirHandle {
-    pub(super) fn open(&self, _name: &std::ffi::OsStr, _access: Access, _made: Option<u32>) -> io::Result<File> {
-        match *self {}
-    }
-}
-
-/// What a file is opened for besides writing.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
-    pub(super) reads: bool,
-    pub(super) appends: bool,
-}
-
-/// Returns where an open file is if that is not the folder of its path, because a folder above it became a symlink. `None` if
-/// the system does not tell.
-#[cfg(target_os = "linux")]
-pub(super) fn misplaced(file: &File, path: &Path) -> Option<std::path::PathBuf> {
-    use std::os::fd::AsRawFd as _;
-    let place = std::fs::read_link(Path::new("/proc/self/fd").join(file.as_raw_fd().to_string())).ok()?;
-    (place.parent() != path.parent()).then_some(place)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn misplaced(_file: &File, _path: &Path) -> Option<std::path::PathBuf> {
-    None
 }
 
 /// Tells whether a file has more than one hard link.

@@ -128,18 +128,10 @@ fn lost_thread() -> StoreError {
 /// Creates a folder and its missing parents; data folders are private. Returns the folders with new names in them, which are
 /// not durable yet.
 pub(in crate::store) fn make_folders(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, StoreError> {
-    let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-    for private in missing.iter().rev().filter(|folder| folder.components().any(|part| part.as_str() == DATA_DIR)) {
-        if let Some(parent) = private.parent() {
-            calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
-        }
-        match calls::create_private_dir(private) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(private, error)),
-            Ok(()) | Err(_) => {}
-        }
-    }
-    calls::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
-    Ok(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned).collect())
+    make_missing(folder, |made| match made.components().any(|part| part.as_str() == DATA_DIR) {
+        true => platform::DATA_DIR_MODE,
+        false => platform::PROJECT_DIR_MODE,
+    })
 }
 
 /// [`make_folders`] that returns when the names are durable: a folder whose name is lost takes its content with it.
@@ -154,16 +146,19 @@ pub(in crate::store) fn make_durable_folders(folder: &Utf8Path) -> Result<(), St
 ///
 /// When it cannot be made.
 pub(crate) fn create_private_dirs(folder: &Utf8Path) -> Result<(), StoreError> {
+    let changed_dirs = make_missing(folder, |_| platform::DATA_DIR_MODE)?;
+    sync_dirs(changed_dirs.iter().map(Utf8PathBuf::as_path))
+}
+
+fn make_missing(folder: &Utf8Path, mode: impl Fn(&Utf8Path) -> u32) -> Result<Vec<Utf8PathBuf>, StoreError> {
     let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-    for folder in missing.iter().rev() {
-        match calls::create_private_dir(folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(StoreError::io(folder, error));
-            }
+    for made in missing.iter().rev() {
+        match calls::create_dir(made, mode(made)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(made, error)),
             Ok(()) | Err(_) => {}
         }
     }
-    sync_dirs(missing.iter().filter_map(|folder| folder.parent()))
+    Ok(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned).collect())
 }
 
 /// Removes folders that were made for files that were not written, the inner ones first. Those with files in them stay.

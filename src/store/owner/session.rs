@@ -3,8 +3,6 @@
 //! They only help to explain an interruption; nothing depends on a missing entry. A project has none before a run is found in
 //! it, and write errors are ignored.
 
-use std::fs;
-
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
@@ -18,6 +16,7 @@ use crate::{
         fs::{
             environment::Environment,
             error::StoreError,
+            nofollow,
             process::Process,
             unread::{exists, there},
         },
@@ -107,7 +106,7 @@ fn remove_old_logs(folder: &Utf8Path) {
     let surplus = (logs.len() + 1).saturating_sub(LOGS_LIMIT);
     for (_, path) in logs.into_iter().take(surplus) {
         // The next session tries again.
-        let _ = fs::remove_file(path);
+        let _ = nofollow::remove_file(path);
     }
 }
 

@@ -96,7 +96,7 @@ fn in_home(home: Utf8PathBuf, path: RelPath) -> JournalFile {
 ///
 /// If that cannot be found out.
 pub(crate) fn standing(trusted: &Trusted, journal: &JournalFile) -> Result<JournalStanding, StoreError> {
-    trusted.standing(journal.bytes())
+    trusted.standing(&journal.home, journal.bytes())
 }
 
 /// Finishes the change of the last record of a journal that counts, if a killed writer began it and this user may write. Returns whether there was

@@ -28,7 +28,7 @@ fn a_journal_counts_that_this_user_began_and_none_that_took_its_place() {
     let found = |trusted: &Trusted| standing(trusted, &journal(&scratch)).unwrap();
     assert_eq!(found(&trusted), JournalStanding::Silent);
     let (mine, planted) = ("{\"mine\":1}\n", "{\"planted\":1}\n");
-    trusted.enter_journal(&journal(&scratch).file(), mine.as_bytes()).unwrap();
+    trusted.enter_journal(&journal(&scratch).home, mine.as_bytes()).unwrap();
     assert!(matches!(Trusted::nothing().enter_journal(&scratch.root, mine.as_bytes()), Err(StoreError::NoHome)));
     for (text, expected) in [
         (mine.to_owned(), JournalStanding::Ours),
@@ -42,7 +42,7 @@ fn a_journal_counts_that_this_user_began_and_none_that_took_its_place() {
         assert_ne!(found(&Trusted::nothing()), JournalStanding::Ours, "that of another user: {text}");
     }
     scratch.write(PLACE, planted);
-    trusted.enter_journal(&journal(&scratch).file(), planted.as_bytes()).unwrap();
+    trusted.enter_journal(&journal(&scratch).home, planted.as_bytes()).unwrap();
     assert_eq!(found(&trusted), JournalStanding::Ours, "a person said yes");
     let aside = set_aside(&journal(&scratch).file()).unwrap();
     assert_eq!((found(&trusted), aside.exists()), (JournalStanding::Silent, true));
@@ -55,8 +55,8 @@ fn whether_a_journal_counts_is_unknown_where_its_entry_cannot_be_looked_at() {
     let scratch = Scratch::new();
     let trusted = project(&scratch).trusted;
     scratch.write(PLACE, "{\"mine\":1}\n");
-    trusted.enter_journal(&journal(&scratch).file(), b"{\"mine\":1}\n").unwrap();
-    let entry = scratch.root.join("state/journals").read_dir_utf8().unwrap().next().unwrap().unwrap().into_path();
+    trusted.enter_journal(&journal(&scratch).home, b"{\"mine\":1}\n").unwrap();
+    let entry = scratch.root.join("state/index").read_dir_utf8().unwrap().next().unwrap().unwrap().into_path();
     std::fs::remove_file(&entry).unwrap();
     std::os::unix::fs::symlink(&entry, &entry).unwrap();
     let found = standing(&trusted, &journal(&scratch));

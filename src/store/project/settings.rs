@@ -5,9 +5,10 @@ use std::{fs, io};
 
 use camino::Utf8Path;
 
+use super::trusted::resolve_links;
 use crate::{
     model::ReadProblem,
-    store::fs::{error::StoreError, platform, stage},
+    store::fs::{calls, error::StoreError, platform, stage},
 };
 
 /// Bytes of a settings file.
@@ -37,19 +38,19 @@ pub(crate) fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>, StoreError> {
 ///
 /// If it changed meanwhile, or cannot be written. The file is then unchanged.
 pub(crate) fn replace(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), StoreError> {
-    if let Some(parent) = path.parent() {
-        stage::make_durable_folders(parent)?;
-    }
     if read(path)?.as_deref() != before {
         let changed = io::Error::new(io::ErrorKind::WouldBlock, "it changed meanwhile; nothing was written");
         return Err(StoreError::io(path, changed));
     }
     // A symlink stays; its target is replaced.
-    let target = path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
+    let target = resolve_links(path);
+    if let Some(parent) = target.parent() {
+        stage::make_durable_folders(parent)?;
+    }
     let like = fs::metadata(&target).ok().map(|metadata| platform::attributes(&metadata));
     let staged = stage::write_durably(&target, after, platform::PROJECT_FILE_MODE, like)?;
-    fs::rename(&staged, &target).map_err(|source| {
-        let _ = fs::remove_file(&staged);
+    calls::rename(&staged, &target).map_err(|source| {
+        let _ = calls::remove_file(&staged);
         StoreError::io(&target, source)
     })?;
     stage::sync_dirs(target.parent().into_iter())

@@ -1,31 +1,29 @@
 //! The list of what may speak for this user: what they made on this machine, and what they said yes to. It is in the user's state folder,
 //! never in a project.
 //!
-//! A run has a file there, named `{id}-{digest of its header}`, with the home of its records, and on further lines those of its copies that a
-//! person continued; it also leads to the run from any folder. A journal has one that is named after its first record. What
-//! is not in the list came with a project.
+//! A run of a workflow file has an entry there, named `{id}-{digest of its header}`, every other one that is named after the first record of its
+//! journal. An entry has a line for each home that the run counts in: device and inode, then the path. A project that is moved is still this
+//! user's by the first, one that is brought back in place, or whose disk has another number, by the second; a copy is neither, and asks. What
+//! has no entry came with a project.
 
-use std::io;
+use std::{fmt, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::IgnoredAny;
 
 use crate::{
-    model::{Edit, ReadProblem, is_journal_folder, sha256_hex},
+    model::{Edit, is_journal_folder, sha256_hex},
     store::fs::{
         calls, data_file,
         environment::Environment,
         error::StoreError,
         nofollow::OpenMode,
-        path::problem_of,
         platform, stage,
         unread::{self, there},
     },
 };
 
 const FOLDER: &str = "index";
-/// The folder of the entries of journals.
-const JOURNALS: &str = "journals";
 /// Bytes of a journal that its first record is looked for in.
 const HEAD_LIMIT: usize = 1 << 20;
 /// What generated ids begin with.
@@ -39,8 +37,49 @@ const ID_LIMIT: usize = 100;
 const DIGEST: usize = 32;
 /// Bytes of an entry.
 const ENTRY_LIMIT: u64 = 16 << 10;
-/// Bytes of a header.
-const HEADER_LIMIT: u64 = 1 << 20;
+
+/// A home that a run counts in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ListedHome {
+    /// Device and inode; empty where the system has none, or the home is gone.
+    identity: String,
+    path: Utf8PathBuf,
+}
+
+impl ListedHome {
+    fn at(home: &Utf8Path) -> Self {
+        let path = home.to_owned();
+        let identity = there(home, home.metadata()).map_or_else(String::new, |found| platform::identity(&found));
+        Self { identity, path }
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let (identity, path) = line.split_once(' ')?;
+        let path = Utf8PathBuf::from(path);
+        path.is_absolute().then(|| Self { identity: identity.to_owned(), path })
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.path == other.path || self.was_moved_to(other)
+    }
+
+    fn was_moved_to(&self, other: &Self) -> bool {
+        !self.identity.is_empty() && self.identity == other.identity && self.path != other.path
+    }
+}
+
+impl fmt::Display for ListedHome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} {}", self.identity, self.path)
+    }
+}
+
+/// Returns the homes that an entry has, the one that was entered last at the end; none if it is missing.
+fn homes_in(entry: &Utf8Path) -> Result<Vec<ListedHome>, StoreError> {
+    let bytes = platform::read_data_file(entry.as_std_path(), ENTRY_LIMIT);
+    let bytes = bytes.map_err(|source| StoreError::io(entry, source))?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).lines().filter_map(ListedHome::parse).collect())
+}
 
 /// The list of this user.
 #[derive(Clone, Debug)]
@@ -60,19 +99,22 @@ impl Trusted {
         Self { state_home: None }
     }
 
+    /// Refuses where nothing can be entered.
+    ///
+    /// # Errors
+    ///
+    /// Without a state folder.
+    pub(crate) const fn check_home(&self) -> Result<(), StoreError> {
+        if self.state_home.is_some() { Ok(()) } else { Err(StoreError::NoHome) }
+    }
+
     /// Enters a run; called before its first record is written.
     ///
     /// # Errors
     ///
     /// If the entry cannot be written, or there is no state folder: the run would not be told from one that came with a project.
     pub(crate) fn enter(&self, id: &str, header: &[u8], home: &Utf8Path) -> Result<(), StoreError> {
-        let path = self.path(id, header).ok_or(StoreError::NoHome)?;
-        stage::create_private_dirs(path.parent().unwrap_or(&path))?;
-        let home = resolve_links(home);
-        let known = homes_in(&path);
-        let others = known.iter().filter(|known| **known != home && has_run(known, id, header));
-        let lines: Vec<&str> = others.map(|known| known.as_str()).chain([home.as_str()]).collect();
-        write_lines(&path, &lines)
+        enter(&self.run_entry(id, header).ok_or(StoreError::NoHome)?, home)
     }
 
     /// [`Trusted::enter`] for a run that these edits create.
@@ -85,42 +127,86 @@ impl Trusted {
         self.enter(id, header.unwrap_or_default(), home)
     }
 
-    /// Corrects the entry of a run that was moved with its project: no home that is known has it. Called by what writes the run. Returns the
-    /// home that it had.
+    /// Enters a journal in a home that has this content, or is about to get it.
     ///
     /// # Errors
     ///
-    /// If the entry cannot be written.
-    pub(crate) fn follow(&self, id: &str, header: &[u8], home: &Utf8Path) -> Result<Option<Utf8PathBuf>, StoreError> {
-        let mut homes = self.path(id, header).map(|path| homes_in(&path)).unwrap_or_default();
-        if homes.iter().any(|known| *known == home || has_run(known, id, header)) {
-            return Ok(None);
+    /// If the entry cannot be written, or there is no state folder.
+    pub(crate) fn enter_journal(&self, home: &Utf8Path, content: &[u8]) -> Result<(), StoreError> {
+        match first_record(content) {
+            FirstRecord::Is(record) => enter(&self.journal_entry(record).ok_or(StoreError::NoHome)?, home),
+            FirstRecord::None | FirstRecord::Unknown => self.check_home(),
         }
-        let Some(old) = homes.pop() else { return Ok(None) };
-        self.enter(id, header, home)?;
-        Ok(Some(old))
+    }
+
+    /// Takes a run in a home out of the list.
+    ///
+    /// # Errors
+    ///
+    /// If the entry cannot be changed.
+    pub(crate) fn forget(&self, id: &str, header: &[u8], home: &Utf8Path) -> Result<(), StoreError> {
+        self.run_entry(id, header).map_or(Ok(()), |entry| forget(&entry, home))
+    }
+
+    /// Takes a journal with this content in a home out of the list.
+    ///
+    /// # Errors
+    ///
+    /// If the entry cannot be changed.
+    pub(crate) fn forget_journal(&self, home: &Utf8Path, content: &[u8]) -> Result<(), StoreError> {
+        let FirstRecord::Is(record) = first_record(content) else { return Ok(()) };
+        self.journal_entry(record).map_or(Ok(()), |entry| forget(&entry, home))
+    }
+
+    /// Corrects the entry of a run that was moved with its project. Called by what writes the run. Returns the home that it had.
+    ///
+    /// # Errors
+    ///
+    /// If the entry cannot be read or written.
+    pub(crate) fn follow(&self, id: &str, header: &[u8], home: &Utf8Path) -> Result<Option<Utf8PathBuf>, StoreError> {
+        let Some(entry) = self.run_entry(id, header) else { return Ok(None) };
+        let here = ListedHome::at(home);
+        let Some(old) = homes_in(&entry)?.into_iter().find(|listed| listed.was_moved_to(&here)) else {
+            return Ok(None);
+        };
+        enter(&entry, home)?;
+        Ok(Some(old.path))
     }
 
     /// Returns why a run does not speak for this user; `None` for one that they began, or said yes to.
     pub(crate) fn stranger(&self, id: &str, header: &[u8], home: &Utf8Path) -> Option<Stranger> {
-        match self.original_of(id, header, home) {
-            Some(original) => Some(Stranger::CopyOf(original)),
-            None if self.knows(id, header) => None,
-            None => Some(Stranger::Unknown),
+        let entry = self.run_entry(id, header);
+        let mut homes = entry.and_then(|entry| unread::known(&entry, homes_in(&entry))).unwrap_or_default();
+        let here = ListedHome::at(home);
+        match homes.iter().any(|listed| listed.is(&here)) {
+            true => None,
+            false => Some(homes.pop().map_or(Stranger::Unknown, |last| Stranger::CopyOf(last.path))),
         }
     }
 
     /// Tells whether this user began a run, or said yes to it.
     pub(crate) fn knows(&self, id: &str, header: &[u8]) -> bool {
-        self.path(id, header).and_then(|path| there(&path, path.metadata())).is_some_and(|found| found.is_file())
+        self.run_entry(id, header).is_some_and(|entry| unread::exists(&entry))
     }
 
-    /// Returns the home of the run that the one in this home is a copy of; `None` for the run itself, also where it was moved, and for a copy
-    /// that a person continued.
-    pub(crate) fn original_of(&self, id: &str, header: &[u8], home: &Utf8Path) -> Option<Utf8PathBuf> {
-        let (homes, home) = (homes_in(&self.path(id, header)?), resolve_links(home));
-        let is_known = homes.contains(&home);
-        homes.into_iter().find(|other| !is_known && has_run(other, id, header))
+    /// Returns the standing of a journal with this content in a home: its first record says whose it is.
+    ///
+    /// # Errors
+    ///
+    /// If the list of this user cannot be read.
+    pub(super) fn standing(&self, home: &Utf8Path, content: &[u8]) -> Result<JournalStanding, StoreError> {
+        let record = match first_record(content) {
+            FirstRecord::None => return Ok(JournalStanding::Silent),
+            FirstRecord::Is(record) => record,
+            FirstRecord::Unknown => return Ok(JournalStanding::Foreign),
+        };
+        let homes = self.journal_entry(record).map_or(Ok(Vec::new()), |entry| homes_in(&entry))?;
+        // Most have no entry: they came with the project.
+        let is_ours = !homes.is_empty() && {
+            let here = ListedHome::at(home);
+            homes.iter().any(|listed| listed.is(&here))
+        };
+        Ok(if is_ours { JournalStanding::Ours } else { JournalStanding::Foreign })
     }
 
     /// Returns the folder of the records of a run with a generated id, of any repository. The names of others are not unique.
@@ -141,7 +227,7 @@ impl Trusted {
     fn home_of(&self, id: &str) -> Option<Utf8PathBuf> {
         let mut named = self.entries().filter(|(_, name)| name == id);
         let ((one, _), None) = (named.next()?, named.next()) else { return None };
-        homes_in(&one).into_iter().next_back()
+        unread::known(&one, homes_in(&one))?.pop().map(|last| last.path)
     }
 
     /// Returns the entries, each with the id of its run.
@@ -158,9 +244,17 @@ impl Trusted {
         })
     }
 
-    fn path(&self, id: &str, header: &[u8]) -> Option<Utf8PathBuf> {
-        let state_home = self.state_home.as_ref().filter(|_| is_session_id(id))?;
-        Some(state_home.join(FOLDER).join(format!("{id}-{}", &sha256_hex(header)[..DIGEST])))
+    fn run_entry(&self, id: &str, header: &[u8]) -> Option<Utf8PathBuf> {
+        is_session_id(id).then(|| self.entry(&format!("{id}-"), header))?
+    }
+
+    fn journal_entry(&self, record: &[u8]) -> Option<Utf8PathBuf> {
+        self.entry("", record)
+    }
+
+    fn entry(&self, name: &str, content: &[u8]) -> Option<Utf8PathBuf> {
+        let folder = self.state_home.as_ref()?.join(FOLDER);
+        Some(folder.join(format!("{name}{}", &sha256_hex(content)[..DIGEST])))
     }
 }
 
@@ -169,7 +263,7 @@ impl Trusted {
 pub(crate) enum Stranger {
     /// They neither began it on this machine nor said yes to it.
     Unknown,
-    /// It is a copy of a run of theirs, in this other home.
+    /// It is in another folder than the one that counts, whose home this is.
     CopyOf(Utf8PathBuf),
 }
 
@@ -187,84 +281,6 @@ pub(crate) enum JournalStanding {
 impl JournalStanding {
     pub(crate) fn is_ours(self) -> bool {
         self == Self::Ours
-    }
-}
-
-impl Trusted {
-    /// Returns the standing of a journal with this content: its first record says whose it is. One that was moved, copied or brought back from a
-    /// backup is still that of this user, one that was put in its place is not.
-    ///
-    /// # Errors
-    ///
-    /// If the list of this user cannot be read.
-    pub(super) fn standing(&self, content: &[u8]) -> Result<JournalStanding, StoreError> {
-        Ok(match first_record(content) {
-            FirstRecord::None => JournalStanding::Silent,
-            FirstRecord::Is(record) if self.has_entry(record)? => JournalStanding::Ours,
-            FirstRecord::Is(_) | FirstRecord::Unknown => JournalStanding::Foreign,
-        })
-    }
-
-    /// Refuses where nothing can be entered.
-    ///
-    /// # Errors
-    ///
-    /// Without a state folder.
-    pub(crate) const fn check_home(&self) -> Result<(), StoreError> {
-        if self.state_home.is_some() { Ok(()) } else { Err(StoreError::NoHome) }
-    }
-
-    /// Enters a journal that has this content, or is about to get it.
-    ///
-    /// # Errors
-    ///
-    /// If the entry cannot be written, or there is no state folder.
-    pub(crate) fn enter_journal(&self, journal: &Utf8Path, content: &[u8]) -> Result<(), StoreError> {
-        match first_record(content) {
-            FirstRecord::Is(record) => self.enter_record(journal, record),
-            FirstRecord::None | FirstRecord::Unknown => self.check_home(),
-        }
-    }
-
-    fn enter_record(&self, journal: &Utf8Path, record: &[u8]) -> Result<(), StoreError> {
-        let entry = self.journal_entry(record).ok_or(StoreError::NoHome)?;
-        if entry.is_file() {
-            return Ok(());
-        }
-        stage::create_private_dirs(entry.parent().unwrap_or(&entry))?;
-        write_lines(&entry, &[journal.as_str()])
-    }
-
-    /// Takes a journal with this content out of the list.
-    ///
-    /// # Errors
-    ///
-    /// If the entry cannot be removed.
-    pub(crate) fn forget_journal(&self, content: &[u8]) -> Result<(), StoreError> {
-        let FirstRecord::Is(record) = first_record(content) else { return Ok(()) };
-        self.journal_entry(record).map_or(Ok(()), |entry| forget(&entry))
-    }
-
-    /// Takes a run out of the list.
-    ///
-    /// # Errors
-    ///
-    /// If the entry cannot be removed.
-    pub(crate) fn forget(&self, id: &str, header: &[u8]) -> Result<(), StoreError> {
-        self.path(id, header).map_or(Ok(()), |entry| forget(&entry))
-    }
-
-    /// Tells whether the journal that begins with a record was entered.
-    fn has_entry(&self, record: &[u8]) -> Result<bool, StoreError> {
-        let Some(entry) = self.journal_entry(record) else { return Ok(false) };
-        match entry.metadata() {
-            Err(error) if problem_of(&error) == ReadProblem::Missing => Ok(false),
-            found => found.map(|found| found.is_file()).map_err(|source| StoreError::io(&entry, source)),
-        }
-    }
-
-    fn journal_entry(&self, record: &[u8]) -> Option<Utf8PathBuf> {
-        Some(self.state_home.as_ref()?.join(JOURNALS).join(&sha256_hex(record)[..DIGEST]))
     }
 }
 
@@ -287,36 +303,45 @@ fn first_record(content: &[u8]) -> FirstRecord<'_> {
     }
 }
 
-fn forget(entry: &Utf8Path) -> Result<(), StoreError> {
+/// Adds a home to an entry. The home is made, if it is missing: without it, it has no identity.
+fn enter(entry: &Utf8Path, home: &Utf8Path) -> Result<(), StoreError> {
+    stage::create_private_dirs(entry.parent().unwrap_or(entry))?;
+    let home = resolve_links(home);
+    stage::create_private_dirs(&home)?;
+    let (mut homes, here) = (homes_in(entry)?, ListedHome::at(&home));
+    homes.retain(|listed| !listed.is(&here));
+    homes.push(here);
+    write(entry, &homes)
+}
+
+/// Removes a home from an entry.
+fn forget(entry: &Utf8Path, home: &Utf8Path) -> Result<(), StoreError> {
+    let (mut homes, here) = (homes_in(entry)?, ListedHome::at(home));
+    let before = homes.len();
+    homes.retain(|listed| !listed.is(&here));
+    if homes.len() == before {
+        return Ok(());
+    }
+    if !homes.is_empty() {
+        return write(entry, &homes);
+    }
     match calls::remove_file(entry) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(StoreError::io(entry, source)),
         Ok(()) | Err(_) => stage::sync_dirs(entry.parent().into_iter()),
     }
 }
 
-/// Writes a file of paths, in place: a write that is cut off leaves no second file, and a part of a path leads nowhere.
-fn write_lines(path: &Utf8Path, lines: &[&str]) -> Result<(), StoreError> {
-    let bytes = lines.join("\n").into_bytes();
-    data_file::open(path, OpenMode::Overwrite, platform::DATA_FILE_MODE)
+/// Writes an entry, in place: a write that is cut off leaves no second file, and a part of a path leads nowhere.
+fn write(entry: &Utf8Path, homes: &[ListedHome]) -> Result<(), StoreError> {
+    let bytes: String = homes.iter().map(ListedHome::to_string).collect();
+    data_file::open(entry, OpenMode::Overwrite, platform::DATA_FILE_MODE)
         .and_then(|mut file| {
-            calls::write(&mut file, &bytes)?;
+            calls::write(&mut file, bytes.as_bytes())?;
             calls::set_len(&file, bytes.len() as u64)?;
             calls::sync_all(&file)
         })
-        .map_err(|source| StoreError::io(path, source))?;
-    stage::sync_dirs(path.parent().into_iter())
-}
-
-/// Returns the homes that an entry names.
-fn homes_in(entry: &Utf8Path) -> Vec<Utf8PathBuf> {
-    let bytes = unread::data_file(entry, ENTRY_LIMIT).unwrap_or_default();
-    let text = String::from_utf8(bytes).unwrap_or_default();
-    text.lines().map(Utf8Path::new).filter(|home| home.is_absolute()).map(resolve_links).collect()
-}
-
-/// Tells whether the records of this run are in a home.
-fn has_run(home: &Utf8Path, id: &str, header: &[u8]) -> bool {
-    unread::data_file(&home.join(RUNS).join(id).join(HEADER), HEADER_LIMIT).as_deref() == Some(header)
+        .map_err(|source| StoreError::io(entry, source))?;
+    stage::sync_dirs(entry.parent().into_iter())
 }
 
 /// Tells whether a name is valid as a session id: no path, and no command line option.

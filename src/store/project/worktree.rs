@@ -20,6 +20,7 @@ use super::{
 use crate::{
     model::{RelPath, clean_line, mask_secrets},
     store::fs::{
+        nofollow,
         process::{is_git_at_work_in, processes_with_variables},
         surroundings::program,
     },
@@ -155,7 +156,7 @@ fn remove_written(folder: &Utf8Path, branch: &str, before: &BTreeSet<String>) {
         let merged =
             git(folder, "rev-parse", &["--verify", "--quiet", &format!("{branch}:{path}")]).unwrap_or_default();
         if !merged.is_empty() && there == merged {
-            let _ = std::fs::remove_file(folder.join(path));
+            let _ = nofollow::remove_file(folder.join(path));
         }
     }
 }
@@ -240,7 +241,7 @@ pub(crate) fn remove_left_locks(folder: &Utf8Path, is_ours: &dyn Fn(&Utf8Path) -
         }
         let is_same = |(path, seen): &(Utf8PathBuf, LockIdentity)| lock_identity(path).as_ref() == Some(seen);
         for (path, _) in locks.into_iter().filter(is_same) {
-            if std::fs::remove_file(&path).is_ok() {
+            if nofollow::remove_file(&path).is_ok() {
                 removed.push(path);
             }
         }
