@@ -79,11 +79,15 @@ pub(super) fn seal(sandbox: &Sandbox) {
     if !sandbox.exists(JOURNAL) {
         return;
     }
-    let mut chain = digest(&[&sandbox.read(HEADER)]);
+    let header = digest(&[&sandbox.read(HEADER)]);
+    let mut chain = digest(&[""]);
     let mut journal = String::new();
-    for line in sandbox.read(JOURNAL).lines() {
-        let rest = after_digest(line);
-        chain = digest(&[&chain, "\n{", rest]);
+    for (at, line) in sandbox.read(JOURNAL).lines().enumerate() {
+        let mut rest = after_digest(line).to_owned();
+        if let Some((before, named)) = rest.split_once("\"header\":\"").filter(|_| at == 0) {
+            rest = format!("{before}\"header\":\"{header}{}", &named[header.len()..]);
+        }
+        chain = digest(&[&chain, "\n{", &rest]);
         journal += &format!("{{\"chain\":\"{chain}\",{rest}\n");
     }
     sandbox.file(JOURNAL, &journal);

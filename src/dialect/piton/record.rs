@@ -226,6 +226,9 @@ pub(crate) struct Source {
 pub(crate) struct Record {
     /// From 1, without gaps.
     pub(crate) seq: u64,
+    /// Of the first record: the digest of the header, which no record has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) header: Option<String>,
     #[serde(flatten)]
     pub(crate) about: About,
     #[serde(flatten)]
@@ -357,6 +360,8 @@ pub(crate) struct JournalEnd {
     pub(crate) chain: String,
     /// Bytes up to the end of the last sound line.
     pub(crate) length: u64,
+    /// The digest of the header that the first record names, of an empty journal whose run has one.
+    pub(crate) header: Option<String>,
 }
 
 /// The readable part of a journal.
@@ -394,9 +399,10 @@ pub(crate) enum Remainder {
 }
 
 impl JournalEnd {
-    /// Returns the end of an empty journal.
+    /// Returns the end of an empty journal. `header`: that of its run, empty if there is none.
     pub(crate) fn of(header: &[u8]) -> Self {
-        Self { seq: 0, chain: sha256_hex(header), length: 0 }
+        let header = (!header.is_empty()).then(|| sha256_hex(header));
+        Self { seq: 0, chain: sha256_hex(b""), length: 0, header }
     }
 
     /// Returns the next record, which has an entry alone.
@@ -406,7 +412,7 @@ impl JournalEnd {
 
     /// Returns the next record of a run whose steps stand there.
     pub(crate) fn next(&self, standing: &LastRecords, about: About, event: Event, facts: Facts) -> Record {
-        let mut record = Record { seq: self.seq.saturating_add(1), about, event, facts };
+        let mut record = Record { seq: self.seq.saturating_add(1), header: self.header.clone(), about, event, facts };
         record.place(standing);
         record
     }
@@ -444,21 +450,26 @@ impl JournalEnd {
     }
 
     fn followed_by(&self, line: &[u8], seq: u64, chain: String) -> Self {
-        Self { seq, chain, length: self.length + line.len() as u64 }
+        Self { seq, chain, length: self.length + line.len() as u64, header: None }
     }
 }
 
-/// Chains records, each the text of one without its chain, as if they had been written.
+/// Chains records, each the text of one without its chain and its header, as if they had been written.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
-    let mut before = JournalEnd::of(header).chain;
+    let JournalEnd { chain: mut before, mut header, .. } = JournalEnd::of(header);
     let mut lines = Vec::new();
     for record in records.split_inclusive(|byte| *byte == b'\n') {
         let text = std::str::from_utf8(record).ok().and_then(|text| text.strip_suffix('\n'));
         match text.filter(|text| text.starts_with("{\"seq\"")) {
             Some(body) => {
-                before = chain_digest(&before, &body[1..]);
-                lines.extend(format!("{{\"chain\":\"{before}\",{}\n", &body[1..]).into_bytes());
+                let header = header.take().map(|header| format!(",\"header\":\"{header}\""));
+                let rest = match body[1..].split_once(',').zip(header) {
+                    Some(((seq, rest), header)) => format!("{seq}{header},{rest}"),
+                    None => body[1..].to_owned(),
+                };
+                before = chain_digest(&before, &rest);
+                lines.extend(format!("{{\"chain\":\"{before}\",{rest}\n").into_bytes());
             }
             None => lines.extend(record),
         }
@@ -524,6 +535,10 @@ fn line(before: &JournalEnd, bytes: &[u8], known: u64) -> Result<(Option<Record>
         .ok_or(LineError::Broken("it does not begin with a digest"))?;
     if chain_digest(&before.chain, rest) != chain {
         return Err(LineError::Broken("its digest does not match its content"));
+    }
+    // In a string the quotes would be escaped.
+    if before.header.as_ref().is_some_and(|header| !rest.contains(&format!("\"header\":\"{header}\""))) {
+        return Err(LineError::Broken("it is about another `run.json`"));
     }
     // In a string the quotes would be escaped.
     if before.seq < known && !rest.contains("\"entry\":{") {

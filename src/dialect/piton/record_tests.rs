@@ -45,6 +45,17 @@ fn what_is_appended_reads_back_and_the_tail_goes_on_from_there() {
     assert!(bytes.starts_with(b"{\"chain\":\""));
 }
 
+/// The chain begins with the first record, which names the header: the lines are sound by themselves, and count for no other header.
+#[test]
+fn a_journal_is_about_its_header_and_chained_without_it() {
+    let (bytes, _) = journal(&["1", "2"]);
+    let other = read(b"{\"session\":\"t\"}", &bytes);
+    assert!(other.records.is_empty() && matches!(other.remainder, Remainder::Broken { line: 1, .. }), "{other:?}");
+    assert_eq!(read(b"", &bytes).remainder, Remainder::Nothing);
+    let without = journal_of(&JournalEnd::of(b""), begin("1")).0;
+    assert!(matches!(read(HEADER, &without).remainder, Remainder::Broken { line: 1, .. }), "it names none");
+}
+
 #[test]
 fn a_cut_at_any_byte_loses_the_last_record_and_no_other() {
     let (bytes, _) = journal(&["1", "2", "3"]);
