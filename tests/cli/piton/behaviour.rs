@@ -31,7 +31,7 @@ fn a_try_that_is_due_later_is_waited_for_after_a_kill() {
 fn a_step_that_must_not_run_twice_waits_for_a_person() {
     let workflow = "
 - id: push
-  shell: echo push >> LOG; while [ ! -e LOG.repaired ]; do sleep 0.01; done
+  shell: echo push >> LOG; until [ -e LOG.repaired ] || [ $((n+=1)) -gt 6000 ]; do sleep 0.01; done
   irreversible: true
   probe: '[ -e LOG.pushed ]'
 - shell: echo after >> LOG
@@ -65,7 +65,7 @@ fn a_merge_conflict_is_aborted_and_retried() {
     let stage = Stage::new("- shell: echo theirs > f; git add f; git commit -qm theirs\n");
     stage.sandbox.file("f", "base\n").commit("base");
     stage.workflow(
-        "- shell: echo theirs > f; git add f; git commit -qm theirs; echo 1 >> LOG; while [ ! -e LOG.repaired ]; do sleep 0.01; done\n",
+        "- shell: echo theirs > f; git add f; git commit -qm theirs; echo 1 >> LOG; until [ -e LOG.repaired ] || [ $((n+=1)) -gt 6000 ]; do sleep 0.01; done\n",
     );
     let child = stage.piton(["run", "w.yml", "--yes"]).spawn();
     until("the step has made its commit", || stage.executions() == ["1"]);

@@ -20,7 +20,7 @@ const THREE: &str = "
 /// A file that a step waits for until the test creates it.
 const WAITS: &str = "
 - shell: echo 1 >> LOG
-- shell: echo 2 >> LOG; while [ ! -e LOG.repaired ]; do sleep 0.01; done; echo 2 done >> LOG
+- shell: echo 2 >> LOG; until [ -e LOG.repaired ] || [ $((n+=1)) -gt 6000 ]; do sleep 0.01; done; echo 2 done >> LOG
 - shell: echo 3 >> LOG
 ";
 

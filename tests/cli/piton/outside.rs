@@ -8,7 +8,7 @@ use crate::support::run_tool;
 #[test]
 fn a_running_session_is_followed_to_its_end() {
     let stage = Stage::new(
-        "name: f\nsteps:\n- id: slow\n  shell: 'echo begun; until [ -e LOG.go ]; do sleep 0.02; done; echo ended'\n",
+        "name: f\nsteps:\n- id: slow\n  shell: 'echo begun; until [ -e LOG.go ] || [ $((n+=1)) -gt 3000 ]; do sleep 0.02; done; echo ended'\n",
     );
     let mut child = stage.piton(["run", "w.yml"]).spawn();
     until("the step prints", || stage.piton(["--format", "text", "logs"]).run().stdout.contains("begun"));
@@ -21,7 +21,9 @@ fn a_running_session_is_followed_to_its_end() {
 
 #[test]
 fn a_first_try_that_is_running_is_called_that() {
-    let stage = Stage::new("name: s\nsteps:\n- id: wait\n  shell: 'until [ -e LOG.go ]; do sleep 0.02; done'\n");
+    let stage = Stage::new(
+        "name: s\nsteps:\n- id: wait\n  shell: 'until [ -e LOG.go ] || [ $((n+=1)) -gt 3000 ]; do sleep 0.02; done'\n",
+    );
     let mut child = stage.piton(["run", "w.yml"]).spawn();
     let position = || {
         let sessions = stage.piton(["--format", "json", "sessions"]).run();

@@ -12,7 +12,7 @@ commands:
   - shell: printf 1.4.0
     capture: version
   - id: push
-    shell: echo push >> LOG; while [ ! -e LOG.repaired ]; do sleep 0.01; done
+    shell: echo push >> LOG; until [ -e LOG.repaired ] || [ $((n+=1)) -gt 6000 ]; do sleep 0.01; done
     idempotent: false
     probe: PROBE
     env: {WORD: own}

@@ -42,7 +42,7 @@ fn files_that_git_ignores_are_in_a_new_worktree_before_the_first_step() {
 
 fn grouped(on_conflict: &str) -> Stage {
     Stage::in_place(&format!(
-        "inputs: {{target: {{default: a}}}}\nconcurrency: {{group: 'deploy-${{target}}'{on_conflict}}}\nsteps:\n- {{shell: 'echo begin ${{target}} >> LOG; until [ -e LOG.go ]; do sleep 0.02; done; echo end >> LOG'}}\n"
+        "inputs: {{target: {{default: a}}}}\nconcurrency: {{group: 'deploy-${{target}}'{on_conflict}}}\nsteps:\n- {{shell: 'echo begin ${{target}} >> LOG; until [ -e LOG.go ] || [ $((n+=1)) -gt 3000 ]; do sleep 0.02; done; echo end >> LOG'}}\n"
     ))
 }
 

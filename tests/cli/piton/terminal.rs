@@ -100,7 +100,7 @@ fn c13_a_restart_says_what_is_lost_and_only_a_yes_loses_it() {
 fn a_person_says_whether_a_step_took_effect() {
     let workflow = "
 - id: push
-  shell: echo push >> LOG; while [ ! -e LOG.repaired ]; do sleep 0.01; done
+  shell: echo push >> LOG; until [ -e LOG.repaired ] || [ $((n+=1)) -gt 6000 ]; do sleep 0.01; done
   irreversible: true
 - shell: echo after >> LOG
 ";
