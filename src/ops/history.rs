@@ -23,6 +23,9 @@ pub(crate) struct HistoryReport {
     pub(crate) run: RunId,
     /// Newest first.
     pub(crate) checkpoints: Vec<HistoryItem>,
+    /// The reports that came when their step had moved, newest first. They changed nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) late: Vec<StepReport>,
 }
 
 /// An earlier checkpoint: the state before a change.
@@ -70,7 +73,9 @@ pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report
     if with_changes {
         add_changes(&opened, &mut checkpoints);
     }
-    Ok(Report::ok(HistoryReport { run: RunId::new(&opened.candidate.name), checkpoints }))
+    let late = opened.loaded.run.as_ref().map(|run| engine::said(run, &[], &opened.late(run)).0);
+    let late = late.unwrap_or_default().into_iter().rev().collect();
+    Ok(Report::ok(HistoryReport { run: RunId::new(&opened.candidate.name), checkpoints, late }))
 }
 
 /// Lists the earlier checkpoints of a run that was read, newest first, without what each change did.
@@ -117,7 +122,7 @@ const CHANGES_SHOWN: usize = 200;
 /// Compares each state with the one that came after it, and adds what was said with each change.
 fn add_changes(opened: &OpenedRun, checkpoints: &mut [HistoryItem]) {
     let mut after = opened.loaded.run.clone();
-    let said = after.as_ref().map(|run| engine::said(run, &opened.statements(run), &opened.late(run)));
+    let said = after.as_ref().map(|run| engine::said(run, &opened.statements(run), &[]));
     let (reports, decisions) = said.unwrap_or_default();
     let mut versions = versions::recorded(opened);
     for (at, checkpoint) in checkpoints.iter_mut().enumerate() {

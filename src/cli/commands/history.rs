@@ -53,6 +53,12 @@ impl Shown for ops::HistoryReport {
                 page.text.line(format!("        {line}"));
             }
         }
+        for report in &self.late {
+            page.text.line(format!("late, {}", report.at));
+            for line in reported(report).lines() {
+                page.text.line(format!("        {line}"));
+            }
+        }
         if !self.checkpoints.is_empty() && !page.quiet {
             page.text.line(format!("→ piton restore {} --to CHECKPOINT", self.run));
         }
