@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{About, StepId, Uid};
+use crate::model::{About, Attempt, StepId, Uid};
 
 /// What a record does to the step that it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,11 @@ impl LastRecords {
     pub(crate) fn of(&self, step: &StepId) -> Option<Stand> {
         let all = self.all.map(|at| Stand { at, is_begun: false, is_reopened: false, of: None });
         self.steps.get(step).copied().or(all)
+    }
+
+    /// Tells whether an attempt goes on: nothing moved its step since it was begun.
+    pub(crate) fn goes_on(&self, attempt: &Attempt) -> bool {
+        self.of(&attempt.step).is_some_and(|stand| stand.goes_on(attempt.about))
     }
 
     /// Tells whether a record that was taken, by its number, does not count.

@@ -25,6 +25,14 @@ impl Statement {
         self.decision().and_then(|decision| decision.note.as_deref()).filter(|note| !note.trim().is_empty())
     }
 
+    /// Returns the attempt that it says was begun.
+    pub(crate) const fn attempt(&self) -> Option<&Attempt> {
+        match &self.kind {
+            StatementKind::Begun(attempt) => Some(attempt),
+            StatementKind::Decision(_) | StatementKind::Report(_) => None,
+        }
+    }
+
     const fn decision(&self) -> Option<&Decision> {
         match &self.kind {
             StatementKind::Decision(decision) => Some(decision),

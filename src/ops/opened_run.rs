@@ -186,12 +186,8 @@ impl OpenedRun {
 
     /// Returns the attempts that go on: nothing moved their step since they were begun.
     pub(super) fn open_attempts(&self) -> impl Iterator<Item = &Attempt> {
-        let begun = self.journal.counted().flat_map(|entry| &entry.said).filter_map(|said| match &said.kind {
-            StatementKind::Begun(attempt) => Some(attempt),
-            StatementKind::Report(_) | StatementKind::Decision(_) => None,
-        });
-        let standing = &self.journal.standing;
-        begun.filter(|attempt| standing.of(&attempt.step).is_some_and(|stand| stand.goes_on(attempt.about)))
+        let begun = self.journal.counted().flat_map(|entry| &entry.said).filter_map(Statement::attempt);
+        begun.filter(|attempt| self.journal.standing.goes_on(attempt))
     }
 
     /// Returns the record that began an attempt at a step which goes on.

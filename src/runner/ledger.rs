@@ -277,15 +277,8 @@ impl Ledger {
 
     /// Returns an attempt that goes on and that a shell began which may have ended since: nothing says whether its agent is at work.
     pub(super) fn begun_from_a_shell(&self) -> Option<&Attempt> {
-        let goes_on = |attempt: &&Attempt| {
-            let stand = self.state.standing.of(&attempt.step);
-            attempt.about.driver.is_none() && stand.is_some_and(|stand| stand.goes_on(attempt.about))
-        };
-        let mut begun = self.said.iter().filter_map(|statement| match &statement.kind {
-            StatementKind::Begun(attempt) => Some(attempt),
-            StatementKind::Report(_) | StatementKind::Decision(_) => None,
-        });
-        begun.rfind(goes_on)
+        let mut begun = self.said.iter().filter_map(Statement::attempt);
+        begun.rfind(|attempt| attempt.about.driver.is_none() && self.state.standing.goes_on(attempt))
     }
 
     /// Returns what agents said about the items of a step, by item.
