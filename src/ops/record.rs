@@ -5,7 +5,7 @@ use super::{locked_run::LockedRun, workflow_file};
 use crate::{
     model::{
         About, Action, Attempt, Change, ChangeKind, EvidenceRecord, Finding, FindingCode, Next, RelPath, Run,
-        SessionEvent, Statement, StatementKind, Status, Step,
+        SessionEvent, Statement, StatementKind, Status, Step, Uid,
     },
     store::{self, Caller, SessionLog, StoreError},
 };
@@ -29,7 +29,7 @@ impl LockedRun<'_> {
                 self.log_to_session(&caller);
                 None
             }
-            Ok(false) => self.take_lease(command),
+            Ok(false) => self.take_lease_as((&caller, name), command),
             Err(error) => unwritten(DRIVER, Err(error)),
         }
     }
@@ -37,10 +37,13 @@ impl LockedRun<'_> {
     /// Takes the lease for the caller, unless it is a passing shell.
     pub(crate) fn take_lease(&self, command: &str) -> Option<Finding> {
         let name = self.ctx().driver()?;
-        let caller = self.caller();
-        let taken = store::local::take(self.lock(), self.clock(), (&caller, name), command);
+        self.take_lease_as((&self.caller(), name), command)
+    }
+
+    fn take_lease_as(&self, (caller, name): (&Caller, Uid), command: &str) -> Option<Finding> {
+        let taken = store::local::take(self.lock(), self.clock(), (caller, name), command);
         if taken.is_ok() {
-            self.log_to_session(&caller);
+            self.log_to_session(caller);
         }
         unwritten(DRIVER, taken)
     }

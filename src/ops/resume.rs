@@ -156,7 +156,7 @@ fn edits_to_accept(
     let run = edited.run()?;
     let mut planned = plan::planned(ctx, &edited, run, &request.plan)?;
     let id = engine::quoted(run.id.as_str());
-    planned.plan.question = Some(Question {
+    let question = Question {
         text: "This is the plan with the workflow file as it is now. Take its changes?".to_owned(),
         options: vec![
             QuestionOption::new("yes", "take them and resume", format!("piton resume {id} --accept-edits --yes"))
@@ -164,9 +164,9 @@ fn edits_to_accept(
             QuestionOption::leave("no", "leave it as it was recorded", format!("piton plan {id}")),
         ],
         default: Some("no".to_owned()),
-    });
+    };
+    planned.plan.question = Some(question.clone());
     let mode = planned.plan.mode;
-    let question = planned.plan.question.clone().expect("it was set");
     Ok(ResumeOutcome::Ask(Box::new(plan::report(edited, planned, request.detail)), question, mode))
 }
 

@@ -401,7 +401,7 @@ fn check_recorded(
     }
     let file = &header.workflow.file;
     let message = format!("{file} was changed since the run began, which goes on as it was recorded");
-    let accept = format!("take the changes: `piton resume {} --accept-edits`", quoted(&header.session));
+    let accept = format!("take the changes: `{}`", header.accept_edits());
     let hints = [accept, format!("or undo them in {file}")];
     Err(RunError::new(ProblemKind::Person, message, hints))
 }

@@ -271,11 +271,8 @@ impl RunReader<'_> {
         }
         let message = format!("the workflow file changed; {}", changes.join("; "));
         let goes_on = format!("{message}. The run goes on as it was recorded");
-        let fix = format!(
-            "to have it take the changes: `piton resume {} --accept-edits`",
-            quoted(&self.session.header.session)
-        );
-        // Of an edit that does nothing yet a person has to hear.
+        let fix = format!("to have it take the changes: `{}`", self.session.header.accept_edits());
+        // Shown without `-v`: the edit does nothing yet.
         self.findings.push(match takes_edits {
             true => Finding::new(FindingCode::DefinitionDrift, message),
             false => {

@@ -191,6 +191,11 @@ impl Header {
         format!("piton {verb} {}", quoted(&self.session))
     }
 
+    /// Returns the command with which a person has a run of agents take its workflow file as it is now.
+    pub(crate) fn accept_edits(&self) -> String {
+        format!("piton resume {} --accept-edits", quoted(&self.session))
+    }
+
     /// Returns how a run starts anew of which no record is left. One for agents has no restart.
     pub(super) fn anew(&self) -> String {
         let id = quoted(&self.session);
@@ -399,7 +404,7 @@ pub(crate) enum Remainder {
 }
 
 impl JournalEnd {
-    /// Returns the end of an empty journal. `header`: that of its run, empty if there is none.
+    /// Returns the end of an empty journal. `header`: the header of its run; empty for a run without one.
     pub(crate) fn of(header: &[u8]) -> Self {
         let header = (!header.is_empty()).then(|| sha256_hex(header));
         Self { seq: 0, chain: sha256_hex(b""), length: 0, header }

@@ -3,6 +3,16 @@ use std::fs;
 use super::{OpenMode, create_dir, open, remove_dir, remove_dir_all, remove_file, rename, symlink, sync_dir};
 use crate::store::testing::Scratch;
 
+const MODES: [OpenMode; 7] = [
+    OpenMode::Read,
+    OpenMode::Create,
+    OpenMode::Append,
+    OpenMode::Log,
+    OpenMode::Overwrite,
+    OpenMode::Edit,
+    OpenMode::Lock,
+];
+
 /// SECURITY: row 4
 #[test]
 fn a_link_on_the_way_is_refused_by_everything_that_writes() {
@@ -13,15 +23,7 @@ fn a_link_on_the_way_is_refused_by_everything_that_writes() {
         fs::write(at(folder).join("there"), "old").unwrap();
     }
     std::os::unix::fs::symlink("elsewhere", at("link")).unwrap();
-    for open_mode in [
-        OpenMode::Read,
-        OpenMode::Create,
-        OpenMode::Append,
-        OpenMode::Log,
-        OpenMode::Overwrite,
-        OpenMode::Edit,
-        OpenMode::Lock,
-    ] {
+    for open_mode in MODES {
         assert!(open(&at("link/there"), open_mode, 0o600).is_err(), "{open_mode:?}");
         assert!(open(&at("link/new"), open_mode, 0o600).is_err(), "{open_mode:?}");
     }
@@ -62,15 +64,7 @@ fn a_link_or_a_pipe_in_the_place_itself_is_refused() {
     let at = |path: &str| scratch.root.join(path).into_std_path_buf();
     fs::write(at("there"), "old").unwrap();
     std::os::unix::fs::symlink("there", at("link")).unwrap();
-    for open_mode in [
-        OpenMode::Read,
-        OpenMode::Create,
-        OpenMode::Append,
-        OpenMode::Log,
-        OpenMode::Overwrite,
-        OpenMode::Edit,
-        OpenMode::Lock,
-    ] {
+    for open_mode in MODES {
         assert!(open(&at("link"), open_mode, 0o600).is_err(), "{open_mode:?}");
     }
     assert_eq!(fs::read(at("there")).unwrap(), b"old");
