@@ -132,7 +132,7 @@ pub(crate) fn new_uid() -> Uid {
     Uid::new(number.to_be_bytes())
 }
 
-/// Returns a number that is drawn anew by each call.
+/// Returns a random number.
 fn random() -> u64 {
     // Each hasher has a random key of its own.
     RandomState::new().build_hasher().finish()

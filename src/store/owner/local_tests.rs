@@ -124,7 +124,7 @@ fn the_driver_of_an_attempt_is_there_by_name_process_or_sign_of_life() {
     let nothing = Local::default();
     let found = |driver, caller: &Caller| presence(&nothing, driver, (caller, Some(MINE)), clock());
     assert_eq!(found(Some(MINE), &me), Presence::Caller, "its name is enough");
-    assert_eq!(found(Some(THEIRS), &me), Presence::Gone, "nobody wrote it down");
+    assert_eq!(found(Some(THEIRS), &me), Presence::Gone, "it was never written down");
     assert_eq!(found(None, &me), Presence::Gone, "a shell, seen by a session");
     let shell = Caller { session: None, ..me.clone() };
     assert_eq!(found(None, &shell), Presence::Caller, "a shell, seen by a shell");
@@ -200,7 +200,7 @@ fn a_lease_is_taken_renewed_and_released() {
     let environment = Environment { session: Some("mine".to_owned()), ..Environment::default() };
     let me = Caller::find(&environment);
     let lock = scratch.lock();
-    assert!(!refresh(&lock, clock(), (&me, MINE)).unwrap(), "there is none");
+    assert!(!refresh(&lock, clock(), (&me, MINE)).unwrap(), "without a lease");
     take(&lock, clock(), (&me, MINE), &"long \u{1b}[31m command ".repeat(100)).unwrap();
     assert_eq!(owner(&read(&scratch.own()), clock(), || Caller::find(&environment)), Owner::Ours);
 
@@ -241,7 +241,7 @@ fn a_living_process_that_the_system_names_drives_and_a_dead_one_or_the_caller_do
         ("dead", Owner::None, vec![dead.clone()], &gone),
         ("dead beside the caller's own lease", Owner::Ours, vec![dead], &Owner::Ours),
         ("the caller", Owner::None, vec![ours], &Owner::Ours),
-        ("somebody with a lease", leased.clone(), vec![alive], &leased),
+        ("another holder of a lease", leased.clone(), vec![alive], &leased),
     ] {
         assert_eq!(merge_owners(lease, &owner_processes, &Environment::default()), *expected, "{name}");
     }
