@@ -88,10 +88,8 @@ verbs! {
     Skip(commands::decide::Skip),
     /// Pause a run
     Pause(commands::pause::Pause),
-    /// Abort a run; its state is kept
-    Abort(commands::pause::Abort),
-    /// Record that the whole run is over
-    Complete(commands::pause::Complete),
+    /// End a run: done, aborted or discarded; its state is archived
+    Close(commands::close::Close),
     /// Resume an interrupted run: print the context of its next step or, for a session of `run`, continue running it
     Resume(commands::resume::Resume),
     /// List what came with the project and does not count, or say that it is yours
@@ -102,8 +100,6 @@ verbs! {
     Logs(commands::logs::Logs),
     /// Merge the work of a finished session, or give it a branch
     Merge(commands::merge::Merge),
-    /// Drop a session: remove its worktree and branch, and archive its records
-    Drop(commands::merge::Drop),
     /// Run one step of a workflow file that is a command, or what a step has besides the work of its agent
     Exec(commands::exec::Exec),
     /// List every run: `list --all` in the words of Prodigy
@@ -115,8 +111,6 @@ verbs! {
     Rollback(commands::rollback::Rollback),
     /// Bring an archived run back, restore an earlier version, or propose one in place of a state that cannot be read
     Restore(commands::restore::Restore),
-    /// Archive the state of a finished or aborted run
-    Archive(commands::archive::Archive),
     /// Show which program is used, and configure the client: permissions, status line
     Setup(commands::setup::Setup),
     /// Print the client's status line, from its JSON on standard input

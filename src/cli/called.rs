@@ -56,7 +56,7 @@ mod tests {
             "run x.yaml",
             "resume",
             "setup",
-            "abort",
+            "close",
             "hook prompt",
             "sessions",
             "sessions list",

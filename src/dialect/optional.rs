@@ -220,6 +220,26 @@ pub(crate) trait Archives: Sync {
         Ok(None)
     }
 
+    /// Returns how a run comes back that its system keeps as a run among its archives: what is moved where, and edits to make once it is there;
+    /// `None` for every other run.
+    fn bring_back(&self, _files: &FileSet) -> Option<Archival> {
+        None
+    }
+
+    /// Takes the run that was archived in `from` out of the system's list of archives; `None` if it is not in it.
+    ///
+    /// # Errors
+    ///
+    /// If the list cannot be read or changed.
+    fn remove_from_register(
+        &self,
+        _register: &Register,
+        _file: &Content,
+        _from: &RelPath,
+    ) -> Result<Option<Edit>, EditError> {
+        Ok(None)
+    }
+
     /// Returns how the system itself starts a run, in words; `None` where Piton does.
     fn starts_anew(&self) -> Option<&'static str> {
         None

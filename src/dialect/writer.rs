@@ -76,10 +76,6 @@ pub(super) trait StateWriter: Sized {
         self.refuse("be paused", None)
     }
 
-    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.refuse("be aborted", None)
-    }
-
     fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
         self.refuse("be resumed", None)
     }
@@ -158,7 +154,6 @@ pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Ve
         }
         ChangeKind::Skip { step, part, reason, .. } => writer.skip(step, part.as_deref(), reason)?,
         ChangeKind::Pause { reason } => writer.pause(reason.as_deref())?,
-        ChangeKind::Abort { reason, .. } => writer.abort(reason.as_deref())?,
         ChangeKind::Resume { steps, interruption, strategy, settled } => {
             let (interruption, strategy) = (interruption.as_ref(), strategy.as_deref());
             writer.resume(&Resumed { steps, interruption, strategy, settled })?;
@@ -166,6 +161,8 @@ pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Ve
         ChangeKind::Complete { note } => writer.complete(note.as_deref())?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair { .. } => return Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
+        // The journal has the record.
+        ChangeKind::Abort { .. } => return Err(EditError::cannot(writer.what(), "be aborted", writer.instead(None))),
         ChangeKind::Start(_) => return Err(EditError::cannot(writer.what(), "be started again", writer.instead(None))),
     }
     writer.into_edits()

@@ -173,12 +173,12 @@ fn limits_name_a_way_out_that_is_open() {
     let limit = finding(&planned, FindingCode::AttemptLimit);
     assert_eq!(limit.message, "A (Title of A) failed 3 times");
     let fix = "a person decides: `piton redo A --run R --by NAME --note WHY` to try it once more, or \
-               `piton skip A --run R --reason TEXT` to go on without it, or `piton abort R` to give up";
+               `piton skip A --run R --reason TEXT` to go on without it, or `piton close R --abort` to give up";
     assert_eq!(limit.fix.as_deref(), Some(fix));
     step(&mut run, "A").kind = StepKind::Review;
     let planned = plan_of(&run, &options());
     let fix = "a person decides: `piton redo A --run R --by NAME --note WHY` to try it once more, or \
-               `piton accept A --run R --by NAME --note WHY` to take the work as it is, or `piton abort R` to give up";
+               `piton accept A --run R --by NAME --note WHY` to take the work as it is, or `piton close R --abort` to give up";
     assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix.as_deref(), Some(fix));
     assert_eq!(notable_codes(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
 }

@@ -446,7 +446,7 @@ impl<'a> Planner<'a> {
             // Nothing is recorded in a file that cannot be read.
             Action::Verify if at.is_some_and(|at| self.reconciled.compared.unread.contains(&at)) => None,
             Action::Verify => at.map(|at| command::finish(self.step(at), run)),
-            Action::Archive => Some(command::on_run("archive", run, "")),
+            Action::Archive => Some(command::on_run("close", run, "")),
             Action::Merge => self.reconciled.run.merge_command().map(str::to_owned),
         }
     }

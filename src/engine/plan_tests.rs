@@ -142,7 +142,7 @@ fn what_comes_after_the_last_step_is_asked_for() {
     );
     run.follow_up = Some(FollowUp { action: Action::Archive, ..merge() });
     let planned = plan_of(&run, &options());
-    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton archive R"));
+    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton close R"));
     assert!(planned.plan.question.is_none());
     run.status = RunStatus::Completed;
     assert_eq!(next_of(&plan_of(&run, &options())), ["archive B"], "what is over is put away");
@@ -270,16 +270,16 @@ fn decisions_are_asked_for_and_never_taken_by_default() {
     let question = plan_of(&failing, &options()).plan.question.unwrap();
     assert_eq!(question.text, "A (Title of A) failed 3 times. Continue anyway?");
     let redo = "piton redo A --run R --by NAME --note WHY";
-    assert_eq!(commands_of(&question), [redo, "piton skip A --run R --reason TEXT", "piton abort R"]);
+    assert_eq!(commands_of(&question), [redo, "piton skip A --run R --reason TEXT", "piton close R --abort"]);
     assert!(question.options.iter().all(|option| option.person) && question.default.is_none());
     step(&mut failing, "A").kind = StepKind::Review;
     let question = plan_of(&failing, &options()).plan.question.unwrap();
     let accept = "piton accept A --run R --by NAME --note WHY";
-    assert_eq!(commands_of(&question), [redo, accept, "piton abort R"], "a review is never skipped");
+    assert_eq!(commands_of(&question), [redo, accept, "piton close R --abort"], "a review is never skipped");
     step(&mut failing, "A").review = super::testing::review(crate::model::ReviewVerdict::Rejected);
     let question = plan_of(&failing, &options()).plan.question.unwrap();
     assert_eq!(question.text, "A (Title of A) was rejected: a person decides how to continue");
-    assert_eq!(commands_of(&question), [redo, accept, "piton abort R"]);
+    assert_eq!(commands_of(&question), [redo, accept, "piton close R --abort"]);
     step(&mut failing, "A").recorded = false;
     assert!(plan_of(&failing, &options()).plan.question.is_none(), "what cannot be recorded cannot be decided");
 }
@@ -288,11 +288,11 @@ fn decisions_are_asked_for_and_never_taken_by_default() {
 fn a_wrong_branch_is_a_choice() {
     let question = with(FindingCode::BranchMismatch, &clean(), &options()).plan.question.unwrap();
     assert_eq!(question.text, "❌ so it is");
-    assert_eq!(commands_of(&question), ["piton abort R"], "the state names no branch");
+    assert_eq!(commands_of(&question), ["piton close R --abort"], "the state names no branch");
     let mut run = clean();
     run.workspace.branch = Some("it's".to_owned());
     let question = with(FindingCode::BranchMismatch, &run, &options()).plan.question.unwrap();
-    assert_eq!(commands_of(&question), ["git -C . checkout 'it'\\''s'", "piton abort R"]);
+    assert_eq!(commands_of(&question), ["git -C . checkout 'it'\\''s'", "piton close R --abort"]);
 }
 
 #[test]
@@ -440,7 +440,7 @@ fn what_is_left_after_a_merge_is_to_record_it() {
     assert_eq!(said(&run, Some(true)), ("feature/x is merged".to_owned(), None));
     let merged = Evidence { merged: Some(true), ..Evidence::default() };
     let question = planned(&run, &merged, &options()).plan.question.unwrap();
-    assert_eq!(question.option("complete").unwrap().command, "piton complete R");
+    assert_eq!(question.option("complete").unwrap().command, "piton close R --done");
     run.workspace.clean_up = vec!["git worktree remove wt".to_owned(), "git branch -d feature/x".to_owned()];
     let clean_up = "feature/x is merged: record that the run is over, then clean up (git worktree remove wt, git branch -d feature/x)";
     assert_eq!(said(&run, Some(true)), (clean_up.to_owned(), None));

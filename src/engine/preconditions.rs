@@ -221,7 +221,7 @@ fn wrong_branch(run: &Run, found: &Workspace, place: &str, expected: &str) -> Fi
     if expected.starts_with('-') {
         return finding.fix("correct the branch in the state");
     }
-    let (branch, abort) = (quoted(expected), command::on_run("abort", &run.id, ""));
+    let (branch, abort) = (quoted(expected), command::on_run("close", &run.id, " --abort"));
     finding.fix(match (found.branch_exists, run.workspace.place()) {
         (Some(false), _) => {
             let (fetch, switch) = (format!("git -C {folder} fetch"), format!("git -C {folder} switch -c {branch}"));

@@ -74,7 +74,7 @@ pub(super) fn in_worktree(mut run: Run) -> Run {
 fn a_workspace_that_is_not_as_recorded_is_named() {
     use FindingCode::{BranchMismatch, NotInGit, WorktreeDirty, WorktreeMissing};
     const CHECK_OUT: &str = "`git -C .worktree/x checkout feature/x`, or recreate the worktree, which loses \
-                             uncommitted changes, or `piton abort R`";
+                             uncommitted changes, or `piton close R --abort`";
     let branch = |branch: Option<&str>| branch.map(str::to_owned);
     for (name, found, message, fix, code, verdict) in [
         (
@@ -102,7 +102,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
              Actual branch: main (in .worktree/x)",
             Some(
                 "`git -C .worktree/x fetch`, if it is on a remote, else `git -C .worktree/x switch -c feature/x`, or \
-                 `piton abort R`",
+                 `piton close R --abort`",
             ),
             BranchMismatch,
             Verdict::Blocked,
@@ -166,7 +166,7 @@ fn names_from_the_state_become_no_options_of_git() {
     let mut run = open();
     let evidence = Evidence { workspace: Some(workspace()), ..Evidence::default() };
     for (branch, fix) in [
-        ("x; rm -rf ~", "`git -C . checkout 'x; rm -rf ~'`, or `piton abort R`"),
+        ("x; rm -rf ~", "`git -C . checkout 'x; rm -rf ~'`, or `piton close R --abort`"),
         ("--orphan", "correct the branch in the state"),
     ] {
         run.workspace.branch = Some(branch.to_owned());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{command, overrides::flags, preconditions::renamed, reconciled::ReconciledRun};
 use crate::model::{
     Action, DecisionKind, Evidence, Finding, FindingClass, FindingCode, GateEffect, GateOption, Mode, Next, Options,
-    Question, QuestionOption, RunHeader, RunId, Severity, Step, StepId, StepKind, Verdict, quoted,
+    Question, QuestionOption, Records, RunHeader, RunId, Severity, Step, StepId, StepKind, Verdict, quoted,
 };
 
 /// What a person adds to a decision. Words in capitals stand for what is filled in.
@@ -115,10 +115,11 @@ impl QuestionInput<'_> {
         QuestionOption::leave(id, label, command::on_run("status", self.run(), ""))
     }
 
-    /// Returns the option that aborts the run, if its format can record that.
+    /// Returns the option that aborts the run, unless it belongs to another program.
     fn abort(&self) -> Option<QuestionOption> {
-        let abort = QuestionOption::new("abort", "abort the run", command::on_run("abort", self.run(), "")).by_person();
-        self.reconciled.run.records.abort.then_some(abort)
+        let abort =
+            QuestionOption::new("abort", "abort the run", command::on_run("close", self.run(), " --abort")).by_person();
+        (self.reconciled.run.records != Records::NONE).then_some(abort)
     }
 
     /// Returns an option that records a decision about a step.
@@ -192,7 +193,7 @@ impl QuestionInput<'_> {
             return Some(Question { text: format!("{}?", merge.title), options, default: Some("no".to_owned()) });
         }
         let approve = command::on_end("approve", self.run(), " --by NAME");
-        let complete = command::on_run("complete", self.run(), "");
+        let complete = command::on_run("close", self.run(), " --done");
         let is_approved = self.reconciled.compared.decisions.approved_end().is_some();
         let is_merged = self.evidence.merged == Some(true);
         let mut options = Vec::new();

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{command, decisions::Decisions, graph::Graph, proof::missing_documents};
 use crate::model::{
-    Action, Attempt, DecisionKind, Evidence, Finding, GateEffect, Hold, Presence, ReviewVerdict, Run, Status, Step,
-    StepId, StepKind, Timestamp, clean_line, human_duration, mask_secrets, safe_line,
+    Action, Attempt, DecisionKind, Evidence, Finding, GateEffect, Hold, Presence, Records, ReviewVerdict, Run, Status,
+    Step, StepId, StepKind, Timestamp, clean_line, human_duration, mask_secrets, safe_line,
 };
 
 /// Characters of a reason that the state gives.
@@ -135,12 +135,12 @@ impl ReconciledRun<'_> {
         let is_no = matches!(step.kind, StepKind::Review | StepKind::Gate);
         let can_skip = self.skip_refusal(at).is_none();
         let skip = || (DecisionKind::Skip, command::on_step("skip", &step.id, &run.id, " --reason TEXT"));
-        let abort = || (DecisionKind::Abort, command::on_run("abort", &run.id, ""));
+        let abort = || (DecisionKind::Abort, command::on_run("close", &run.id, " --abort"));
         let ways = [
             run.records.redo.then(|| decide(DecisionKind::Redo)),
             is_no.then(|| decide(DecisionKind::Accept)),
             can_skip.then(skip),
-            run.records.abort.then(abort),
+            (run.records != Records::NONE).then(abort),
         ];
         ways.into_iter().flatten().collect()
     }

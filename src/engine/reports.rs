@@ -264,7 +264,14 @@ pub(crate) fn said(run: &Run, statements: &[Statement], late: &[StepReport]) -> 
         match &statement.kind {
             StatementKind::Report(report) if says_something(report) => reports.push(safe_report(report.clone())),
             StatementKind::Report(_) => {}
-            StatementKind::Decision(decision) => decisions.push(safe_decision(decision.clone())),
+            StatementKind::Decision(decision) => {
+                if decision.decision == DecisionKind::Resume {
+                    // An abort without a word that was taken back says nothing.
+                    decisions
+                        .retain(|earlier: &Decision| earlier.decision != DecisionKind::Abort || earlier.note.is_some());
+                }
+                decisions.push(safe_decision(decision.clone()));
+            }
             StatementKind::Begun(_) => {}
         }
     }

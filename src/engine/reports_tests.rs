@@ -433,7 +433,8 @@ fn a_stop_without_a_field_is_known_from_the_log_until_it_is_lifted() {
     };
     assert_eq!(status(|run| run.stops_unrecorded = false, Pause), (active, false));
     let no_pause = |run: &mut Run| (run.stops_unrecorded, run.records.pause) = (false, false);
-    assert_eq!((status(no_pause, Pause), status(no_pause, Abort)), ((paused, true), (active, false)));
+    assert_eq!((status(no_pause, Pause), status(no_pause, Abort)), ((paused, true), (RunStatus::Aborted, false)));
+    assert_eq!(status(|run| run.records.abort = true, Abort), (active, false));
     assert_eq!(status(|run| run.status = RunStatus::Completed, Pause), (RunStatus::Completed, false));
     // The format says that it is paused, and the log why.
     let recorded = |run: &mut Run| (run.stops_unrecorded, run.status) = (false, RunStatus::Paused);

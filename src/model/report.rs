@@ -15,6 +15,23 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
+    /// Returns a decision about a whole run.
+    pub(crate) fn about_run(
+        (run, dialect): (&str, DialectId),
+        decision: DecisionKind,
+        (by, note): (Option<String>, Option<String>),
+        at: Timestamp,
+    ) -> Self {
+        let decision = Decision { step: None, decision, at, by, note, choice: None, despite: None };
+        Self { run: run.to_owned(), dialect, kind: StatementKind::Decision(decision) }
+    }
+
+    /// Returns the record that a run goes on which this one aborted; `None` if it is about something else.
+    pub(crate) fn taken_back(&self, at: Timestamp) -> Option<Self> {
+        let aborts = self.decision().is_some_and(|decision| decision.decision == DecisionKind::Abort);
+        aborts.then(|| Self::about_run((&self.run, self.dialect), DecisionKind::Resume, (None, None), at))
+    }
+
     /// Returns the step of a decision.
     pub(crate) fn step(&self) -> Option<&StepId> {
         self.decision().and_then(|decision| decision.step.as_ref())

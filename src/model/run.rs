@@ -50,7 +50,7 @@ pub(crate) struct Run {
     pub(crate) resumes: u32,
     /// Which changes by a person its format can record.
     pub(crate) records: Records,
-    /// True if its format has no word for a paused and for an aborted run. Both are in the journal.
+    /// True if its format has no word for a paused run. The journal has it.
     pub(crate) stops_unrecorded: bool,
     /// The option that a resume needs from a person, with a space before it: the run stopped at a limit that its file sets. Else empty.
     pub(crate) resume_option: &'static str,
@@ -65,7 +65,7 @@ impl Run {
     pub(crate) const fn has_word_for(&self, status: RunStatus) -> bool {
         match status {
             RunStatus::Paused => self.records.pause && !self.stops_unrecorded,
-            RunStatus::Aborted => self.records.abort && !self.stops_unrecorded,
+            RunStatus::Aborted => self.records.abort,
             RunStatus::Active | RunStatus::Completed | RunStatus::Archived => true,
         }
     }
@@ -76,6 +76,7 @@ impl Run {
 pub(crate) struct Records {
     pub(crate) skip: bool,
     pub(crate) pause: bool,
+    /// Whether the state itself says that the run is aborted. Of all others the journal does.
     pub(crate) abort: bool,
     /// Whether a resume can be recorded.
     pub(crate) resume: bool,
@@ -90,9 +91,9 @@ pub(crate) struct Records {
 impl Records {
     /// All but the details, which only few formats have.
     pub(crate) const ALL: Self =
-        Self { skip: true, pause: true, abort: true, resume: true, redo: true, details: false, rejections: false };
+        Self { skip: true, pause: true, abort: false, resume: true, redo: true, details: false, rejections: false };
     /// Only a resume, and that a step is done again.
-    pub(crate) const RESUME: Self = Self { skip: false, pause: false, abort: false, ..Self::ALL };
+    pub(crate) const RESUME: Self = Self { skip: false, pause: false, ..Self::ALL };
     pub(crate) const NONE: Self = Self { resume: false, ..Self::RESUME };
 
     /// Returns what both can record.

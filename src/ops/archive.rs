@@ -1,114 +1,25 @@
-//! `archive`: moves the state of a run into an archive. Only the oldest archives are deleted, of systems that limit their
+//! Moves the state of a run into an archive, and back where its system keeps it as a run. Only the oldest archives are deleted, of systems that limit their
 //! number.
 
-use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::Serialize;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    OpError, archived, client_sessions, lifecycle,
+    OpError,
+    journal::ARCHIVED,
     locked_run::LockedRun,
-    opened_run::{OpenedRun, located_message, run_word},
-    patch,
-    plan::{self, PlanRequest},
+    opened_run::{OpenedRun, located_message},
     project_context::ProjectContext,
-    report::{Body, Report},
     run_location::RunLocation,
-    select, startable,
 };
 use crate::{
-    dialect::{Moved, Register},
-    engine::{self, Refusal, RefusalKind},
-    model::{Edit, EditKind, FindingCode, Patch, RelPath, Run, RunId, RunStatus, Status, Verdict},
+    dialect::{Archival, Moved, Register, StateHome},
+    engine::{self, Admitted, Refusal, RefusalKind},
+    model::{ChangeKind, DecisionKind, Edit, EditKind, Entry, FindingCode, RelPath, RunStatus, Statement},
     store::{self, CheckpointMeta, RunLock, StoreError},
 };
 
-/// An archived run (`archive/1`).
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ArchiveReport {
-    pub(crate) run: RunId,
-    /// The folder that it is in now, from the top of the project where it is below that.
-    pub(crate) to: String,
-    /// The command that fits next: a start under the same name, if piton can start such a run.
-    pub(crate) next: String,
-    /// The command that brings the run back; left out for systems that keep archived runs as runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) restore: Option<String>,
-    /// How its own system starts a new run, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) start: Option<String>,
-    /// What sets back the files that still call its work open; Piton does not write them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) patch: Option<Patch>,
-}
-
-impl Body for ArchiveReport {
-    const SCHEMA: &'static str = "archive/1";
-
-    fn written(&self) -> Option<String> {
-        Some(format!("{} is in {}", self.run, self.to))
-    }
-}
-
-/// Archives the requested run; one with open steps only with `yes`.
-pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveReport>, OpError> {
-    let location = match select::location(ctx) {
-        Err(error @ OpError::NoRun { .. }) if ctx.run.is_none() && ctx.run_path.is_none() => {
-            // The only run may be one that is over.
-            let mut ended = ctx.ended_runs().ended;
-            if ended.len() == 1 { ended.remove(0) } else { return Err(error) }
-        }
-        found => found?,
-    };
-    client_sessions::check_writable(ctx, &location)?;
-    let opened = ctx.read(&location)?;
-    check_not_newer(&opened)?;
-    if let (Some(run), false) = (&opened.loaded.run, yes) {
-        let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
-        // Who aborted a run has decided that its open steps stay open.
-        let is_over = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
-        if planned.plan.verdict != Verdict::Complete && !is_over {
-            let open = planned.plan.progress.total - planned.plan.progress.done;
-            let id = engine::quoted(run.id.as_str());
-            return Err(OpError::NotConfirmed {
-                message: format!("{} still has {open} open steps", run.id),
-                hints: vec![format!("piton archive {id} --yes"), format!("piton plan {id}")],
-            });
-        }
-    }
-    if let (Some(merge), false) = (opened.loaded.run.as_ref().and_then(Run::merge_command), yes) {
-        let id = engine::quoted(&location.candidate.name);
-        return Err(OpError::NotConfirmed {
-            message: format!("the work of {} is not merged", location.candidate.name),
-            hints: vec![merge.to_owned(), format!("piton archive {id} --yes")],
-        });
-    }
-    check_dropped(&opened)?;
-    if opened.loaded.run.is_none() && !yes {
-        let path = run_word(&location.candidate);
-        return Err(OpError::NotConfirmed {
-            message: format!(
-                "{} cannot be read; archiving it may lose work that `restore` could bring back",
-                location.candidate.state
-            ),
-            hints: vec![format!("piton restore {path}"), format!("piton archive {path} --yes")],
-        });
-    }
-    let patch = reset(&opened);
-    let to = archive_run(ctx, &location)?;
-    let is_completed = opened.loaded.run.as_ref().is_some_and(|run| run.status == RunStatus::Completed);
-    // What is delivered is not started again.
-    let again = if is_completed { None } else { startable::again(&ctx.project, &opened) };
-    let next = again.unwrap_or_else(|| "piton list".to_owned());
-    let start = opened.dialect.archives().starts_anew().filter(|_| !is_completed).map(str::to_owned);
-    let archived = archived::find(ctx);
-    let restore = archived.iter().find(|archived| archived.folder == to).map(|archived| archived.restore_command(ctx));
-    let to = archived::shown(ctx, &to);
-    Ok(Report::ok(ArchiveReport { run: RunId::new(&location.candidate.name), to, next, restore, start, patch }))
-}
-
 /// Refuses a run in a newer format, of which it is not known what belongs to it.
-fn check_not_newer(opened: &OpenedRun) -> Result<(), OpError> {
+pub(super) fn check_not_newer(opened: &OpenedRun) -> Result<(), OpError> {
     let newer = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::FormatNewer);
     newer.map_or(Ok(()), |newer| {
         let (message, hints) = (located_message(newer), newer.fix.clone().into_iter().collect());
@@ -116,38 +27,32 @@ fn check_not_newer(opened: &OpenedRun) -> Result<(), OpError> {
     })
 }
 
-/// Refuses an aborted run of which more is left than its records: nothing offers that once they are archived.
-pub(super) fn check_dropped(opened: &OpenedRun) -> Result<(), OpError> {
-    if !opened.loaded.run.as_ref().is_some_and(lifecycle::needs_drop) {
-        return Ok(());
-    }
-    let name = &opened.candidate.name;
-    let drop = format!("piton drop {}", engine::quoted(name));
-    Err(OpError::NotConfirmed {
-        message: format!(
-            "{name} has a worktree, or steps of `finally` that did not run; `{drop}` ends those and archives it"
-        ),
-        hints: vec![drop],
-    })
-}
-
-/// Returns what sets back the files of other people that still call the run's work open; `None` if there are none.
-fn reset(opened: &OpenedRun) -> Option<Patch> {
-    let run = Run { status: RunStatus::Archived, ..opened.loaded.run.clone()? };
-    let done = run.steps.iter().filter(|step| step.status == Status::Completed).map(|step| step.id.clone());
-    let patch = patch::suggested(opened, &run, &done.collect::<Vec<_>>());
-    (opened.dialect.archives().starts_anew().is_some() && !patch.diff.is_empty()).then_some(patch)
+/// Options of an archive.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ArchiveRequest {
+    /// The [`ChangeKind::Abort`] that it carries out: the state is archived as it is.
+    pub(crate) abort: Option<ChangeKind>,
+    pub(crate) if_revision: Option<String>,
 }
 
 /// Moves the state into the archive of its system, if it has one, else into that of Piton. Returns the folder that it is in; absolute.
-pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Result<Utf8PathBuf, OpError> {
+pub(crate) fn archive_run(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    request: ArchiveRequest,
+) -> Result<Utf8PathBuf, OpError> {
     let locked = LockedRun::open(ctx, location)?;
     locked.check_not_driven()?;
     let opened = &locked.opened;
     check_not_newer(opened)?;
+    if let Some(run) = &opened.loaded.run {
+        opened.check_revision(run, request.if_revision.as_deref())?;
+    }
+    let said = request.abort.map_or(Ok(None), |abort| said_of(&locked, abort))?;
+    let record = || Entry { said: said.clone().into_iter().collect(), ..locked.entry(ARCHIVED, None) };
     let Some(archival) = opened.dialect.archives().archive(&opened.files, opened.loaded.run.as_ref(), ctx.clock.now)?
     else {
-        return locked.archive_in_journal();
+        return locked.archive_in_journal(record());
     };
     match archival.moved {
         Moved::Folder(from) if from == archival.to => Ok(archival.to.under(&location.root)),
@@ -156,7 +61,7 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
             let entered =
                 archival.register.map(|register| RegisterEntry::open(ctx, &locked, &register, &to)).transpose()?;
             // The process may end after any of these; the next `archive` does the rest. A refusal takes back what was written.
-            locked.commit_as("archive", archival.edits.clone())?;
+            locked.commit_something(record(), archival.edits.clone())?;
             let entry = entered.as_ref();
             let written = entry.map_or(Ok(()), |entry| entry.commit(&entry.edit));
             let moved = written.and_then(|()| Ok(store::move_folder(locked.lock(), &from, &to)?));
@@ -167,18 +72,104 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
                 Err(error) => {
                     // The entries of other runs stay: only what is as it was written is taken back.
                     let _ = entry.map_or(Ok(()), |entry| entry.commit(&inverse(&entry.edit)));
-                    let _ = locked.commit_as("archive", inverse(&archival.edits));
+                    let again = said.iter().filter_map(|said| said.taken_back(locked.clock().now));
+                    let again = Entry { said: again.collect(), ..locked.entry(ARCHIVED, None) };
+                    let _ = locked.commit_something(again, inverse(&archival.edits));
                     Err(error)
                 }
             }
         }
         Moved::Files(files) => {
             let to = store::archive::free_folder(locked.lock(), &archival.to)?;
-            locked.move_files(&files, &to)?;
+            locked.move_files(record(), &files, &to)?;
             store::archive::prune(locked.lock(), &to, ctx.project.config.limits.archives)?;
             Ok(to.under(&location.root))
         }
     }
+}
+
+/// Returns the record of an abort, once it is admitted; `None` for a run that was aborted before.
+fn said_of(locked: &LockedRun<'_>, abort: ChangeKind) -> Result<Option<Statement>, OpError> {
+    let opened = &locked.opened;
+    let mut change = locked.stamped(abort);
+    let has_words = matches!(&change.kind, ChangeKind::Abort { reason: Some(_), .. });
+    let is_own = opened.dialect.state_home() == StateHome::Home;
+    let again = change.clone();
+    if let Some(run) = &opened.loaded.run {
+        let admitted = engine::admit(run, &locked.evidence(), &opened.loaded.findings, change, locked.limits());
+        match admitted.map_err(OpError::Refused)? {
+            Admitted::Change { change: admitted, .. } => change = admitted,
+            // What is said with it counts.
+            Admitted::Already(_) if has_words => change = again,
+            Admitted::Already(_) => return Ok(None),
+        }
+    }
+    // The folder of its records is archived as it is.
+    if is_own && !has_words {
+        return Ok(None);
+    }
+    let ChangeKind::Abort { by, reason } = change.kind else { return Ok(None) };
+    let run = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());
+    Ok(Some(Statement::about_run((run, opened.candidate.dialect), DecisionKind::Abort, (by, reason), change.at)))
+}
+
+/// Moves a run back that its system keeps as a run among its archives. Returns the folder that it is in; `None` for every other run.
+pub(super) fn bring_back(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<RelPath>, OpError> {
+    let is_archived = |opened: &OpenedRun| {
+        let run = opened.loaded.run.as_ref();
+        run.is_some_and(|run| run.status == RunStatus::Archived)
+    };
+    if !is_archived(&ctx.read(location)?) {
+        return Ok(None);
+    }
+    let locked = LockedRun::open(ctx, location)?;
+    let opened = &locked.opened;
+    let archival = opened.dialect.archives().bring_back(&opened.files).filter(|_| is_archived(opened));
+    let Some(Archival { moved: Moved::Folder(from), to, edits, register }) = archival else { return Ok(None) };
+    locked.check_not_driven()?;
+    let entries = &opened.journal.entries;
+    let archived = entries.iter().rposition(|entry| entry.change == ARCHIVED);
+    let record = archived.map(|at| &entries[at]);
+    let was_in = |entry: &Entry| {
+        let mut folders = entry.files.iter().filter_map(|file| file.path.parent());
+        folders.find(|folder| folder.name() == from.name())
+    };
+    let to = record.and_then(was_in).unwrap_or(to);
+    if store::unread::exists(&to.under(&location.root)) {
+        let message = format!("{to} is there already; nothing was restored");
+        let hints = vec![format!("piton close {} --abort", engine::quoted(&format!("./{to}")))];
+        return Err(OpError::InTheWay { message, hints });
+    }
+    let moved = |path: &RelPath| match path.as_str().strip_prefix(from.as_str())?.trim_start_matches('/') {
+        "" => Some(to.clone()),
+        below => to.join(below).ok(),
+    };
+    let mut edits: Vec<Edit> =
+        edits.into_iter().filter_map(|edit| Some(Edit { path: moved(&edit.path)?, ..edit })).collect();
+    let removed = record.map_or(&[][..], |entry| &entry.files).iter().filter(|file| file.after.is_none());
+    let before = archived.and_then(|at| engine::versions::before(entries, at + 1)).unwrap_or_default();
+    let again = removed.filter(|file| !store::unread::exists(&file.path.under(&location.root)));
+    edits.extend(again.filter_map(|file| {
+        let after = before.get(&file.path)?.clone();
+        Some(Edit { path: file.path.clone(), kind: EditKind::Create { after } })
+    }));
+    let said = record.into_iter().flat_map(|entry| &entry.said);
+    let said = said.filter_map(|said| said.taken_back(locked.clock().now)).collect();
+    // The process may end after any of these: the next `restore` does the rest, and a stamp that is left in a session says nothing there.
+    locked.commit_something(Entry { said, ..locked.entry("restore", None) }, Vec::new())?;
+    if let Some(register) = register {
+        RegisterEntry::without(ctx, &locked, &register, &from)?.commit_all()?;
+    }
+    store::move_folder(locked.lock(), &from, &to)?;
+    let state = moved(&location.candidate.state);
+    drop(locked);
+    let open = ctx.locations().0.into_iter().chain(ctx.ended_runs().ended);
+    let there =
+        open.into_iter().find(|there| there.root == location.root && Some(&there.candidate.state) == state.as_ref());
+    if let Some(there) = there {
+        LockedRun::open(ctx, &there)?.commit_as("restore", edits)?;
+    }
+    Ok(Some(to))
 }
 
 /// A new entry in a system's register of archives. The register is shared by several runs, so it has its own lock and history:
@@ -192,14 +183,32 @@ impl RegisterEntry {
     /// Locks and reads the register, so that an unusable one is detected before anything is written.
     fn open(ctx: &ProjectContext, locked: &LockedRun<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
         let root = &locked.opened.files.root;
-        let lock = RunLock::acquire(
-            root,
-            &store::journals::common_folder(&ctx.project, "register"),
-            ctx.project.lock_timeout,
-        )?;
+        let lock = Self::lock(ctx, root)?;
         let edit =
             locked.opened.dialect.archives().add_to_register(register, &store::read_file(root, &register.file), to)?;
         Ok(Self { lock, edit: edit.into_iter().collect() })
+    }
+
+    /// Locks and reads the register, to take the run out that was archived in `from`.
+    fn without(
+        ctx: &ProjectContext,
+        locked: &LockedRun<'_>,
+        register: &Register,
+        from: &RelPath,
+    ) -> Result<Self, OpError> {
+        let (root, archives) = (&locked.opened.files.root, locked.opened.dialect.archives());
+        let lock = Self::lock(ctx, root)?;
+        let edit = archives.remove_from_register(register, &store::read_file(root, &register.file), from)?;
+        Ok(Self { lock, edit: edit.into_iter().collect() })
+    }
+
+    fn lock(ctx: &ProjectContext, root: &Utf8Path) -> Result<RunLock, OpError> {
+        let own = store::journals::common_folder(&ctx.project, "register");
+        Ok(RunLock::acquire(root, &own, ctx.project.lock_timeout)?)
+    }
+
+    fn commit_all(&self) -> Result<(), OpError> {
+        self.commit(&self.edit)
     }
 
     fn commit(&self, edits: &[Edit]) -> Result<(), OpError> {

@@ -346,7 +346,8 @@ pub(super) fn bring_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result
             let lock = lock(ctx, archived, &candidate)?;
             match store::journals::of(&ctx.project, &candidate) {
                 Some(journal) if store::journals::standing(&ctx.project.trusted, &journal)?.is_ours() => {
-                    commit::commit_to(&ctx.project.trusted, &lock, &journal, restored(ctx), &edits)?;
+                    let entry = restored(ctx, &journal);
+                    commit::commit_to(&ctx.project.trusted, &lock, &journal, entry, &edits)?;
                 }
                 Some(_) | None => store::commit(&lock, &edits, &CheckpointMeta::new("restore"))?,
             }
@@ -377,7 +378,8 @@ fn from_journal(
         let message = format!("a run {} is there already; nothing was restored", archived.name);
         return Err(in_the_way(ctx, archived, &engine::quoted(&archived.name), message));
     };
-    commit::commit_to(&ctx.project.trusted, &lock, &back, restored(ctx), &edits)
+    let entry = restored(ctx, &back);
+    commit::commit_to(&ctx.project.trusted, &lock, &back, entry, &edits)
 }
 
 fn lock(ctx: &ProjectContext, archived: &ArchivedRun, candidate: &Candidate) -> Result<RunLock, OpError> {
@@ -385,9 +387,13 @@ fn lock(ctx: &ProjectContext, archived: &ArchivedRun, candidate: &Candidate) -> 
     Ok(RunLock::acquire(&archived.root, &own, ctx.project.lock_timeout)?)
 }
 
-/// Returns the record of a run that is brought back.
-fn restored(ctx: &ProjectContext) -> Entry {
-    Entry { session: ctx.environment.session.clone(), ..Entry::new("restore", None, ctx.clock.now) }
+/// Returns the record of a run that is brought back. An abort that archived it is taken back.
+fn restored(ctx: &ProjectContext, journal: &JournalFile) -> Entry {
+    let at = ctx.clock.now;
+    let read = journal::read(&ctx.project.trusted, journal);
+    let said = read.entries.last().filter(|_| read.is_archived()).map_or(&[][..], |last| &last.said);
+    let said = said.iter().filter_map(|said| said.taken_back(at)).collect();
+    Entry { said, session: ctx.environment.session.clone(), ..Entry::new("restore", None, at) }
 }
 
 /// Moves the journal of a run of the same name away if that one is archived too.
@@ -417,7 +423,7 @@ fn check_folder(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpEr
 }
 
 fn in_the_way(ctx: &ProjectContext, archived: &ArchivedRun, other: &str, message: String) -> OpError {
-    let hints = vec![format!("piton archive {other} --yes"), archived.restore_command(ctx)];
+    let hints = vec![format!("piton close {other} --abort"), archived.restore_command(ctx)];
     OpError::InTheWay { message, hints }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    OpError, agent_report, configured, lifecycle,
+    OpError, agent_report, configured,
     locked_run::{LockedRun, Written},
     opened_run::OpenedRun,
     plan::{self, PlanRequest},
@@ -73,10 +73,18 @@ pub(crate) fn input(source: &str) -> Result<String, OpError> {
     Ok(store::text_input(source)?)
 }
 
-/// Records one change.
+/// Records one change of the requested run.
 pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Report<CheckpointReport>, OpError> {
-    let location = select::location(ctx)?;
-    let locked = LockedRun::open(ctx, &location)?;
+    change_at(ctx, &select::location(ctx)?, request)
+}
+
+/// Records one change of a run.
+pub(super) fn change_at(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    request: ChangeRequest,
+) -> Result<Report<CheckpointReport>, OpError> {
+    let locked = LockedRun::open(ctx, location)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
     if let Some(decision) = approval_of_end(run, &request.kind, locked.clock().now) {
         let mut written = locked.decide(run, decision)?;
@@ -103,7 +111,7 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     }
     written.findings.extend(locked.note_driver(written.change));
     if written.moves_files() {
-        let opened = follow(ctx, &location, locked, &written)?;
+        let opened = follow(ctx, location, locked, &written)?;
         return Ok(report(ctx, &opened, written));
     }
     // What the files were and are is not kept while a large run is read again.
@@ -185,9 +193,6 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change
     // The state may name another run id than before.
     let plan = || format!("piton plan {}", engine::quoted(run.id.as_str()));
     if opened.loaded.is_unattended {
-        if change == "abort" && opened.guest().is_none() {
-            return Some(format!("piton drop {}", engine::quoted(run.id.as_str())));
-        }
         // Its steps are run by a resume.
         return Some(planned.plan.commands.resume.unwrap_or_else(plan));
     }
@@ -196,11 +201,6 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change
     match change {
         _ if lifecycle.stage.is_over() => return lifecycle.command(opened, run, &planned.plan, now),
         "pause" => return Some(planned.plan.commands.resume.unwrap_or_else(plan)),
-        "abort" => {
-            let archive = lifecycle::archive_command(opened, run, now);
-            let consent = if lifecycle::needs_drop(run) { "" } else { " --yes" };
-            return archive.map(|command| format!("{command}{consent}")).or_else(|| Some(plan()));
-        }
         _ => {}
     }
     let make_worktree = planned.findings.into_iter().find(|finding| finding.code == FindingCode::WorktreeMissing);

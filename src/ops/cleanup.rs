@@ -1,4 +1,4 @@
-//! `archive --all`: archives finished runs and leftover files after some days, and removes archives beyond the number that is kept.
+//! `close --all`: archives finished runs and leftover files after some days, and removes archives beyond the number that is kept.
 //! Nothing happens without confirmation.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{
     Exit, OpError, archive,
     archived::{self, ArchivedRun},
-    entries,
+    entries, lifecycle,
     opened_run::OpenedRun,
     project_context::ProjectContext,
     report::{Body, Report},
@@ -114,7 +114,7 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
         }
     }
     let is_open = !yes && !candidates.is_empty();
-    let next = is_open.then(|| format!("piton archive --all --after {days} --yes"));
+    let next = is_open.then(|| format!("piton close --all --after {days} --yes"));
     let written = yes && !candidates.is_empty();
     let items = candidates.into_iter().map(|candidate| candidate.item).collect();
     let body = CleanupReport { after_days: days, items, written, next };
@@ -216,8 +216,15 @@ fn new_candidate(
 fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<Option<String>, OpError> {
     match subject {
         CleanupSubject::Run(location) => {
-            archive::check_dropped(&ctx.read(location)?)?;
-            archive::archive_run(ctx, location).map(|to| Some(archived::shown(ctx, &to)))
+            let opened = ctx.read(location)?;
+            let run = opened.loaded.run.as_ref().filter(|run| lifecycle::needs_discard(run));
+            if let Some(command) = run.and_then(|run| lifecycle::archive_command(&opened, run, ctx.clock.now)) {
+                let message =
+                    format!("it has a worktree, or steps of `finally` that did not run; `{command}` ends those");
+                return Err(OpError::NotConfirmed { message, hints: vec![command] });
+            }
+            archive::archive_run(ctx, location, archive::ArchiveRequest::default())
+                .map(|to| Some(archived::shown(ctx, &to)))
         }
         CleanupSubject::Archive { root, folder } => {
             let own = store::journals::common_folder(&ctx.project, "register");

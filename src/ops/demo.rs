@@ -142,7 +142,7 @@ const SCENARIOS: [DemoScenario; 6] = [
             step("It is killed as well, and the session starts another one.", &["begin", "task-001:verify", "--again"]),
             step("This time it ends well.", &["finish", "task-001:verify", "--verdict", "APPROVED"]),
             step("And the lost task comes next.", &["status"]),
-            step("Done with this one: archive it, to start another.", &["archive", "--yes"]),
+            step("Done with this one: archive it, to start another.", &["close", "--abort"]),
         ],
     },
     DemoScenario {

@@ -31,7 +31,7 @@ impl Lifecycle {
         let is_over = plan.verdict == Verdict::Complete && !merges && !run.waits;
         match run.status {
             RunStatus::Aborted => Self { stage: Stage::Aborted, reason: reason_of_abort(opened, run) },
-            RunStatus::Archived => Self { stage: Stage::Archived, reason: None },
+            RunStatus::Archived => Self { stage: Stage::Archived, reason: reason_of_abort(opened, run) },
             RunStatus::Active | RunStatus::Paused | RunStatus::Completed if is_over => {
                 Self { stage: Stage::Finished, reason: not_merged(opened).map(|_| "not merged".to_owned()) }
             }
@@ -65,18 +65,23 @@ impl Lifecycle {
 }
 
 /// Returns the finding that the work of a finished run is not merged.
-fn not_merged(opened: &OpenedRun) -> Option<&Finding> {
+pub(super) fn not_merged(opened: &OpenedRun) -> Option<&Finding> {
     opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::NotMerged)
 }
 
 /// Returns the command that archives a run; `None` if its state is not archived.
 pub(super) fn archive_command(opened: &OpenedRun, run: &Run, now: Timestamp) -> Option<String> {
-    if needs_drop(run) {
-        return Some(format!("piton drop {}", engine::quoted(run.id.as_str())));
+    let id = engine::quoted(run.id.as_str());
+    if needs_discard(run) {
+        return Some(format!("piton close {id} --discard"));
     }
-    let is_archivable = !opened.candidate.claim.is_implied()
-        && opened.dialect.archives().archive(&opened.files, Some(run), now).is_ok();
-    is_archivable.then(|| format!("piton archive {}", engine::quoted(run.id.as_str())))
+    is_archivable(opened, run, now).then(|| format!("piton close {id}"))
+}
+
+/// Tells whether the state of a run can be archived.
+pub(super) fn is_archivable(opened: &OpenedRun, run: &Run, now: Timestamp) -> bool {
+    let is_implied = opened.candidate.claim.is_implied();
+    !is_implied && opened.dialect.archives().archive(&opened.files, Some(run), now).is_ok()
 }
 
 /// Tells whether a run ended.
@@ -86,10 +91,15 @@ pub(crate) fn is_over(ctx: &ProjectContext, location: &RunLocation) -> bool {
 }
 
 /// Tells whether more is left of an aborted run than its state: a worktree, or steps that run when it ends.
-pub(super) fn needs_drop(run: &Run) -> bool {
+pub(super) fn needs_discard(run: &Run) -> bool {
+    run.status == RunStatus::Aborted && leaves_more(run)
+}
+
+/// Tells whether more than its state would be left of a run that ends now: a worktree, or steps that run when it ends.
+pub(super) fn leaves_more(run: &Run) -> bool {
     let is_final = |step: &Step| step.definition.get("finally").is_some() && !step.status.is_over();
     let has_more = run.workspace.outside.is_some() || run.steps.iter().any(is_final);
-    run.dialect == DialectId::Piton && run.status == RunStatus::Aborted && has_more
+    run.dialect == DialectId::Piton && has_more
 }
 
 /// Returns the step that a living process runs, and for how long.

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::{
     OpError, client_sessions, commit,
     draft::{ChangeDraft, PreparedChange},
-    journal::ARCHIVED,
     lifecycle::gone,
     opened_run::OpenedRun,
     project_context::ProjectContext,
@@ -290,12 +289,17 @@ impl<'a> LockedRun<'a> {
     }
 
     /// Writes edits as one checkpoint of a change of which nothing is said.
-    pub(crate) fn commit_as(&self, change: &str, mut edits: Vec<Edit>) -> Result<(), OpError> {
+    pub(crate) fn commit_as(&self, change: &str, edits: Vec<Edit>) -> Result<(), OpError> {
+        self.commit_something(self.entry(change, None), edits)
+    }
+
+    /// Writes edits and an entry as one checkpoint, unless the edits change nothing and nothing is said.
+    pub(super) fn commit_something(&self, entry: Entry, mut edits: Vec<Edit>) -> Result<(), OpError> {
         edits.retain(Edit::changes_something);
-        if edits.is_empty() {
+        if edits.is_empty() && !entry.says_something() {
             return Ok(());
         }
-        self.commit(self.entry(change, None), edits).map(drop)
+        self.commit(entry, edits).map(drop)
     }
 
     /// Writes edits and an entry of the journal as one checkpoint. Returns the name of the version that they replaced, and the edits as
@@ -329,7 +333,7 @@ impl<'a> LockedRun<'a> {
     }
 
     /// Removes every state file; the journal has their contents. Returns its folder; absolute.
-    pub(crate) fn archive_in_journal(&self) -> Result<Utf8PathBuf, OpError> {
+    pub(super) fn archive_in_journal(&self, record: Entry) -> Result<Utf8PathBuf, OpError> {
         let files = &self.opened.files;
         let run = self.opened.loaded.run.as_ref();
         let state = run.map_or_else(|| vec![files.state.clone()], |run| run.state_files.clone());
@@ -343,13 +347,13 @@ impl<'a> LockedRun<'a> {
         }
         let is_elsewhere = files.root != self.ctx.project.root;
         let note = if is_elsewhere { json!({"worktree": files.root.file_name()}) } else { Value::Null };
-        self.commit(Entry { note, ..self.entry(ARCHIVED, None) }, edits)?;
+        self.commit(Entry { note, ..record }, edits)?;
         let folder = files.journal.as_ref().and_then(|journal| Some(journal.file().parent()?.to_owned()));
         Ok(folder.unwrap_or_default())
     }
 
     /// Moves existing files into a folder: all of them or none.
-    pub(crate) fn move_files(&self, files: &[RelPath], folder: &RelPath) -> Result<(), OpError> {
+    pub(super) fn move_files(&self, record: Entry, files: &[RelPath], folder: &RelPath) -> Result<(), OpError> {
         let mut edits = Vec::new();
         for path in files {
             self.opened.check_readable(path)?;
@@ -358,7 +362,7 @@ impl<'a> LockedRun<'a> {
                 edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } });
             }
         }
-        self.commit_as("archive", edits)
+        self.commit_something(record, edits)
     }
 }
 

@@ -19,7 +19,7 @@
 //! - `group` keeps runs apart of which one runs at a time.
 //! - `workflow_runs` finds runs of workflow files, for `logs` and `merge`.
 //! - `proposal` is what `restore` writes in the place of a state that cannot be read, after a yes.
-//! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
+//! - Every other file is the verb of its name; `cleanup` is `close --all`, `patch` is `plan --patch`.
 
 mod adopt;
 mod agent_report;
@@ -32,16 +32,17 @@ mod change;
 mod choice;
 mod cleanup;
 pub(crate) mod client_sessions;
+mod close;
 mod commit;
 mod configured;
 mod context;
 mod decide;
 mod demo;
+mod discard;
 mod doctor;
 mod doctor_client;
 mod doctor_sessions;
 mod draft;
-mod drop;
 mod entries;
 mod error;
 mod exit;
@@ -98,22 +99,22 @@ pub(crate) use crate::{
     store::{surroundings, unread::forget as forget_unread},
 };
 pub(crate) use adopt::{AdoptReport, adopt};
-pub(crate) use archive::{ArchiveReport, archive};
 pub(crate) use begin::{BriefForm, BriefRequest, begin};
 pub(crate) use change::{ChangeRequest, change, input};
 pub(crate) use cleanup::{CleanupReport, cleanup};
 pub(crate) use client_sessions::{last_error as last_error_of_session, notice as session_notice};
+pub(crate) use close::{CloseReport, CloseRequest, Ending, close};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use context::assemble_native;
 pub(crate) use context::{brief_of, context, session_brief};
 pub(crate) use decide::{DecisionRequest, decide};
 pub(crate) use demo::{DemoReport, demo};
+pub(crate) use discard::{DiscardReport, discard};
 pub(crate) use doctor::{DoctorReport, doctor};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use draft::ChangeDraft;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use draft::PreparedChange;
-pub(crate) use drop::{DropReport, DropRequest, drop_run};
 pub(crate) use error::{OpError, RunChoice, ways_to_trust};
 pub(crate) use exit::Exit;
 pub(crate) use group::{
@@ -163,5 +164,5 @@ pub(crate) use workflow_file::{
     hints_for_missing as hints_for_missing_workflow, is_path as is_workflow_path, path_of as workflow_path,
     print as print_workflow,
 };
-pub(crate) use workflow_runs::{run_to_drop, run_to_merge, workflow_run};
+pub(crate) use workflow_runs::{run_to_discard, run_to_merge, workflow_run};
 pub(crate) use workflows::{ListedInput, WorkflowsReport, workflows};

@@ -227,7 +227,7 @@ pub(super) fn newest_readable<'a>(ctx: &ProjectContext, opened: &'a OpenedRun) -
 fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpError {
     let OpError::Unreadable { message, .. } = error else { return error };
     let path = run_word(&opened.candidate);
-    let archive_hint = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
+    let archive_hint = format!("correct the file by hand, or archive it: `piton close {path} --abort`");
     let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, ctx.clock.now);
     let hints = match rebuilt {
         Ok(_) => vec![format!("piton restore {path} --from-evidence"), archive_hint],
@@ -278,7 +278,7 @@ fn not_rebuilt(opened: &OpenedRun, error: &EditError) -> OpError {
     let path = run_word(&opened.candidate);
     let restore = versions::newest_readable(opened).ok();
     let mut hints: Vec<String> = restore.map(|_| format!("piton restore {path}")).into_iter().collect();
-    hints.push(format!("correct the file by hand, or archive it: `piton archive {path} --yes`"));
+    hints.push(format!("correct the file by hand, or archive it: `piton close {path} --abort`"));
     let message = format!("{} cannot be rebuilt from evidence: {error}", opened.candidate.state);
     OpError::Refused(Refusal { kind: RefusalKind::Unread, message, hints })
 }

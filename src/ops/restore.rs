@@ -2,7 +2,7 @@
 //! read is replaced only after a yes to what `proposal` shows.
 
 use super::{
-    Exit, OpError,
+    Exit, OpError, archive,
     archived::{self, ArchivedRun},
     lifecycle::gone,
     locked_run::{LockedRun, back_record},
@@ -34,7 +34,18 @@ pub(crate) struct RestoreRequest {
 pub(crate) fn restore(ctx: &ProjectContext, request: &RestoreRequest) -> Result<Report<RestoreReport>, OpError> {
     let to = request.to.as_deref();
     let location = match select::selected(ctx)? {
-        Selected::There(location) => location,
+        Selected::There(location) => {
+            if let Some(folder) = archive::bring_back(ctx, &location)? {
+                let run = &location.candidate.name;
+                let (from, files) = (location.candidate.state.to_string(), vec![folder]);
+                return match to {
+                    // A version is restored where the run was.
+                    Some(_) => restore(ctx, request),
+                    None => Ok(Report::ok(RestoreReport { from, files, written: true, ..RestoreReport::new(run) })),
+                };
+            }
+            location
+        }
         // The path of an archive is gone once it was brought back.
         Selected::Archived(run) if to.is_some() && ctx.run_path.is_some() => return Err(archived::refusal(ctx, &run)),
         Selected::Archived(run) => {

@@ -426,14 +426,14 @@ pub(crate) fn way_out(error: &OpError, location: &RunLocation) -> Option<Questio
     let hints = error.hints();
     let mends = |text: &&str| text.starts_with("piton restore ");
     let mend = hints.iter().flat_map(|hint| hint.split('`')).find(mends);
-    if mend.is_none() && !hints.iter().any(|hint| hint.contains("piton archive ")) {
+    if mend.is_none() && !hints.iter().any(|hint| hint.contains("piton close ")) {
         return None;
     }
     let path = run_word(&location.candidate);
     let what = if mend.is_some() { "Repair it, or start fresh?" } else { "Start fresh?" };
     let repair = mend.map(|mend| QuestionOption::new("repair", "repair it", mend.to_owned()));
     let others = [
-        QuestionOption::new("fresh", "archive it and start fresh", format!("piton archive {path} --yes")).by_person(),
+        QuestionOption::new("fresh", "archive it and start fresh", format!("piton close {path} --abort")).by_person(),
         QuestionOption::leave("no", "leave it as it is", format!("piton status {path}")),
     ];
     let options = repair.into_iter().chain(others).collect();

@@ -147,7 +147,7 @@ fn also_open(ctx: &ProjectContext, feature: &str) -> Result<(String, Vec<Finding
 pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
     let over = over(ctx);
     let put_away = over.first().map(|first| match over.len() {
-        1 => format!("piton archive {}   # it is over", engine::quoted(first)),
+        1 => format!("piton close {}   # it is over", engine::quoted(first)),
         count => format!("piton list --all   # {count} runs are over"),
     });
     put_away.into_iter().chain(new_runs(ctx)).collect()
@@ -321,7 +321,7 @@ fn clear(
 ) -> Result<(), OpError> {
     for entry in entries::entries(ctx, same, entries::Dating::Files)? {
         if options.archives_existing {
-            archive::archive_run(ctx, &entry.location)?;
+            archive::archive_run(ctx, &entry.location, archive::ArchiveRequest::default())?;
             continue;
         }
         let (row, path) = (&entry.row, engine::quoted(&entry.row.path));

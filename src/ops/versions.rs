@@ -177,7 +177,7 @@ pub(super) fn is_unreadable(finding: &Finding) -> bool {
 pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version<'_>, OpError> {
     all(opened).find(|version| is_restorable(opened, version)).ok_or_else(|| {
         let path = run_word(&opened.candidate);
-        let instead = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
+        let instead = format!("correct the file by hand, or archive it: `piton close {path} --abort`");
         // The fix of these findings is to restore the file, which just failed.
         let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
         OpError::Unreadable {
@@ -208,7 +208,7 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
         format!("{by_hand}, or rebuild it: `piton restore {run} --from-evidence`")
     } else {
         let again = startable::again(project, &opened).map(|start| format!("; or start again: `{start} --archive`"));
-        format!("{by_hand}, or archive it: `piton archive {run} --yes`{}", again.unwrap_or_default())
+        format!("{by_hand}, or archive it: `piton close {run} --abort`{}", again.unwrap_or_default())
     };
     let fixed: Vec<usize> =
         opened.loaded.findings.iter().enumerate().filter(|(_, finding)| about(finding)).map(|(at, _)| at).collect();

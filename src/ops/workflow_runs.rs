@@ -49,8 +49,8 @@ pub(crate) fn run_to_merge(ctx: &ProjectContext, flags: &str) -> Result<RunLocat
     only("merge", waiting)
 }
 
-/// Locates the requested run of a workflow file to drop it; without a name the only one that is there and not running.
-pub(crate) fn run_to_drop(ctx: &ProjectContext, flags: &str) -> Result<RunLocation, OpError> {
+/// Locates the requested run of a workflow file to discard it; without a name the only one that is there and not running.
+pub(crate) fn run_to_discard(ctx: &ProjectContext, flags: &str) -> Result<RunLocation, OpError> {
     if ctx.run.is_some() || ctx.run_path.is_some() {
         return workflow_run(ctx);
     }
@@ -58,10 +58,10 @@ pub(crate) fn run_to_drop(ctx: &ProjectContext, flags: &str) -> Result<RunLocati
     for location in workflow_runs(ctx)? {
         let opened = ctx.read(&location)?;
         if opened.loaded.run.is_some() && !matches!(ctx.evidence(&opened, false).owner, Owner::Live { .. }) {
-            there.push((format!("piton drop {}{flags}", quoted(&location.candidate.name)), location));
+            there.push((format!("piton close {} --discard{flags}", quoted(&location.candidate.name)), location));
         }
     }
-    only("drop", there)
+    only("discard", there)
 }
 
 /// Returns the only one of the runs, each with the command that names it.

@@ -65,7 +65,7 @@ pub(super) fn drive(
     ledger.state().steps.values().for_each(|step| claude.add(&step.claude));
     let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
     let resume = match (&asked.only, &end) {
-        _ if asked.gives_up => format!("piton drop {}", quoted(&session)),
+        _ if asked.gives_up => format!("piton close {} --discard", quoted(&session)),
         // Its agent tries again.
         (Some(step), RunEnd::Failed { .. })
             if ledger.run().resolve(step).is_some_and(|step| piton::is_for_an_agent(&step.definition)) =>

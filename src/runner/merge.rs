@@ -107,7 +107,7 @@ fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeS
     let refuse = |message: String, hint: String| Err(RunError::new(ProblemKind::No, message, [hint]));
     if session.state.run.status == RunPhase::Aborted {
         let message = format!("session {id} was aborted, and {}", done_of(run));
-        return refuse(message, format!("piton drop {id}"));
+        return refuse(message, format!("piton close {id} --discard"));
     }
     if header.worktree.is_none() {
         let message = format!("session {id} worked in the project itself; there is nothing to merge");
@@ -126,7 +126,7 @@ fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeS
 fn unfinished(header: &Header, run: &Run) -> RunError {
     let id = &header.session;
     let message = format!("session {id} is not finished: {}", done_of(run));
-    RunError::new(ProblemKind::No, message, [format!("piton resume {id}"), format!("piton drop {id}")])
+    RunError::new(ProblemKind::No, message, [format!("piton resume {id}"), format!("piton close {id} --discard")])
 }
 
 fn done_of(run: &Run) -> String {

@@ -232,7 +232,11 @@ impl StepSelection<'_> {
                 |step| format!("to go on where it stopped: `{resume} --from {step}`"),
             );
             let restart = format!("to restart it: `{resume} --force`");
-            return Err(RunError::new(ProblemKind::Person, message, [format!("piton drop {id}"), goes_on, restart]));
+            return Err(RunError::new(
+                ProblemKind::Person,
+                message,
+                [format!("piton close {id} --discard"), goes_on, restart],
+            ));
         }
         // An unknown outcome is asked about separately, in `took_effect`. Who names a step goes on with an aborted run.
         let is_asked = [FindingCode::OutcomeUnknown, FindingCode::RunAborted];

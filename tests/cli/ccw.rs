@@ -185,7 +185,7 @@ fn two_sessions_archived_at_once_are_both_entered() {
     }
     std::thread::scope(|scope| {
         for name in &names {
-            let call = sandbox.piton(["archive", name, "--yes"]).env("PITON_LOCK_TIMEOUT_MS", "60000");
+            let call = sandbox.piton(["close", name, "--abort"]).env("PITON_LOCK_TIMEOUT_MS", "60000");
             scope.spawn(|| call.run().expect_code(0));
         }
     });

@@ -5,7 +5,7 @@ use super::projects;
 #[test]
 fn an_error_as_text_is_on_stderr_only() {
     let sandbox = projects::ccw();
-    for line in ["begin IMPL-003", "complete", "finish", "begin IMPL-9", "plan other", "archive", "list --nothing"] {
+    for line in ["begin IMPL-003", "close --done", "finish", "begin IMPL-9", "plan other", "close", "list --nothing"] {
         let output = sandbox.piton(line.split(' ')).env("PITON_FORMAT", "text").run();
         assert!(output.code != 0 && output.stdout.is_empty() && !output.stderr.is_empty(), "{line}: {output}");
     }

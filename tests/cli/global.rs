@@ -3,7 +3,7 @@
 use super::projects::{self, NINE_STEP, document, replace};
 use crate::support::{Output, Sandbox};
 
-const VERBS: [&str; 35] = [
+const VERBS: [&str; 32] = [
     "list",
     "plan",
     "context",
@@ -21,19 +21,16 @@ const VERBS: [&str; 35] = [
     "override",
     "skip",
     "pause",
-    "abort",
-    "complete",
+    "close",
     "resume",
     "trust",
     "run",
     "logs",
     "merge",
-    "drop",
     "exec",
     "history",
     "rollback",
     "restore",
-    "archive",
     "setup",
     "statusline",
     "doctor",
@@ -220,10 +217,9 @@ fn every_verb_answers_with_one_document() {
         (&["restore", "WFS-user-auth", "--to", "000001"], 9, "error/1"),
         (&["restore", "WFS-user-auth", "--to", "000001", "--yes"], 0, "restore/1"),
         (&["restore", "WFS-user-auth", "--to", "999999"], 3, "error/1"),
-        (&["complete", "WFS-user-auth"], 1, "error/1"),
-        (&["abort", "./.worktree/user-auth"], 0, "checkpoint/1"),
-        (&["archive", "WFS-user-auth"], 9, "error/1"),
-        (&["archive", "WFS-user-auth", "--yes"], 0, "archive/1"),
+        (&["close", "--done", "WFS-user-auth"], 1, "error/1"),
+        (&["close", "WFS-user-auth"], 9, "error/1"),
+        (&["close", "WFS-user-auth", "--abort"], 0, "close/1"),
         (&["doctor"], 0, "doctor/1"),
     ] {
         let output = sandbox.piton(words.iter().copied()).run();

@@ -57,10 +57,10 @@ fn an_open_run_is_archived_only_after_consent() {
     for (project, state) in [(projects::nine_step as fn() -> Sandbox, NINE_STEP), (projects::ccw, SESSION)] {
         let sandbox = project();
         let before = foreign(&sandbox);
-        let error = document(&sandbox.piton(["archive"]).run().expect_code(9));
-        assert!(error["error"]["hints"][0].as_str().unwrap().ends_with(" --yes"), "{error}");
+        let error = document(&sandbox.piton(["close"]).run().expect_code(9));
+        assert!(error["error"]["hints"][1].as_str().unwrap().contains(" --abort`"), "{error}");
         assert_eq!(before.changes(&foreign(&sandbox)), [] as [&str; 0]);
-        let to = document(&sandbox.piton(["archive", "--yes"]).run().expect_code(0))["data"]["to"].clone();
+        let to = document(&sandbox.piton(["close", "--abort"]).run().expect_code(0))["data"]["to"].clone();
         assert!(sandbox.exists(to.as_str().unwrap()), "{to}");
         assert!(!sandbox.exists(state));
         sandbox.piton(["list"]).run().expect_code(3);
@@ -82,7 +82,7 @@ fn an_archived_run_comes_back_with_the_same_plan() {
             }
             let files = || foreign(&sandbox).without(".git").without_folders();
             let (before, plan) = (files(), plan_of(&sandbox, run));
-            sandbox.piton(["archive", run, "--yes"]).run().expect_code(0);
+            sandbox.piton(["close", run, "--abort"]).run().expect_code(0);
             assert_eq!(stage_of(&sandbox, run), "archived", "{name}");
             sandbox.piton(["restore", run]).run().expect_code(0);
             assert_eq!(before.changes(&files()), [""; 0], "{name}, {in_git}, {begins}");

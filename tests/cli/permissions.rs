@@ -5,7 +5,7 @@ use crate::support::{Output, Sandbox, Tree};
 
 const WORKTREE: &str = ".worktree/user-auth";
 /// Every verb that records something, in a state where it would be admitted.
-const WRITES: [&str; 5] = ["begin 2:3", "pause", "resume --yes", "abort", "archive --yes"];
+const WRITES: [&str; 4] = ["begin 2:3", "pause", "resume --yes", "close --abort"];
 const READS: [&str; 5] = ["plan", "status", "context", "list", "validate"];
 
 /// Runs a call that has to be refused for want of a permission, and checks that nothing of the project has changed.
@@ -70,7 +70,7 @@ fn a_folder_that_may_not_be_entered_is_not_an_empty_one() {
         for folder in folders {
             let sandbox = make();
             sandbox.mode(folder, 0o000);
-            for line in READS.iter().chain(&["plan user-auth", "pause", "archive --yes", "restore"]) {
+            for line in READS.iter().chain(&["plan user-auth", "pause", "close --abort", "restore"]) {
                 let output = refused(&sandbox, line, 4, folder);
                 assert_eq!(
                     output.at("/error/message"),

@@ -104,7 +104,8 @@ fn a_rejection_is_answered_with_accept() {
     let sandbox = rejected();
     let plan = sandbox.piton(["plan"]).run().expect_code(9);
     let tail = "review --run demo --by NAME --note WHY";
-    let expected = [format!("piton redo {tail}"), format!("piton accept {tail}"), "piton abort demo".to_owned()];
+    let expected =
+        [format!("piton redo {tail}"), format!("piton accept {tail}"), "piton close demo --abort".to_owned()];
     assert_eq!(commands(&plan), expected.map(|command| (command, true)));
     declining_changes_nothing(&sandbox, 9);
     let Some(output) = answered(&sandbox, "accept\nana\nonly a demo\n") else { return };
@@ -116,9 +117,11 @@ fn a_rejection_is_answered_with_accept() {
 
 #[test]
 fn an_aborted_run_is_resumed_only_on_yes() {
-    let sandbox = at_the_gate();
-    record(&sandbox, "approve sign --by ana");
-    record(&sandbox, "abort demo");
+    let sandbox = Sandbox::new();
+    // Only a run of which more is left than its state is aborted and not archived.
+    sandbox.file("flow.yaml", "name: flow\nsteps: [{id: plan}]\nfinally: [{shell: 'true'}]\n");
+    record(&sandbox, "start flow.yaml --feature demo");
+    record(&sandbox, "close demo --abort");
     let resume = ["--format", "text", "resume", "demo"];
     let before = sandbox.tree();
     for typed in DECLINED {

@@ -91,7 +91,7 @@ test('on a turn without a grant only plain calls about the own run pass', { time
   await played(context, stage, '/workflow-resume', [bash('piton begin 2:3')]);
   const forbidden = [
     'piton approve 1:2.5 --run user-auth',
-    'piton abort user-auth',
+    'piton close user-auth --abort',
     'piton plan user-auth; touch OUTSIDE',
     'piton plan $(touch OUTSIDE)',
     'piton plan user-auth > OUTSIDE',

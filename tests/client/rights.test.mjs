@@ -31,16 +31,16 @@ const FORBIDDEN = [
   'piton redo 2:3 --by someone --note again',
   'piton override 2:5 --by someone --note now',
   'piton skip 2:4 --reason slow',
-  'piton abort',
-  'piton complete --force',
-  'piton archive --yes',
+  'piton close --abort',
+  'piton close --done --yes',
+  'piton close --abort',
   'piton restore --yes',
   'piton restore --yes',
   'piton rollback --to 1 --yes',
   'piton sessions',
   'piton setup --permissions --yes',
   'piton setup',
-  'piton plan && piton abort',
+  'piton plan && piton close --abort',
   'piton plan > OUTSIDE',
   'piton plan | sh evil.sh',
   'PITON_BIN=./evil.sh piton plan',
@@ -158,7 +158,7 @@ test('commands pre-approve what they read, and nothing else', { timeout: 120_000
   ]) {
     const stage = prepared('rights');
     context.after(() => stage.close());
-    const tried = [...passes, 'piton setup --permissions --yes', 'piton rollback --to 1 --yes', 'piton abort'];
+    const tried = [...passes, 'piton setup --permissions --yes', 'piton rollback --to 1 --yes', 'piton close --abort'];
     const service = await model((turn) => (tried[turn.number] ? bash(tried[turn.number]) : say('done')));
     context.after(() => service.close());
     const done = await stage.session(service, `/piton:${command}`).ended;

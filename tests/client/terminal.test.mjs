@@ -60,7 +60,7 @@ for (const [example, mode, told] of STORIES) {
       bash('piton plan --exit-zero'),
       use('AskUserQuestion', { questions: [question] }),
       bash(`piton begin ${step} --agent backend-developer`),
-      bash('piton abort --note WHY'),
+      bash('piton close --abort --note WHY'),
     ];
     const main = [];
     const service = await model((turn) => {
@@ -83,7 +83,7 @@ for (const [example, mode, told] of STORIES) {
     assert.doesNotMatch(terminal.screen(), /Do you want to proceed/, 'piton is not asked for');
     await terminal.answers(/☐ Resume/, 'Enter');
     // The first question about a call of piton: everything before it recorded.
-    await terminal.shows(/piton abort[\s\S]*Do you want to proceed\?/);
+    await terminal.shows(/piton close --abort[\s\S]*Do you want to proceed\?/);
     saw(main.at(-1).last, new RegExp(`${step} is in progress`));
     // The records of a workflow file are in the git folder.
     const state = path.join(run.dialect === 'piton' ? '.git/piton' : '', run.state_files[0]);

@@ -64,7 +64,7 @@ fn a_second_session_is_refused_while_the_first_lives_and_not_a_moment_longer() {
             format!("finish {step}"),
             "resume --yes".to_owned(),
             "pause".to_owned(),
-            "archive --yes".to_owned(),
+            "close --abort".to_owned(),
             "restore --yes".to_owned(),
         ] {
             let (code, answer) = b.piton(&words);

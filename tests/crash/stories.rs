@@ -133,7 +133,7 @@ pub(super) fn resume() -> Story {
 pub(super) fn archive() -> Story {
     Story {
         then: vec![Command::new(&["start", "nine-step", "--feature", "user-auth", "--archive"])],
-        ..Story::of("archive, nine-step", nine_step, Command::new(&["archive", "--yes"]))
+        ..Story::of("archive, nine-step", nine_step, Command::new(&["close", "--abort"]))
     }
 }
 
@@ -141,7 +141,7 @@ pub(super) fn archive() -> Story {
 pub(super) fn archive_ccw() -> Story {
     Story {
         shape: Shape::InTurn,
-        ..Story::of("archive, ccw, with its list", ccw, Command::new(&["archive", "WFS-user-auth", "--yes"]))
+        ..Story::of("archive, ccw, with its list", ccw, Command::new(&["close", "WFS-user-auth", "--abort"]))
     }
 }
 
@@ -180,11 +180,11 @@ fn restored(name: &'static str, project: fn() -> Sandbox, before: &[&'static [&'
 
 /// S-9: the folder of the archive goes with a refusal, and after a kill with the next command that writes.
 pub(super) fn archive_dotagent() -> Story {
-    Story::of("archive, dotagent", || example("dotagent"), Command::new(&["archive", "--yes"]))
+    Story::of("archive, dotagent", || example("dotagent"), Command::new(&["close", "--abort"]))
 }
 
 pub(super) fn archive_own() -> Story {
-    Story::of("archive, custom workflow", started, Command::new(&["archive", "--yes"]))
+    Story::of("archive, custom workflow", started, Command::new(&["close", "--abort"]))
 }
 
 pub(super) fn repair() -> Story {

@@ -147,7 +147,7 @@ fn endless_files_are_not_read_to_their_end() {
                 &["doctor"],
                 &["begin", kind.step],
                 &["restore", "--yes"],
-                &["archive", "--yes"],
+                &["close", "--abort"],
             ] {
                 check(&words.join(" "), &within(sandbox.piton(words.iter().copied())));
             }

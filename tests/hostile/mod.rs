@@ -119,7 +119,7 @@ pub(super) const WRITES: [&[&str]; 8] = [
     &["restore", "--yes"],
     &["skip", "STEP", "--reason", "no", "--by", "Ann"],
     &["abort"],
-    &["archive", "--yes"],
+    &["close", "--abort"],
 ];
 
 /// Runs every verb that reads and every event of the client, and hands each answer to `check`.

@@ -80,7 +80,7 @@ fn no_id_is_a_path_an_option_or_a_second_line() {
                 &["status", "--format", "text"],
                 &["context", "--format", "text"],
                 &["plan"],
-                &["archive", "--yes"],
+                &["close", "--abort"],
             ] {
                 check(&words.join(" "), &within(sandbox.piton(words.iter().copied())));
             }

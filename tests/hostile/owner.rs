@@ -106,7 +106,7 @@ fn a_record_of_another_user_is_not_followed_but_named() {
     let sandbox = kind.project();
     let pending = record(&sandbox, kind, &[("planted.txt", None, "planted\n")]);
     give_away(&pending);
-    for words in [&["plan"][..], &["begin", kind.step], &["archive", "--yes"]] {
+    for words in [&["plan"][..], &["begin", kind.step], &["close", "--abort"]] {
         let output = within(sandbox.piton(words.iter().copied()));
         check_answer(words[0], &output);
         assert!(output.code != 0 && output.stdout.contains("another user"), "{output}");

@@ -212,7 +212,7 @@ fn special_files_are_never_waited_for() {
                 &["doctor"],
                 &["restore"],
                 &["history"],
-                &["archive"],
+                &["close"],
             ] {
                 let output = within(sandbox.piton(words.iter().copied()));
                 document(&output);
@@ -346,7 +346,7 @@ fn no_state_controls_a_terminal() {
                 &["begin", "nope"],
                 &["resume", "--yes"],
                 &["finish", "IMPL-002"],
-                &["archive"],
+                &["close"],
                 &["restore"],
                 &["doctor"],
             ] {

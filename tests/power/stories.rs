@@ -128,7 +128,7 @@ const ARCHIVE: Story = Story {
     name: "archive (nine-step)",
     project: || example("nine-step"),
     before: &[],
-    command: &["archive", "--yes"],
+    command: &["close", "--abort"],
     then: &["start", "nine-step", "--feature", "user-auth", "--archive"],
     shape: Shape::Whole,
 };
@@ -144,8 +144,8 @@ fn an_archive_of_a_folder() {
         name: "archive (CCW, a folder)",
         project: || example("ccw"),
         before: &[],
-        command: &["archive", "--yes"],
-        then: &["archive", "WFS-user-auth", "--yes"],
+        command: &["close", "--abort"],
+        then: &["close", "WFS-user-auth", "--abort"],
         shape: Shape::Stages,
     });
 }
@@ -289,8 +289,8 @@ fn an_archive_of_a_journal() {
         name: "archive (a workflow file)",
         project: with_flow,
         before: &[START_FLOW],
-        command: &["archive", "--yes"],
-        then: &["archive", "--yes"],
+        command: &["close", "--abort"],
+        then: &["close", "--abort"],
         shape: Shape::Stages,
     };
     survives_on(&story, 2);

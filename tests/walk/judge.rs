@@ -19,7 +19,7 @@ pub(super) struct Call {
 const READS: &[&str] =
     &["context", "doctor", "history", "list", "logs", "plan", "schema", "show", "status", "validate", "workflows"];
 /// Verbs that ask a person first where that matters; with `--yes` they do it.
-const ASK_FIRST: &[&str] = &["archive", "restore", "resume", "rollback"];
+const ASK_FIRST: &[&str] = &["close", "restore", "resume", "rollback"];
 /// What stands before a command that comes after something else.
 const CONDITIONS: &[&str] = &["then", "once"];
 
@@ -145,9 +145,7 @@ pub(super) fn problem_of_state(walker: &Walker, call: &Call, output: &Output) ->
             let (_, plan) = walker.json(&format!("piton plan --steps {}", quoted(&run?)));
             problem_of_step(walker, call, &step, &plan)
         }
-        "archive" | "abort" | "complete" if !call.has("--all") => {
-            is_listed(walker, &run?).then(|| "the run is still listed".to_owned())
-        }
+        "close" if !call.has("--all") => is_listed(walker, &run?).then(|| "the run is still listed".to_owned()),
         "start" if !call.has("--print") => {
             let run = run?;
             (!is_listed(walker, &run)).then(|| "the run is not listed".to_owned())

@@ -127,11 +127,12 @@ impl Walk {
     /// Undoes an archive, if that was the last move. The archive of CCW is its own: the walk ends.
     fn bring_back(&mut self) {
         let Some(answer) = self.walker.last.take().filter(|last| last.code == 0) else { return };
-        if !answer.call.starts_with("piton archive ") {
+        if !answer.call.starts_with("piton close ") {
             return;
         }
         let archived: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
-        match archived["data"]["restore"].as_str() {
+        let is_ccw = archived["data"]["to"].as_str().is_some_and(|to| to.starts_with(".workflow/"));
+        match archived["data"]["restore"].as_str().filter(|_| !is_ccw) {
             Some(restore) => drop(self.walker.make(restore)),
             None => self.is_over = true,
         }
@@ -157,7 +158,7 @@ impl Walk {
                 self.walker.put_back(&earlier);
             }
             20..24 => drop(self.walker.make(&format!("piton resume {path} --force --yes"))),
-            24..27 => drop(self.walker.make(&format!("piton archive {path} --yes"))),
+            24..27 => drop(self.walker.make(&format!("piton close {path} --abort"))),
             _ => self.walker.step_on(),
         }
     }
@@ -263,20 +264,14 @@ fn difference(walker: &mut Walker, id: &str) -> Result<(), String> {
     };
     let run = found(walker)?;
     let before = seen(walker, &run);
-    let (code, archived) = walker.json(&format!("piton archive {name} --yes"));
-    // What only a story says has no state of its own.
-    let is_implied = |message: &str| message.contains("so there is no saved state to archive");
-    match archived["error"]["message"].as_str() {
-        Some(message) if is_implied(message) => return Ok(()),
-        Some(_) => return Err(format!("{id}: {archived}")),
-        None => assert_eq!(code, 0, "{id}: {archived}"),
+    let (code, archived) = walker.json(&format!("piton close {name} --abort"));
+    assert_eq!(code, 0, "{id}: {archived}");
+    // What only a story says has no state of its own, and of a run with a worktree that is left.
+    if archived["data"]["to"].is_null() {
+        return Ok(());
     }
-    let Some(restore) = archived["data"]["restore"].as_str() else {
-        // CCW shows an archived session where its own program looks for it.
-        let is_ccw = run.plan["data"]["run"]["dialect"] == "ccw";
-        return if is_ccw { Ok(()) } else { Err(format!("{id} has no way back: {archived}")) };
-    };
-    if !Recorded::of(walker, &run).files.is_empty() {
+    let restore = archived["data"]["restore"].as_str().ok_or(format!("{id} has no way back: {archived}"))?;
+    if run.plan["data"]["run"]["dialect"] != "ccw" && !Recorded::of(walker, &run).files.is_empty() {
         return Err(format!("{id} is still there"));
     }
     let (code, restored) = walker.json(restore);

@@ -39,15 +39,15 @@ impl Walker {
             64..68 => self.person(&run, "redo", "--by Ada --note again"),
             68..71 => self.person(&run, "override", "--by Ada --note go"),
             71..74 => self.on_run(&run, "pause", ""),
-            74..76 => self.on_run(&run, "abort", "--by Ada --reason stop"),
+            74..76 => self.close(&run),
             76..81 => self.on_run(&run, "resume", "--yes"),
             81..85 => self.kill(),
             85..89 => self.finish_any(&run),
             89..91 => self.on_run(&run, "restore", "--yes"),
             91..93 => self.on_run(&run, "rollback", "--to last --yes"),
             93..95 => self.damage(&run),
-            95 => self.on_run(&run, "archive", "--yes"),
-            96 => self.on_run(&run, "complete", ""),
+            95 => self.on_run(&run, "close", ""),
+            96 => self.on_run(&run, "close", "--done"),
             97 => self.on_run(&run, "plan", "--from nothing-like-this"),
             _ => self.wait(),
         }
@@ -118,6 +118,14 @@ impl Walker {
 
     fn on_run(&mut self, run: &RunSeen, verb: &str, how: &str) {
         self.make(&format!("piton {verb} {} {how}", run.path));
+    }
+
+    /// Aborts a run, and brings it back if that archived it.
+    fn close(&mut self, run: &RunSeen) {
+        let (_, closed) = self.json(&format!("piton close {} --abort --by Ada --note stop", run.path));
+        if let Some(restore) = closed["data"]["restore"].as_str() {
+            self.make(restore);
+        }
     }
 
     /// Ends the session: the next calls come from another one.

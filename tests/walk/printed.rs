@@ -4,17 +4,14 @@ use serde_json::Value;
 
 /// Verbs, as the second word of a command. Other words after `piton` are prose.
 const VERBS: &[&str] = &[
-    "abort",
     "accept",
     "approve",
-    "archive",
     "begin",
-    "complete",
+    "close",
     "completions",
     "context",
     "demo",
     "doctor",
-    "drop",
     "exec",
     "finish",
     "history",

@@ -2,8 +2,8 @@
 //!
 //! A new verb is a file here, with its line in `args::Verb`, and the use case with its report in `ops`.
 
-pub(super) mod archive;
 pub(super) mod begin;
+pub(super) mod close;
 pub(super) mod completions;
 pub(super) mod context;
 pub(super) mod decide;

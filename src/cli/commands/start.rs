@@ -91,7 +91,7 @@ impl Command for Start {
         if let Err(error) = prepared {
             // Nothing was begun in what was made for it.
             let ctx = call.project(Some(&run.to_owned()))?;
-            ops::drop_run(&ctx, &ops::location(&ctx)?, ops::DropRequest { discard: true, dry_run: false })?;
+            ops::discard(&ctx, &ops::location(&ctx)?, false)?;
             return Err(error.into());
         }
         call.answer(Ok(started))

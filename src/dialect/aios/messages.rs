@@ -160,7 +160,7 @@ fn option_commands(run: &Run, findings: &[Finding]) -> [Option<String>; 3] {
     };
     let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
     let open = open.filter(|_| !findings.iter().any(is_lost));
-    let archive = resume_point::is_archivable(run).then(|| format!("piton archive {id} --yes"));
+    let archive = resume_point::is_archivable(run).then(|| format!("piton close {id} --abort"));
     let from = open.map(|open| {
         format!("piton resume {id} --from {}   # once what is in the way is resolved", quoted(open.as_str()))
     });
@@ -318,7 +318,7 @@ pub(super) fn choice_prompt(rows: &[(usize, &str)]) -> Vec<String> {
 pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
     let id = quoted(run.id.as_str());
     let archive = |label: &str| {
-        let option = QuestionOption::new("restart", label, format!("piton archive {id} --yes")).by_person();
+        let option = QuestionOption::new("restart", label, format!("piton close {id} --abort")).by_person();
         resume_point::is_archivable(run).then_some(option)
     };
     let cancel = QuestionOption::leave("cancel", "leave it as it is", format!("piton status {id}"));

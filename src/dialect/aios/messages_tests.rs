@@ -112,7 +112,7 @@ Options:
     let epic = run(Kind::Epic, ".aios/epic-5-state.yaml", EPIC);
     let asked = question(&epic, &plan, &findings).unwrap();
     assert_eq!(asked.text, "Which would you prefer?");
-    assert_eq!(asked.options[0].command, "piton archive epic-5 --yes");
+    assert_eq!(asked.options[0].command, "piton close epic-5 --abort");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn only_a_run_that_may_go_on_is_asked_about_in_these_words() {
         assert_eq!(asked.text, "Resume this workflow? (yes / restart from scratch / cancel)");
         assert_eq!(asked.default.as_deref(), Some(default));
         let commands: Vec<&str> = asked.options.iter().map(|option| option.command.as_str()).collect();
-        assert_eq!(commands, ["piton resume x --yes", "piton archive epic-5 --yes", "piton status epic-5"]);
+        assert_eq!(commands, ["piton resume x --yes", "piton close epic-5 --abort", "piton status epic-5"]);
         // Nothing was saved that could be archived.
         let implied = question(&story(), &story_plan(verdict), &[]).unwrap();
         assert!(implied.option("restart").is_none() && implied.text == "Resume this workflow? (yes / cancel)");

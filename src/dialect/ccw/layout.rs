@@ -8,6 +8,7 @@ pub(super) const SUMMARY_DIRS: [&str; 2] = [".summaries", "summaries"];
 pub(super) const TASK_DIR: &str = ".task";
 pub(super) const MARKER: &str = ".active-";
 pub(super) const ARCHIVES: &str = "archives";
+pub(super) const ACTIVE: &str = "active";
 
 /// The paths of the files in a session folder.
 pub(super) struct Layout {

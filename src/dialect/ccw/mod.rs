@@ -135,4 +135,17 @@ impl Archives for Ccw {
     fn add_to_register(&self, register: &Register, file: &Content, to: &RelPath) -> Result<Option<Edit>, EditError> {
         manifest::add_to_register(register, file, to)
     }
+
+    fn bring_back(&self, files: &FileSet) -> Option<Archival> {
+        archive::bring_back(files)
+    }
+
+    fn remove_from_register(
+        &self,
+        register: &Register,
+        file: &Content,
+        from: &RelPath,
+    ) -> Result<Option<Edit>, EditError> {
+        manifest::remove_from_register(&register.file, file, from)
+    }
 }

@@ -232,10 +232,6 @@ impl StateWriter for CcwWriter<'_> {
         self.session_over("paused", "paused_at", &[("/resumable", json!(true))])
     }
 
-    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.session_over("cancelled", "cancelled_at", &[])
-    }
-
     fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
         self.session_over("completed", "completed_at", &[])
     }

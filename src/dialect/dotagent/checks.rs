@@ -41,7 +41,7 @@ fn execution(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
         let run = quoted(&format!("./{}", workflow_files.files.state));
         let message = format!("{file} is missing, and tasks have outputs: it is unknown what else there was to do");
         let fix = format!(
-            "put it back: `piton history {run}` lists its versions; or start again: `piton archive {run} --yes`"
+            "put it back: `piton history {run}` lists its versions; or start again: `piton close {run} --abort`"
         );
         Finding { severity: Severity::Blocking, ..Finding::new(FindingCode::PartMissing, message).fix(fix) }
     } else {

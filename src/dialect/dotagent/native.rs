@@ -54,7 +54,7 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
     }
     let id = crate::model::quoted(run.id.as_str());
     let fresh = |id_of_option: &str| {
-        let command = format!("piton archive {id} --yes");
+        let command = format!("piton close {id} --abort");
         QuestionOption::new(id_of_option, "archive it and start fresh", command).by_person()
     };
     let no = QuestionOption::leave("no", "leave it as it is", format!("piton status {id}"));

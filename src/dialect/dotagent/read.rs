@@ -28,7 +28,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
             let path = files.state.as_str();
             let fix = format!(
                 "State appears corrupted. `piton restore ./{path}` restores an earlier checkpoint; \
-                 `piton archive ./{path} --yes` archives it to start fresh"
+                 `piton close ./{path} --abort` archives it to start fresh"
             );
             return Loaded { run: None, findings: vec![finding.fix(fix)], ..Loaded::default() };
         }

@@ -450,11 +450,6 @@ impl StateWriter for DotagentWriter<'_> {
         self.phase_status(PhaseStatus::Pending)
     }
 
-    /// Failed is the closest to aborted, because it continues only after confirmation (docs/formats/dotagent.md#validation).
-    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.phase_status(PhaseStatus::Failed)
-    }
-
     /// Updates the state with the plan's results: records finished steps and counts orphaned attempts.
     fn resume(&mut self, resumed: &Resumed<'_>) -> Result<(), EditError> {
         let &Resumed { steps: next, settled, .. } = resumed;

@@ -263,7 +263,7 @@ fn merge(config: &NineStepConfig) -> FollowUp {
 /// Returns the plugin's clean-up after the merge: services, worktree, branch, plan and issues.
 fn clean_up(run: &str, workspace: &WorkspaceRecord) -> Vec<String> {
     // Git removes no worktree that the state still lies in.
-    let archive = format!("piton archive {}", quoted(run));
+    let archive = format!("piton close {}", quoted(run));
     let place = workspace.place().map(|place| format!("`{archive} && git worktree remove {}`", quoted(place)));
     let branch = workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'));
     let branch = branch.map(|branch| format!("`git branch -d {}`", quoted(branch)));

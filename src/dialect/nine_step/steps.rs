@@ -111,7 +111,7 @@ impl<'a> StepBuilder<'a> {
                 );
                 let run = quoted(self.run);
                 let fix = format!(
-                    "`piton finish 1:1 --run {run} --phases NUMBER` records how many there are, or `piton complete {run}` if \
+                    "`piton finish 1:1 --run {run} --phases NUMBER` records how many there are, or `piton close {run} --done` if \
                      phase {current} was the last"
                 );
                 findings.push(source.finding(FindingCode::TotalMissing, "/total_phases", message).fix(fix));

@@ -443,10 +443,6 @@ impl StateWriter for NineStepWriter<'_> {
         self.set_run_status("paused", "paused_at", reason)
     }
 
-    fn abort(&mut self, reason: Option<&str>) -> Result<(), EditError> {
-        self.set_run_status("aborted", "aborted_at", reason)
-    }
-
     fn complete(&mut self, note: Option<&str>) -> Result<(), EditError> {
         self.set_run_status("completed", "completed_at", note)
     }

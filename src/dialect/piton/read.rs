@@ -110,7 +110,7 @@ impl RunReader<'_> {
                 ..WorkspaceRecord::default()
             },
             follow_up: self.follow_up(),
-            records: Records { rejections: true, ..Records::ALL },
+            records: Records { abort: true, rejections: true, ..Records::ALL },
             resume_option: match (self.limit().is_some(), !header.is_attended && is_edited) {
                 (true, true) => " --over-limits --accept-edits",
                 (true, false) => " --over-limits",

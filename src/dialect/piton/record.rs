@@ -200,7 +200,7 @@ impl Header {
     pub(super) fn anew(&self) -> String {
         let id = quoted(&self.session);
         match self.is_attended {
-            true => format!("archive it and start anew: `piton archive {id} --yes`"),
+            true => format!("archive it and start anew: `piton close {id} --abort`"),
             false => format!("start anew: `piton resume {id} --force --yes`"),
         }
     }

@@ -63,11 +63,7 @@ fn a_rollback_is_refused_with_what_to_do_instead() {
         ("a state that is unclear", refusal(&run(), &odd, &[], &["b"]), Err((Person, hint("piton validate R")))),
         ("which is not among them", refusal(&run(), &odd, &[], &["d"]), Ok(())),
         ("of a word that can be replaced", refusal(&editable, &odd, &[2], &["b"]), Ok(())),
-        (
-            "archived",
-            refusal(&archived, &plain, &[], &["b"]),
-            Err((No, hint("move its folder back to where its runs are; then it continues"))),
-        ),
+        ("archived", refusal(&archived, &plain, &[], &["b"]), Err((No, hint("piton restore R")))),
         ("newer", refusal(&newer, &plain, &[], &["b"]), Err((Newer, hint("update piton, then try again")))),
     ] {
         assert_eq!(found, expected, "{what}");

@@ -61,7 +61,7 @@ fn with_dependents(
 pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     if run.status == RunStatus::Archived {
         let message = format!("run {} is archived; an archive is read, never written", run.id);
-        let hints = vec!["move its folder back to where its runs are; then it continues".to_owned()];
+        let hints = vec![command::on_run("restore", &run.id, "")];
         return Err(Refusal { kind: RefusalKind::No, message, hints });
     }
     if !run.writable {

@@ -240,7 +240,11 @@ fn a_failed_review_lets_its_work_begin_again_up_to_the_limit() {
     assert_eq!(refusal.message, "V (Title of V) failed 3 times: a person decides how to continue");
     assert_eq!(
         refusal.hints,
-        ["piton redo V --run R --by NAME --note WHY", "piton accept V --run R --by NAME --note WHY", "piton abort R"]
+        [
+            "piton redo V --run R --by NAME --note WHY",
+            "piton accept V --run R --by NAME --note WHY",
+            "piton close R --abort"
+        ]
     );
     let refusal = refused(&reviewed(1, Rejected), &effective_statuses, begin("W"), FREE);
     assert_eq!(refusal.message, "V (Title of V) was rejected: a person decides how to continue");
@@ -278,7 +282,11 @@ fn work_that_failed_too_often_is_skipped_or_forced() {
         let refusal = refused(&run, &[effective_status], begin("S"), FREE);
         assert_eq!(
             refusal.hints,
-            ["piton redo S --run R --by NAME --note WHY", "piton skip S --run R --reason TEXT", "piton abort R"]
+            [
+                "piton redo S --run R --by NAME --note WHY",
+                "piton skip S --run R --reason TEXT",
+                "piton close R --abort"
+            ]
         );
     }
     let strict = ChangeLimits::of(4);

@@ -191,8 +191,8 @@ fn a_review_that_said_no_names_the_decisions_and_first_its_work() {
     };
     let accept = "piton accept V --run R --by NAME --note WHY";
     let redo = "piton redo V --run R --by NAME --note WHY";
-    assert_eq!(hints(StepKind::Review, 1), ["piton begin W --run R", accept, "piton abort R"]);
-    assert_eq!(hints(StepKind::Review, 3), [redo, accept, "piton abort R"]);
+    assert_eq!(hints(StepKind::Review, 1), ["piton begin W --run R", accept, "piton close R --abort"]);
+    assert_eq!(hints(StepKind::Review, 3), [redo, accept, "piton close R --abort"]);
 }
 
 #[test]

@@ -478,7 +478,7 @@ impl TransitionCheck<'_> {
         if self.evidence.merged == Some(false) && !self.limits.force {
             let branch = run.workspace.branch.as_deref().unwrap_or("its branch");
             let message = format!("{branch} is not merged, and the run is over only after that");
-            let anyway = command::on_run("complete", &run.id, " --force");
+            let anyway = command::on_run("close", &run.id, " --done --yes");
             return Err(refuse(RefusalKind::Person, message, [self.plan(), format!("without its work: `{anyway}`")]));
         }
         let open = self.open_before_end();

@@ -128,5 +128,5 @@ fn the_options_of_a_conflict_have_one_numbering() {
         assert_eq!(before.changes(&sandbox.tree()), [""; 0], "{typed:?}");
     }
     let output = sandbox.piton(["--format", "text", "resume"]).on_terminal("3\n").expect("there was one");
-    assert!(output.expect_code(0).stdout.contains("epic-5 is archived"));
+    assert!(output.expect_code(0).stdout.contains("epic-5: the run is aborted; archived in"));
 }

@@ -80,7 +80,9 @@ fn a_cycle_that_went_round_is_closed_when_a_person_says_so() {
     Tree::of(&place.join("dev-cycle")).write_to(&sandbox.root());
     let state = ".aios/workflow-state/bob-bugfix-1-state.yaml";
     let before = sandbox.read(state);
-    sandbox.piton(["complete", "--run", "dev-bob-bugfix-1"]).run().expect_code(0);
+    let closed = sandbox.piton(["close", "--done", "dev-bob-bugfix-1"]).run().expect_code(0);
+    let restore = closed.at("/data/restore").as_str().unwrap().to_owned();
+    sandbox.piton(restore.trim_start_matches("piton ").split(' ')).run().expect_code(0);
     assert_eq!(sandbox.read(state), before.replace("currentPhase: 3_self_healing", "currentPhase: 6_checkpoint"));
     assert_eq!(sandbox.piton(["plan", "dev-bob-bugfix-1"]).run().at("/data/verdict"), "complete");
 }

@@ -100,9 +100,9 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     assert_eq!(merge.at("/data/progress"), json!({"done": 20, "total": 20}));
     assert_eq!(merge.findings(), [] as [&str; 0]);
     assert_eq!(clock.piton(&sandbox, 0, ["list"]).at("/data/runs/0/verdict"), "complete");
-    clock.piton(&sandbox, 9, ["complete", "--note", "merged"]);
+    clock.piton(&sandbox, 9, ["close", "--done", "--note", "merged"]);
     sandbox.git(["merge", "--quiet", "--no-ff", "feature/quotes"]);
-    clock.piton(&sandbox, 0, ["complete", "--note", "merged"]);
+    clock.piton(&sandbox, 0, ["close", "--done", "--note", "merged"]);
     clock.piton(&sandbox, 3, ["list"]);
     assert_eq!(clock.piton(&sandbox, 0, ["list", "--all"]).at("/data/runs/0/id"), "quotes");
     is_clean(&sandbox);

@@ -30,14 +30,14 @@ fn agents_work_in_the_worktree_of_their_run() {
     call(&["exec", "keep", "--run", "x"]).expect_code(0);
     let plan = plan_of(&stage);
     assert_eq!(plan.at("/data/commands/begin"), "piton merge x", "{plan}");
-    let refused = call(&["archive", "x"]).expect_code(9);
+    let refused = call(&["close", "x"]).expect_code(9);
     assert!(refused.to_string().contains("the work of x is not merged"), "{refused}");
     assert!(!stage.sandbox.root().join("draft.md").exists());
     call(&["merge", "x", "--yes"]).expect_code(0);
     assert!(stage.sandbox.root().join("draft.md").exists() && !worktree.exists());
     let plan = plan_of(&stage);
-    assert_eq!(plan.at("/data/commands/begin"), "piton archive x", "{plan}");
-    call(&["archive", "x"]).expect_code(0);
+    assert_eq!(plan.at("/data/commands/begin"), "piton close x", "{plan}");
+    call(&["close", "x"]).expect_code(0);
 }
 
 /// A probe of an agent's step is a text for a person.

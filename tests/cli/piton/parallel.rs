@@ -120,9 +120,9 @@ fn a_conflict_names_the_item_the_files_and_what_goes_on() {
     assert!(third.stderr.contains("each[c] cannot be merged: conflicts in same.txt"), "{third}");
     let items: Vec<String> = stage.executions();
     assert_eq!(items.len(), 3, "no item ran twice: {items:?}");
-    let dropped = stage.piton(["drop", &id, "--yes"]).run();
+    let dropped = stage.piton(["close", &id, "--discard"]).run();
     assert_ne!(dropped.code, 0, "work that is nowhere else is not dropped: {dropped}");
-    stage.piton(["drop", &id, "--yes", "--discard"]).run().expect_code(0);
+    stage.piton(["close", &id, "--discard", "--yes"]).run().expect_code(0);
     assert_eq!(item_branches(&stage), [] as [String; 0]);
     assert!(!of_b.exists());
 }
@@ -140,10 +140,10 @@ fn what_an_item_did_not_commit_is_kept_and_named() {
         output.stderr.contains("1 file of each[b]: not committed, so not merged; the worktree is kept: "),
         "{output}"
     );
-    let kept = stage.piton(["drop", &id, "--yes"]).run().expect_code(9);
-    assert!(kept.to_string().contains("left.txt) of session "), "{kept}");
+    let kept = stage.piton(["close", &id, "--discard"]).run().expect_code(9);
+    assert!(kept.to_string().contains("left.txt)"), "{kept}");
     assert_eq!(item_branches(&stage).len(), 1);
-    stage.piton(["drop", &id, "--yes", "--discard"]).run().expect_code(0);
+    stage.piton(["close", &id, "--discard", "--yes"]).run().expect_code(0);
     assert_eq!(item_branches(&stage), [] as [String; 0]);
 }
 

@@ -205,7 +205,7 @@ fn a_run_of_another_folder_is_named_with_its_repository_and_an_unknown_id_is_ans
     // The whole file system is not walked: that takes many seconds.
     let unknown = "session-20200101t000000z-aaaaaaaaaaaa";
     let started = std::time::Instant::now();
-    for verb in ["resume", "status", "plan", "show", "history", "merge", "drop", "logs"] {
+    for verb in ["resume", "status", "plan", "show", "history", "merge", "close", "logs"] {
         let answer = piton("/", &[verb, unknown]).expect_code(3);
         assert!(answer.to_string().contains(unknown), "{verb}: {answer}");
     }

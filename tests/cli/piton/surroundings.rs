@@ -117,7 +117,7 @@ fn a_run_of_agents_has_its_group_while_it_is_open() {
     std::fs::write(stage.log(), "").unwrap();
     let waited = stage.piton(["run", "w.yml"]).run_within(Duration::from_millis(600));
     assert!(waited.is_none() && stage.executions().is_empty(), "it did not wait");
-    stage.piton(["abort", "four", "--yes"]).run().expect_code(0);
+    stage.piton(["close", "four", "--abort"]).run().expect_code(0);
     stage.piton(["run", "w.yml"]).run().expect_code(0);
     assert_eq!(stage.executions(), ["called", "shipped"]);
 }

@@ -60,7 +60,7 @@ fn ctrl_c_at_a_question_is_no_consent_and_loses_nothing() {
     assert_eq!(stage.executions(), ["1", "2", "2", "3"]);
     let stage = Stage::in_place("- shell: 'true'\n");
     let (_, id) = stage.run(&[]);
-    let clean = stage.piton(["--format", "text", "drop"]);
+    let clean = stage.piton(["--format", "text", "close", "--discard"]);
     let output = clean.interrupted_at("? [y/N]").expect("there was one").expect_code(130);
     assert!(stage.folder(&id).exists(), "{output}");
 }
@@ -129,9 +129,9 @@ fn a_run_is_dropped_after_a_yes() {
         let stage = Stage::in_place("- shell: 'true'\n");
         let (_, id) = stage.run(&[]);
         let folder = stage.folder(&id);
-        let Some(output) = stage.piton(["--format", "text", "drop"]).on_terminal(typed) else { return };
+        let Some(output) = stage.piton(["--format", "text", "close", "--discard"]).on_terminal(typed) else { return };
         let output = output.expect_code(code);
-        assert!(output.stderr.contains(&format!("Drop {id} (1 of 1 steps done)? [y/N]")), "{output}");
+        assert!(output.stderr.contains(&format!("Discard {id} (1 of 1 steps done)? [y/N]")), "{output}");
         assert_eq!(folder.exists(), code != 0, "{typed:?}\n{output}");
     }
 }

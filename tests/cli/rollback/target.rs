@@ -34,5 +34,5 @@ fn a_run_of_several_is_named_and_an_unreadable_one_is_repaired_first() {
     assert_eq!(rollback(&sandbox, 9, &["--run", "user-auth", "--to", "1"])["data"]["run"], "user-auth");
     sandbox.file(projects::NINE_STEP, "{\"feature_name\": ");
     let refused = rollback(&sandbox, 4, &["user-auth", "--to", "1", "--yes"]);
-    assert!(refused["error"]["hints"].to_string().contains("piton archive ./"), "{refused}");
+    assert!(refused["error"]["hints"].to_string().contains("piton close ./"), "{refused}");
 }

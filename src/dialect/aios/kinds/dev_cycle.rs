@@ -273,10 +273,6 @@ impl StateWriter for DevCycleWriter {
         self.stop("workflow_paused")
     }
 
-    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.stop("workflow_aborted")
-    }
-
     /// Resumes a paused cycle after its last result.
     fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
         if !matches!(self.editor.text("/currentPhase"), Some("workflow_paused" | "workflow_aborted")) {

@@ -22,7 +22,7 @@ pub(super) static ENGINE: Descriptor = Descriptor {
     unnamed: Unnamed::Stem("-engine-state.yaml"),
     stamps: &["/engine_state/updated_at"],
     started: Some("/engine_state/started_at"),
-    records: Records { abort: true, ..Records::RESUME },
+    records: Records::RESUME,
     is_written: false,
     ..Descriptor::of_state("the state of a workflow engine", run, |files, change| {
         edit(&ENGINE, files, change, |editor, run| EngineWriter { editor, run })
@@ -66,10 +66,6 @@ impl StateWriter for EngineWriter {
             ),
             None => "it stays active, and its own command resumes it".to_owned(),
         }
-    }
-
-    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text(STATUS, "aborted")
     }
 
     fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {

@@ -293,10 +293,6 @@ impl StateWriter for GuidedWriter {
         self.editor.set_text("/status", "paused")
     }
 
-    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "aborted")
-    }
-
     fn resume(&mut self, resumed: &Resumed<'_>) -> Result<(), EditError> {
         self.editor.set_text("/status", "active")?;
         for (step, _) in resumed.settled {

@@ -9,13 +9,13 @@ const KINDS: [(&str, &str, &str, &str); 2] = [
         ".aiox/w-state.yaml",
         "instance_id: w\nstatus: active\nsteps:\n  - { id: a, status: pending }\n",
         "a",
-        "begin resume finish skip pause abort complete",
+        "begin resume finish skip pause complete",
     ),
     (
         ".aiox/w-engine-state.yaml",
         "engine_state: { status: active, current_step_index: 1, step_results: { a: { status: failed } } }\n",
         "a",
-        "resume abort complete",
+        "resume complete",
     ),
 ];
 
@@ -49,7 +49,7 @@ fn each_kind_writes_the_changes_that_it_has_words_for_and_refuses_the_others() {
             changes(step).into_iter().filter_map(|(name, kind)| edit(&files, kind).is_ok().then_some(name)).collect();
         assert_eq!(written.join(" "), expected, "{path}");
         let records = &Kind::of(&files).unwrap().descriptor().records;
-        for (name, can) in [("skip", records.skip), ("pause", records.pause), ("abort", records.abort)] {
+        for (name, can) in [("skip", records.skip), ("pause", records.pause)] {
             assert_eq!(written.contains(&name), can, "{path}: {name}");
         }
     }

@@ -320,7 +320,7 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
         let (id, run) = (quoted(&recorded.id), quoted(EPIC.run_id(&epic.state.id).as_str()));
         let fix = format!(
             "look at why; then `piton begin {id} --run {run}` tries it again, `piton skip {id} --run {run} --reason WHY` leaves it \
-             out, `piton abort {run}` ends the epic"
+             out, `piton close {run} --abort` ends the epic"
         );
         epic.findings.push(finding.line(recorded.line, None).on(&step.id).fix(fix));
     }

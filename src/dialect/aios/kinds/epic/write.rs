@@ -197,7 +197,7 @@ impl StateWriter for EpicWriter {
 
     fn instead(&self, _step: Option<&StepId>) -> String {
         let run = self.run();
-        format!("it stays active; `piton plan {run}` shows where it continues, and `piton abort {run}` ends it")
+        format!("it stays active; `piton plan {run}` shows where it continues, and `piton close {run} --abort` ends it")
     }
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
@@ -282,10 +282,6 @@ impl StateWriter for EpicWriter {
                 unsupported(format!("{step} is a gate, which cannot be skipped"))
             }
         }
-    }
-
-    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.status("aborted")
     }
 
     fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {

@@ -1,4 +1,4 @@
-//! `drop`: removes the worktree and the branch of a run of a workflow file whose work is not wanted, and archives its records.
+//! `close --discard`: removes the worktree and the branch of a run of a workflow file whose work is not wanted, and archives its records.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
@@ -22,18 +22,9 @@ use crate::{
     store::{self, RunLock, worktree},
 };
 
-/// Options of a drop.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DropRequest {
-    /// Also what is uncommitted or not merged is lost.
-    pub(crate) discard: bool,
-    /// Only report what would be done.
-    pub(crate) dry_run: bool,
-}
-
-/// A dropped run of a workflow file (`drop/1`).
+/// A discarded run of a workflow file (`discard/1`).
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct DropReport {
+pub(crate) struct DiscardReport {
     pub(crate) run: RunId,
     /// True if nothing was done, only reported.
     pub(crate) dry_run: bool,
@@ -55,11 +46,11 @@ pub(crate) struct DropReport {
     pub(crate) finally: Vec<StepId>,
 }
 
-impl Body for DropReport {
-    const SCHEMA: &'static str = "drop/1";
+impl Body for DiscardReport {
+    const SCHEMA: &'static str = "discard/1";
 
     fn written(&self) -> Option<String> {
-        (!self.dry_run).then(|| format!("{} is dropped", self.run))
+        (!self.dry_run).then(|| format!("{} is discarded", self.run))
     }
 }
 
@@ -108,43 +99,37 @@ impl OwnWork {
     }
 }
 
-/// Drops a run; the caller asks for confirmation. Refuses over work that is nowhere else, unless that is to be discarded.
-pub(crate) fn drop_run(
+/// Discards a run; the caller asks for confirmation, with the work that is lost.
+pub(crate) fn discard(
     ctx: &ProjectContext,
     location: &RunLocation,
-    request: DropRequest,
-) -> Result<Report<DropReport>, OpError> {
+    dry_run: bool,
+) -> Result<Report<DiscardReport>, OpError> {
     trust::check(ctx, location)?;
     let opened = ctx.read(location)?;
     let id = &location.candidate.name;
-    let name = quoted(id);
     if matches!(ctx.evidence(&opened, false).owner, Owner::Live { .. }) {
         return Err(OpError::LiveOwner(format!("session {id} is running: end it first")));
     }
     let (Ok(session), Some(run)) = (Session::read(&opened.files), &opened.loaded.run) else {
-        let message = format!("{id} cannot be dropped: it cannot be read");
-        return Err(OpError::InTheWay { message, hints: vec![format!("piton plan {name}")] });
+        let message = format!("{id} cannot be discarded: it cannot be read");
+        return Err(OpError::InTheWay { message, hints: vec![format!("piton close {} --abort", quoted(id))] });
     };
     let held = Held::of(&session.header);
-    if let Some(lost) = held.work.in_words().filter(|_| !request.discard) {
-        let message = format!("{lost} of session {id} would be lost; nothing was done");
-        let hints = held.ways_to_look(&session.header).chain([format!("to lose it: piton drop {name} --discard")]);
-        return Err(OpError::NotConfirmed { message, hints: hints.collect() });
-    }
-    let records = match request.dry_run {
+    let records = match dry_run {
         true => piton::archive_of(&session.header.session, ctx.clock.now)
             .map_or_else(|_| String::new(), |to| to.under(&location.root).into_string()),
         false => {
             held.remove(ctx, location)?;
-            archive::archive_run(ctx, location)?.into_string()
+            archive::archive_run(ctx, location, archive::ArchiveRequest::default())?.into_string()
         }
     };
     let done = run.steps.iter().filter(|step| step.status.satisfies()).count();
     let aborted = if session.state.run.status == RunPhase::Aborted { "aborted, " } else { "" };
     let is_workable = session.header.worktree.is_none() || held.folder.is_some();
-    Ok(Report::ok(DropReport {
+    Ok(Report::ok(DiscardReport {
         run: RunId::new(id),
-        dry_run: request.dry_run,
+        dry_run,
         worktree: held.folder.as_ref().map(ToString::to_string),
         branch: held.branch,
         item_branches: held.items.into_iter().map(|item| item.branch).collect(),
@@ -159,7 +144,6 @@ pub(crate) fn drop_run(
 struct Held {
     folder: Option<Utf8PathBuf>,
     branch: Option<String>,
-    base: String,
     items: Vec<ItemWorktree>,
     work: OwnWork,
 }
@@ -182,16 +166,7 @@ impl Held {
             let ahead = bases.map(|base| self::unmerged(header, base, &item.branch)).min_by_key(Vec::len);
             work.add(&uncommitted(&item.folder), &ahead.unwrap_or_default());
         }
-        Self { folder, branch, base: base.to_owned(), items, work }
-    }
-
-    /// Returns the commands that show the work.
-    fn ways_to_look(&self, header: &Header) -> impl Iterator<Item = String> {
-        let folder = header.worktree.as_ref().filter(|_| self.work.uncommitted > 0);
-        let status = folder.map(|folder| format!("git -C {} status", quoted(folder.as_str())));
-        let branch = self.branch.as_ref().filter(|_| self.work.commits > 0);
-        let log = branch.map(|branch| format!("git log {}", quoted(&format!("{}..{branch}", self.base))));
-        status.into_iter().chain(log)
+        Self { folder, branch, items, work }
     }
 
     /// Removes all of it while no run of the repository merges. If the process ends in between, the next call does the rest.
