@@ -10,7 +10,7 @@ pub(crate) type VersionFiles = BTreeMap<RelPath, Vec<u8>>;
 
 /// Returns the changes that replaced a version, with their numbers, newest first.
 pub(crate) fn replacing(entries: &[Entry]) -> impl Iterator<Item = (usize, &Entry)> {
-    let is_replacing = |(_, entry): &(usize, &Entry)| entry.files.iter().any(|file| file.before.is_some());
+    let is_replacing = |(_, entry): &(usize, &Entry)| entry.files.iter().any(ChangedFile::replaces);
     (1..).zip(entries).filter(is_replacing).collect::<Vec<_>>().into_iter().rev()
 }
 
@@ -28,11 +28,12 @@ pub(crate) fn before(entries: &[Entry], number: usize) -> Option<VersionFiles> {
             find(&mut files, change);
         }
     }
-    for (entry, (from, to)) in since.iter().filter_map(|entry| Some((entry, moved(entry)?))) {
-        let content = files.remove(from);
+    for (entry, moves) in since.iter().map(|entry| (entry, moved(entry))).filter(|(_, moves)| !moves.is_empty()) {
+        let found = moves.iter().filter_map(|(from, to)| Some(((*to).clone(), files.remove(*from)?)));
+        let found: Vec<(RelPath, Vec<u8>)> = found.collect();
         // Its system has what lay beside it, such as its backup, beside the new one.
         files.retain(|path, _| !entry.files.iter().any(|file| file.path == *path && file.after.is_none()));
-        files.extend(content.map(|content| (to.clone(), content)));
+        files.extend(found);
     }
     (!files.is_empty()).then_some(files)
 }
@@ -75,6 +76,9 @@ fn find(files: &mut VersionFiles, change: &ChangedFile) {
 /// Takes over the content that a change wrote.
 fn write(files: &mut VersionFiles, change: &ChangedFile) {
     let Some(digest) = &change.after else { return drop(files.remove(&change.path)) };
+    if change.written.is_none() && change.before == change.after {
+        return;
+    }
     let before = files.get(&change.path).map(Vec::as_slice).unwrap_or_default();
     let after = change.written.as_ref().and_then(|written| written.apply(before));
     put(files, &change.path, after, digest);
@@ -87,12 +91,20 @@ fn put(files: &mut VersionFiles, path: &RelPath, content: Option<Vec<u8>>, diges
     };
 }
 
-/// Returns the file that a change moved, with its new path: a state has one file that is made elsewhere and removed.
-fn moved(entry: &Entry) -> Option<(&RelPath, &RelPath)> {
-    let mut made = entry.files.iter().filter(|file| file.before.is_none() && file.after.is_some());
-    let (to, None) = (made.next()?, made.next()) else { return None };
-    let from = entry.files.iter().find(|file| file.before.is_some() && file.after.is_none())?;
-    Some((&from.path, &to.path))
+/// Returns the files that a change moved, each with its new path: those that are made under their name elsewhere and removed. A state of one file
+/// may get another name.
+fn moved(entry: &Entry) -> Vec<(&RelPath, &RelPath)> {
+    let made: Vec<_> = entry.files.iter().filter(|file| file.before.is_none() && file.after.is_some()).collect();
+    let gone: Vec<_> = entry.files.iter().filter(|file| file.before.is_some() && file.after.is_none()).collect();
+    let named = gone.iter().filter_map(|from| {
+        let to = made.iter().find(|to| to.path.name() == from.path.name())?;
+        Some((&from.path, &to.path))
+    });
+    let named: Vec<_> = named.collect();
+    match (&*named, &*made, &*gone) {
+        ([], [to], [from, ..]) => vec![(&from.path, &to.path)],
+        _ => named,
+    }
 }
 
 #[cfg(test)]

@@ -35,6 +35,9 @@ impl Project {
             entry.files.push(ChangedFile::of(&Edit { path: path.clone(), kind }, digests.get(&path)));
             self.write(name, *content);
         }
+        let left = digests.iter().filter(|(path, _)| entry.files.iter().all(|file| file.path != **path));
+        let left = left.filter_map(|(path, last)| ChangedFile::found(path, self.files.get(path)?, last));
+        entry.files.extend(left.collect::<Vec<_>>());
         self.entries.push(entry);
     }
 
@@ -44,6 +47,24 @@ impl Project {
             Some(content) => drop(self.files.insert(path(name), content.as_bytes().to_vec())),
             None => drop(self.files.remove(&path(name))),
         }
+    }
+}
+
+#[test]
+fn the_files_of_a_version_are_where_its_run_is_now() {
+    let mut project = Project::default();
+    project.change(&[("a.json", Some("a1")), ("b.json", Some("b1"))]);
+    project.change(&[("a.json", Some("a2"))]);
+    let away = [("a.json", None), ("b.json", None), ("old/a.json", Some("a2")), ("old/b.json", Some("b1"))];
+    project.change(&away);
+    let away = before(&project.entries, 2).unwrap();
+    assert_eq!(away.keys().map(RelPath::as_str).collect::<Vec<_>>(), ["old/a.json", "old/b.json"]);
+    let back = [("a.json", Some("a2")), ("b.json", Some("b1")), ("old/a.json", None), ("old/b.json", None)];
+    project.change(&back);
+    for number in [2, 3, 4] {
+        let there = before(&project.entries, number).unwrap();
+        assert_eq!(there.keys().map(RelPath::as_str).collect::<Vec<_>>(), ["a.json", "b.json"], "{number}");
+        assert_eq!(there[&path("a.json")], if number == 2 { b"a1" } else { b"a2" }, "{number}");
     }
 }
 
@@ -65,6 +86,11 @@ fn a_version_is_the_state_as_it_was_before_its_change() {
     assert_eq!(first[&path("c")], b"c of another program", "it was there before it was changed");
     assert_eq!(before(&project.entries, 5), None);
     assert_eq!(before(&project.entries, 0), None);
+    project.write("a", Some("a of another program"));
+    project.change(&[("c", Some("c3"))]);
+    assert_eq!(before(&project.entries, 5).unwrap(), project.before[4], "also what the change leaves as it is");
+    project.change(&[]);
+    assert_eq!(replacing(&project.entries).next().unwrap().0, 5, "a change of nothing replaces nothing");
     assert_eq!(last(&project.entries).unwrap(), project.files);
     assert_eq!(last(&[]), None);
 }
@@ -123,15 +149,17 @@ fn no_recorded_state_is_lost_in_a_long_random_walk() {
             _ => project.change(&[(name, Some(text.as_str())), ("d", Some(text.as_str()))][..1 + random(2) as usize]),
         }
     }
-    for (number, entry) in replacing(&project.entries) {
+    for (number, _) in replacing(&project.entries) {
         let version = before(&project.entries, number).unwrap();
         let was = &project.before[number - 1];
-        // A file that its change does not touch may be another by now without a record of it.
-        for file in entry.files.iter().filter(|file| file.before.is_some()) {
-            let moved = project.entries[number - 1..]
-                .iter()
-                .any(|entry| moved(entry).is_some_and(|(from, _)| *from == file.path));
-            assert!(moved || version.get(&file.path) == was.get(&file.path), "{number}: {}", file.path);
+        let changed = &project.entries[number - 1].files;
+        let recorded = last_digests(&project.entries[..number - 1]);
+        // A file that another program made is known from the change that finds it.
+        let is_known = |path: &RelPath| recorded.contains_key(path) || changed.iter().any(|file| file.path == *path);
+        for (path, bytes) in was.iter().filter(|(path, _)| is_known(path)) {
+            let later = &project.entries[number - 1..];
+            let moved = later.iter().any(|entry| moved(entry).iter().any(|(from, _)| *from == path));
+            assert!(moved || version.get(path) == Some(bytes), "{number}: {path}");
         }
     }
     assert!(project.entries.len() > 300);

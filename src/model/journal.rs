@@ -167,6 +167,18 @@ impl ChangedFile {
             after: after.map(sha256_hex),
         }
     }
+
+    /// Returns what another program wrote to a file that a change leaves as it is; `None` for the content with the digest `last`.
+    pub(crate) fn found(path: &RelPath, content: &[u8], last: &str) -> Option<Self> {
+        let digest = Some(sha256_hex(content)).filter(|digest| digest != last)?;
+        let found = Some(Delta::whole(content));
+        Some(Self { path: path.clone(), before: Some(digest.clone()), after: Some(digest), found, written: None })
+    }
+
+    /// Tells whether it replaces or removes what was there.
+    pub(crate) fn replaces(&self) -> bool {
+        self.before.is_some() && self.before != self.after
+    }
 }
 
 /// Returns the name of the folder with the journal of a run of another system; `None` for a run that has a journal for its state, and for a

@@ -15,7 +15,7 @@ use crate::{
         piton::{Session, record::JournalEnd},
     },
     engine::{self, share::LastRecords},
-    model::{Candidate, ChangedFile, Content, Edit, EditKind, Entry, JournalFile, RelPath, Timestamp},
+    model::{Candidate, ChangedFile, Content, Edit, EditKind, Entry, FileSet, JournalFile, RelPath, Timestamp},
     store::{self, CheckpointMeta, JournalAppend, JournalStanding, RunLock, StoreError, Trusted},
 };
 
@@ -45,6 +45,12 @@ impl GrownJournal {
         Self { file: file.clone(), end: read.end.clone(), standing: read.standing.clone(), digests }
     }
 
+    /// Returns what other programs wrote to the state files that the edits leave as they are.
+    fn found(&self, files: &FileSet, edits: &[Edit]) -> Vec<ChangedFile> {
+        let left = self.digests.iter().filter(|(path, _)| edits.iter().all(|edit| edit.path != **path));
+        left.filter_map(|(path, last)| ChangedFile::found(path, files.bytes(path)?, last)).collect()
+    }
+
     /// Commits edits and a record as one. Returns the name of the version that they replaced.
     fn commit(
         &mut self,
@@ -53,8 +59,8 @@ impl GrownJournal {
         mut entry: Entry,
         (edits, meta): (&[Edit], &CheckpointMeta),
     ) -> Result<Option<String>, OpError> {
-        entry.files = edits.iter().map(|edit| ChangedFile::of(edit, self.digests.get(&edit.path))).collect();
-        let is_replaced = entry.files.iter().any(|file| file.before.is_some());
+        entry.files.extend(edits.iter().map(|edit| ChangedFile::of(edit, self.digests.get(&edit.path))));
+        let is_replaced = entry.files.iter().any(ChangedFile::replaces);
         let digests: Vec<_> = entry.files.iter().map(|file| (file.path.clone(), file.after.clone())).collect();
         let record = self.end.note(&self.standing, entry);
         let (line, end) = self.end.append(&record);
@@ -90,7 +96,10 @@ impl Written {
             (StateHome::Home, _) => self.commit_own(opened, lock, entry, (edits, meta)),
             (StateHome::Project, Some(journal)) => {
                 let mut grown = self.beside.borrow_mut();
+                let is_as_read = grown.is_none();
                 let grown = grown.get_or_insert_with(|| GrownJournal::of(journal, &opened.journal));
+                let found = if is_as_read { grown.found(&opened.files, &edits) } else { Vec::new() };
+                let entry = Entry { files: found, ..entry };
                 let replaced = grown.commit(&opened.trusted, lock, entry, (&edits, meta))?;
                 Ok((replaced, edits))
             }

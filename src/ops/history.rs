@@ -101,7 +101,7 @@ fn item(opened: &OpenedRun, version: Version<'_>) -> HistoryItem {
         decision: None,
         files: match &version.source {
             Source::Replaced(_, entry) => {
-                let replaced = entry.files.iter().filter(|file| file.before.is_some());
+                let replaced = entry.files.iter().filter(|file| file.replaces());
                 replaced.map(|file| file.path.clone()).collect()
             }
             Source::Checkpoint(past) => vec![past.file.clone()],

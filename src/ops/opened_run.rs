@@ -213,7 +213,8 @@ impl OpenedRun {
     /// Returns the state as the journal beside it recorded it last, if it is another now, or gone; `None` of one that was archived.
     pub(super) fn last_recorded(&self) -> Option<VersionFiles> {
         self.files.journal.as_ref()?;
-        let last = engine::versions::last(&self.journal.entries).filter(|last| last.contains_key(&self.files.state))?;
+        let is_state = |path: &RelPath| path.starts_with(&self.files.state);
+        let last = engine::versions::last(&self.journal.entries).filter(|last| last.keys().any(is_state))?;
         let is_there = |(path, content): (&RelPath, &Vec<u8>)| self.files.bytes(path) == Some(content.as_slice());
         (!last.iter().all(is_there)).then_some(last)
     }

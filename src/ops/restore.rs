@@ -94,6 +94,9 @@ fn version(
     if edits.is_empty() {
         return Err(OpError::Refused(nothing_to_restore(&locked.opened, &version.name)));
     }
+    if !versions::is_sound(&restored) {
+        return Err(OpError::Refused(unreadable(&locked.opened, &version.name)));
+    }
     check_confirmed(&location.candidate.name, &version.name, &repeats, yes)?;
     let kept = keep_unreadable(&locked, &edits)?;
     let reopened = reopened(ctx, &restored, &repeats);
@@ -137,6 +140,15 @@ fn nothing_to_restore(opened: &OpenedRun, version: &str) -> Refusal {
         kind: RefusalKind::No,
         message: format!("nothing changed: the state is already as it was at {version}"),
         hints: vec![format!("piton history {run}"), format!("piton status {run}")],
+    }
+}
+
+fn unreadable(opened: &OpenedRun, version: &str) -> Refusal {
+    let run = engine::quoted(&opened.candidate.name);
+    Refusal {
+        kind: RefusalKind::No,
+        message: format!("nothing changed: the state at {version} cannot be read"),
+        hints: vec![format!("piton history {run}"), format!("piton restore {run}")],
     }
 }
 
