@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     choose::BEGUN,
     graph::Graph,
-    reports::{belongs_to, safe_decision, safe_report, says_something},
+    reports::{belongs_to, heard, safe_decision, safe_report, says_something},
 };
 use crate::model::{
     Action, Decision, DecisionKind, Next, Run, Statement, StatementKind, Status, StepId, StepKind, StepReport,
@@ -145,8 +145,7 @@ impl<'a> Said<'a> {
     fn of(run: &Run, graph: &Graph, statements: &'a [Statement]) -> Self {
         let mut said = Self::default();
         let mut begun: BTreeMap<usize, usize> = BTreeMap::new();
-        let statements = statements.iter().filter(|statement| belongs_to(run, statement));
-        for (line, statement) in statements.enumerate() {
+        for (line, statement) in heard(run, statements).into_iter().enumerate() {
             match &statement.kind {
                 StatementKind::Begun(attempt) => begun.extend(graph.position(&attempt.step).map(|at| (at, line))),
                 StatementKind::Report(report) => match graph.position(&report.step) {

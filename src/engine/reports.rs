@@ -260,19 +260,11 @@ pub(super) fn begun_by(attempt: &Attempt) -> String {
 /// Returns what the run was told, oldest first.
 pub(crate) fn said(run: &Run, statements: &[Statement], late: &[StepReport]) -> (Vec<StepReport>, Vec<Decision>) {
     let (mut reports, mut decisions) = (Vec::new(), Vec::new());
-    for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
+    for statement in heard(run, statements) {
         match &statement.kind {
             StatementKind::Report(report) if says_something(report) => reports.push(safe_report(report.clone())),
-            StatementKind::Report(_) => {}
-            StatementKind::Decision(decision) => {
-                if decision.decision == DecisionKind::Resume {
-                    // An abort without a word that was taken back says nothing.
-                    decisions
-                        .retain(|earlier: &Decision| earlier.decision != DecisionKind::Abort || earlier.note.is_some());
-                }
-                decisions.push(safe_decision(decision.clone()));
-            }
-            StatementKind::Begun(_) => {}
+            StatementKind::Report(_) | StatementKind::Begun(_) => {}
+            StatementKind::Decision(decision) => decisions.push(safe_decision(decision.clone())),
         }
     }
     if !late.is_empty() {
@@ -374,6 +366,19 @@ impl Statement {
 /// Tells whether a line is about this run, and not about an earlier one of the same name.
 pub(super) fn belongs_to(run: &Run, statement: &Statement) -> bool {
     run.started_at.is_none_or(|started| statement.at() >= started)
+}
+
+/// Returns the lines about a run that people are told of: an abort without a word that was taken back says nothing.
+pub(super) fn heard<'a>(run: &Run, statements: &'a [Statement]) -> Vec<&'a Statement> {
+    let mut said: Vec<&Statement> = statements.iter().filter(|statement| belongs_to(run, statement)).collect();
+    let resumed = said.iter().rposition(|said| said.decision().is_some_and(|it| it.decision == DecisionKind::Resume));
+    let is_wordless = |it: &Decision| it.decision == DecisionKind::Abort && it.note.is_none();
+    let mut line = 0;
+    said.retain(|said| {
+        line += 1;
+        resumed.is_none_or(|resumed| line > resumed) || !said.decision().is_some_and(is_wordless)
+    });
+    said
 }
 
 /// Tells whether a report says more than that the step is over.

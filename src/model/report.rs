@@ -50,7 +50,7 @@ impl Statement {
         }
     }
 
-    const fn decision(&self) -> Option<&Decision> {
+    pub(crate) const fn decision(&self) -> Option<&Decision> {
         match &self.kind {
             StatementKind::Decision(decision) => Some(decision),
             StatementKind::Begun(_) | StatementKind::Report(_) => None,

@@ -1,7 +1,7 @@
 //! Moves the state of a run into an archive, and back where its system keeps it as a run. Only the oldest archives are deleted, of systems that limit their
 //! number.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 
 use super::{
     OpError,
@@ -12,9 +12,9 @@ use super::{
     run_location::RunLocation,
 };
 use crate::{
-    dialect::{Archival, Moved, Register, StateHome},
+    dialect::{Archival, EditError, Moved, Register, StateHome, by_id},
     engine::{self, Admitted, Refusal, RefusalKind},
-    model::{ChangeKind, DecisionKind, Edit, EditKind, Entry, FindingCode, RelPath, RunStatus, Statement},
+    model::{ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, RelPath, Statement},
     store::{self, CheckpointMeta, RunLock, StoreError},
 };
 
@@ -58,8 +58,12 @@ pub(crate) fn archive_run(
         Moved::Folder(from) if from == archival.to => Ok(archival.to.under(&location.root)),
         Moved::Folder(from) => {
             let to = store::archive::free_folder(locked.lock(), &archival.to)?;
-            let entered =
-                archival.register.map(|register| RegisterEntry::open(ctx, &locked, &register, &to)).transpose()?;
+            let archives = opened.dialect.archives();
+            let entered = archival.register.map(|register| {
+                let with = |list: &Content| archives.add_to_register(&register, list, &to);
+                RegisterEntry::open(ctx, &locked, &register, with)
+            });
+            let entered = entered.transpose()?;
             // The process may end after any of these; the next `archive` does the rest. A refusal takes back what was written.
             locked.commit_something(record(), archival.edits.clone())?;
             let entry = entered.as_ref();
@@ -115,16 +119,12 @@ fn said_of(locked: &LockedRun<'_>, abort: ChangeKind) -> Result<Option<Statement
 
 /// Moves a run back that its system keeps as a run among its archives. Returns the folder that it is in; `None` for every other run.
 pub(super) fn bring_back(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<RelPath>, OpError> {
-    let is_archived = |opened: &OpenedRun| {
-        let run = opened.loaded.run.as_ref();
-        run.is_some_and(|run| run.status == RunStatus::Archived)
-    };
-    if !is_archived(&ctx.read(location)?) {
+    if !by_id(location.candidate.dialect).archives().is_among(&location.candidate.state) {
         return Ok(None);
     }
     let locked = LockedRun::open(ctx, location)?;
     let opened = &locked.opened;
-    let archival = opened.dialect.archives().bring_back(&opened.files).filter(|_| is_archived(opened));
+    let archival = opened.dialect.archives().bring_back(&opened.files);
     let Some(Archival { moved: Moved::Folder(from), to, edits, register }) = archival else { return Ok(None) };
     locked.check_not_driven()?;
     let entries = &opened.journal.entries;
@@ -158,7 +158,8 @@ pub(super) fn bring_back(ctx: &ProjectContext, location: &RunLocation) -> Result
     // The process may end after any of these: the next `restore` does the rest, and a stamp that is left in a session says nothing there.
     locked.commit_something(Entry { said, ..locked.entry("restore", None) }, Vec::new())?;
     if let Some(register) = register {
-        RegisterEntry::without(ctx, &locked, &register, &from)?.commit_all()?;
+        let without = |list: &Content| opened.dialect.archives().remove_from_register(&register, list, &from);
+        RegisterEntry::open(ctx, &locked, &register, without)?.commit_all()?;
     }
     store::move_folder(locked.lock(), &from, &to)?;
     let state = moved(&location.candidate.state);
@@ -172,7 +173,7 @@ pub(super) fn bring_back(ctx: &ProjectContext, location: &RunLocation) -> Result
     Ok(Some(to))
 }
 
-/// A new entry in a system's register of archives. The register is shared by several runs, so it has its own lock and history:
+/// A change of a system's register of archives. The register is shared by several runs, so it has its own lock and history:
 /// restoring one run never removes the entries of others.
 struct RegisterEntry {
     lock: RunLock,
@@ -181,30 +182,17 @@ struct RegisterEntry {
 
 impl RegisterEntry {
     /// Locks and reads the register, so that an unusable one is detected before anything is written.
-    fn open(ctx: &ProjectContext, locked: &LockedRun<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
-        let root = &locked.opened.files.root;
-        let lock = Self::lock(ctx, root)?;
-        let edit =
-            locked.opened.dialect.archives().add_to_register(register, &store::read_file(root, &register.file), to)?;
-        Ok(Self { lock, edit: edit.into_iter().collect() })
-    }
-
-    /// Locks and reads the register, to take the run out that was archived in `from`.
-    fn without(
+    fn open(
         ctx: &ProjectContext,
         locked: &LockedRun<'_>,
         register: &Register,
-        from: &RelPath,
+        edit: impl FnOnce(&Content) -> Result<Option<Edit>, EditError>,
     ) -> Result<Self, OpError> {
-        let (root, archives) = (&locked.opened.files.root, locked.opened.dialect.archives());
-        let lock = Self::lock(ctx, root)?;
-        let edit = archives.remove_from_register(register, &store::read_file(root, &register.file), from)?;
-        Ok(Self { lock, edit: edit.into_iter().collect() })
-    }
-
-    fn lock(ctx: &ProjectContext, root: &Utf8Path) -> Result<RunLock, OpError> {
+        let root = &locked.opened.files.root;
         let own = store::journals::common_folder(&ctx.project, "register");
-        Ok(RunLock::acquire(root, &own, ctx.project.lock_timeout)?)
+        let lock = RunLock::acquire(root, &own, ctx.project.lock_timeout)?;
+        let edit = edit(&store::read_file(root, &register.file))?;
+        Ok(Self { lock, edit: edit.into_iter().collect() })
     }
 
     fn commit_all(&self) -> Result<(), OpError> {

@@ -166,7 +166,7 @@ fn in_journal(ctx: &ProjectContext, journal: JournalFile) -> Option<ArchivedRun>
     let read = journal::read(&ctx.project.trusted, &journal);
     let entries = read.is_archived().then_some(&read.entries)?;
     let last = entries.last()?;
-    if last.files.iter().any(|file| file.after.is_some()) {
+    if last.files.iter().any(|file| file.written.is_some()) {
         // Its system has the files.
         return None;
     }
@@ -174,7 +174,7 @@ fn in_journal(ctx: &ProjectContext, journal: JournalFile) -> Option<ArchivedRun>
     let run = folder.file_name()?;
     let run = store::archive::series_of(run).unwrap_or(run);
     let (dialect, name) = run_of_journal(run)?;
-    let was_there = |path: &RelPath| last.files.iter().any(|file| file.path == *path);
+    let was_there = |path: &RelPath| last.files.iter().any(|file| file.path == *path && file.after.is_none());
     let files = engine::versions::before(entries, entries.len()).unwrap_or_default();
     let files = files.into_iter().filter(|(path, _)| was_there(path)).collect();
     let root = match last.note.get("worktree").and_then(Value::as_str) {

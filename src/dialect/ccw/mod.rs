@@ -136,6 +136,10 @@ impl Archives for Ccw {
         manifest::add_to_register(register, file, to)
     }
 
+    fn is_among(&self, state: &RelPath) -> bool {
+        layout::Layout::of(state).is_archived()
+    }
+
     fn bring_back(&self, files: &FileSet) -> Option<Archival> {
         archive::bring_back(files)
     }
