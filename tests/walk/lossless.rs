@@ -115,6 +115,9 @@ impl Walk {
         if let Some(gone) = versions.iter().find(is_kept) {
             return Err(format!("version {gone} is gone"));
         }
+        let is_damage = self.walker.history.iter().nth_back(1).is_some_and(|line| line.starts_with("(half of"));
+        // Of what only other programs ever wrote there is no record.
+        let before = if is_damage { self.recorded(before) } else { before };
         if !is_sound || Recorded::of(&self.walker, &run).has(&before) {
             return Ok(());
         }
@@ -165,6 +168,17 @@ impl Walk {
     /// Returns the files of an earlier state, for a program that puts them back.
     fn known_bytes(&self) -> BTreeMap<String, Vec<u8>> {
         self.known.last().map(|(_, state)| state.files.clone()).unwrap_or_default()
+    }
+
+    /// Returns of a state the files that changes of the run replaced or wrote.
+    fn recorded(&self, state: Recorded) -> Recorded {
+        let (_, history) = self.walker.json(&format!("piton history {}", quoted(&self.run)));
+        let versions = history["data"]["checkpoints"].as_array().cloned().unwrap_or_default();
+        let files = versions.iter().filter_map(|version| version["files"].as_array()).flatten();
+        let known: BTreeSet<&str> = files.filter_map(Value::as_str).collect();
+        let is_known = |path: &str| known.contains(path) || path.ends_with("journal.jsonl");
+        let Recorded { files, over } = state;
+        Recorded { files: files.into_iter().filter(|(path, _)| is_known(path)).collect(), over }
     }
 
     /// Returns the names of the versions, newest first.
