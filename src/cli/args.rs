@@ -76,16 +76,8 @@ verbs! {
     Begin(commands::begin::Begin),
     /// Record how a step ended; call it after the agent has finished
     Finish(commands::finish::Finish),
-    /// Record that a person approved a gate
-    Approve(commands::decide::Approve),
-    /// Record that a person takes work although its review or gate said no
-    Accept(commands::decide::Accept),
-    /// Record that a person wants a step done again: what a rejection returns to, a step at its limit, a finished step
-    Redo(commands::decide::Redo),
-    /// Record that a person lets a step start out of order, or end without its outputs
-    Override(commands::decide::Override),
-    /// Skip a step for good
-    Skip(commands::decide::Skip),
+    /// Record what a person decided about a step, or list what can be decided
+    Decide(commands::decide::Decide),
     /// Pause a run
     Pause(commands::pause::Pause),
     /// End a run: done, aborted or discarded; its state is archived

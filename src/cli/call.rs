@@ -84,14 +84,22 @@ impl Call<'_> {
         ProjectContext::open(&self.request(run))
     }
 
+    /// Opens the project for a step, which may decide between several runs.
+    pub(super) fn project_with_step(
+        &self,
+        run: Option<&String>,
+        step: Option<String>,
+    ) -> Result<ProjectContext, OpError> {
+        ProjectContext::open(&Request { step, ..self.request(run) })
+    }
+
     /// Opens the project of a change, whose step may decide between several runs.
     pub(super) fn project_of(
         &self,
         run: Option<&String>,
         change: &ops::ChangeRequest,
     ) -> Result<ProjectContext, OpError> {
-        let step = change.kind.step().map(|step| step.as_str().to_owned());
-        ProjectContext::open(&Request { step, ..self.request(run) })
+        self.project_with_step(run, change.kind.step().map(|step| step.as_str().to_owned()))
     }
 
     /// Returns who decides about a run that this caller may change: the name that was given, else the one that a person types. No decision
@@ -108,11 +116,8 @@ impl Call<'_> {
     }
 
     /// Records a change, and answers with its checkpoint.
-    pub(super) fn change(&self, run: Option<&String>, mut change: ops::ChangeRequest) -> Result<Exit, CommandError> {
+    pub(super) fn change(&self, run: Option<&String>, change: ops::ChangeRequest) -> Result<Exit, CommandError> {
         let ctx = self.project_of(run, &change)?;
-        if let Some(by) = change.kind.decider_mut() {
-            *by = Some(self.decider(&ctx, by.take())?);
-        }
         self.answer(ops::change(&ctx, change))
     }
 

@@ -128,8 +128,8 @@ mod tests {
         for text in
             ["plain", "with blank", "", "it's", "''", "a\\b", "--x=y z", "\"double\"", "é $HOME", "a\nb'\\", "\u{2028}"]
         {
-            let command = format!("piton redo {} --run {}  --by NAME", quoted(text), quoted(text));
-            assert_eq!(words(&command), ["piton", "redo", text, "--run", text, "--by", "NAME"], "{command}");
+            let command = format!("piton decide {} redo --run {}  --by NAME", quoted(text), quoted(text));
+            assert_eq!(words(&command), ["piton", "decide", text, "redo", "--run", text, "--by", "NAME"], "{command}");
         }
     }
 }

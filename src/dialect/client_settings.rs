@@ -144,17 +144,17 @@ mod tests {
     #[test]
     fn what_is_to_be_asked_is_added_once_unless_the_person_allowed_it() {
         let ask = |text: &str| {
-            let rules = vec!["Bash(piton approve:*)".to_owned(), "Bash(piton skip:*)".to_owned()];
+            let rules = vec!["Bash(piton decide:*)".to_owned(), "Bash(piton close:*)".to_owned()];
             with(text.as_bytes(), &Setting::Ask(rules)).map(|bytes| String::from_utf8(bytes).unwrap())
         };
         for (before, after) in [
             (
-                "{\"permissions\":{\"allow\":[\"Bash(piton skip:*)\"]}}",
-                "{\"permissions\":{\"allow\":[\"Bash(piton skip:*)\"],\"ask\":[\"Bash(piton approve:*)\"]}}",
+                "{\"permissions\":{\"allow\":[\"Bash(piton close:*)\"]}}",
+                "{\"permissions\":{\"allow\":[\"Bash(piton close:*)\"],\"ask\":[\"Bash(piton decide:*)\"]}}",
             ),
             (
-                "{\"permissions\":{\"ask\":[\"Bash(git push:*)\",\"Bash(piton skip:*)\"]}}",
-                "{\"permissions\":{\"ask\":[\"Bash(git push:*)\",\"Bash(piton skip:*)\",\"Bash(piton approve:*)\"]}}",
+                "{\"permissions\":{\"ask\":[\"Bash(git push:*)\",\"Bash(piton close:*)\"]}}",
+                "{\"permissions\":{\"ask\":[\"Bash(git push:*)\",\"Bash(piton close:*)\",\"Bash(piton decide:*)\"]}}",
             ),
         ] {
             assert_eq!(ask(before).as_deref(), Ok(after), "{before}");

@@ -172,13 +172,13 @@ fn limits_name_a_way_out_that_is_open() {
     let planned = plan_of(&run, &options());
     let limit = finding(&planned, FindingCode::AttemptLimit);
     assert_eq!(limit.message, "A (Title of A) failed 3 times");
-    let fix = "a person decides: `piton redo A --run R --by NAME --note WHY` to try it once more, or \
-               `piton skip A --run R --reason TEXT` to go on without it, or `piton close R --abort` to give up";
+    let fix = "a person decides: `piton decide A redo --run R --by NAME --note WHY` to try it once more, or \
+               `piton decide A skip --run R --by NAME --note WHY` to go on without it, or `piton close R --abort` to give up";
     assert_eq!(limit.fix.as_deref(), Some(fix));
     step(&mut run, "A").kind = StepKind::Review;
     let planned = plan_of(&run, &options());
-    let fix = "a person decides: `piton redo A --run R --by NAME --note WHY` to try it once more, or \
-               `piton accept A --run R --by NAME --note WHY` to take the work as it is, or `piton close R --abort` to give up";
+    let fix = "a person decides: `piton decide A redo --run R --by NAME --note WHY` to try it once more, or \
+               `piton decide A accept --run R --by NAME --note WHY` to take the work as it is, or `piton close R --abort` to give up";
     assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix.as_deref(), Some(fix));
     assert_eq!(notable_codes(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
 }
@@ -232,7 +232,10 @@ fn open_conditions_belong_to_the_work_then_to_its_review() {
         assert_eq!(notable_codes(&planned), [FindingCode::ConditionsOpen]);
         assert_eq!(planned.plan.verdict, Verdict::Confirm);
         let accept = planned.plan.question.as_ref().and_then(|question| question.option("accept"));
-        assert_eq!(accept.map(|option| option.command.as_str()), Some("piton accept 4 --run R --by NAME --note WHY"));
+        assert_eq!(
+            accept.map(|option| option.command.as_str()),
+            Some("piton decide 4 accept --run R --by NAME --note WHY")
+        );
         (next_of(&planned), planned.plan.commands.begin.unwrap_or_default())
     };
     assert_eq!(of(&run), (vec!["return 3".to_owned()], "piton begin 3 --run R".to_owned()));

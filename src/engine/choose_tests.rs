@@ -49,7 +49,7 @@ fn a_gate_is_always_put_to_a_person() {
         assert_eq!(planned.plan.commands.begin, None, "what a person decides is no command");
         // A gate that was refused is lifted by a decision, not by an approval.
         let approve = planned.plan.question.as_ref().and_then(|question| question.option("approve"));
-        let expected = (status != Status::Failed).then_some("piton approve G --run R --by NAME");
+        let expected = (status != Status::Failed).then_some("piton decide G approve --run R --by NAME");
         assert_eq!(approve.map(|option| option.command.as_str()), expected);
     }
     let mut stale = line_of(&[("A", Status::Completed), ("G", Status::Completed), ("C", Status::Pending)]);
@@ -140,7 +140,7 @@ fn what_an_agent_does_at_a_gate_is_tried_again_and_closed_by_a_person() {
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["retry G".to_owned()], Verdict::Resume));
     assert_eq!(planned.plan.next[0].reason, "G failed; retry with the error of the last attempt");
     let question = planned.plan.question.unwrap();
-    assert_eq!(question.option("approve").unwrap().command, "piton approve G --run R --by NAME");
+    assert_eq!(question.option("approve").unwrap().command, "piton decide G approve --run R --by NAME");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_cancelled_step_satisfies_no_dependent() {
     assert_eq!((next_of(&planned).len(), planned.plan.verdict), (0, Verdict::Blocked));
     let block = finding(&planned, FindingCode::DependencyBlock);
     assert_eq!(block.message, "nothing can start: 2 open, B waits for A; A was cancelled");
-    assert_eq!(block.fix.as_deref(), Some("resolve A, or `piton skip A --run R --reason TEXT`"));
+    assert_eq!(block.fix.as_deref(), Some("resolve A, or `piton decide A skip --run R --by NAME --note WHY`"));
     assert_eq!(block.step, Some(StepId::new("A")));
 }
 
@@ -317,8 +317,8 @@ fn what_must_not_run_twice_is_asked_about() {
     let question = planned.plan.question.unwrap();
     assert_eq!(question.default.as_deref(), Some("leave"));
     let commands: Vec<&str> = question.options.iter().map(|option| option.command.as_str()).collect();
-    let accept = "piton accept B --run R --by NAME --note WHY";
-    assert_eq!(commands, [accept, "piton redo B --run R --by NAME --note WHY", "piton status R"]);
+    let accept = "piton decide B accept --run R --by NAME --note WHY";
+    assert_eq!(commands, [accept, "piton decide B redo --run R --by NAME --note WHY", "piton status R"]);
     assert_eq!(planned.plan.commands.begin, None);
     step(&mut run, "A").status = Status::InProgress;
     step(&mut run, "A").idempotent = false;
@@ -366,7 +366,7 @@ fn what_the_state_holds_back_is_named_while_others_go_on() {
     let held = finding(&planned, FindingCode::StepHeld);
     assert_eq!(held.step, Some(StepId::new("B")));
     assert_eq!(held.message, "B (Title of B) is blocked: waits for the legal team");
-    let fix = "once it can go on: `piton override B --run R --by NAME --note WHY`";
+    let fix = "once it can go on: `piton decide B override --run R --by NAME --note WHY`";
     assert_eq!(held.fix.as_deref(), Some(fix));
     let mut read_only = run.clone();
     step(&mut read_only, "B").recorded = false;
@@ -553,13 +553,13 @@ fn an_unknown_word_and_a_missing_approval_are_answered_with_a_command() {
         let findings = vec![Finding::new(code, "").on(&StepId::new("A")).fix("look")];
         finding(&planned_with(&run, &Evidence::default(), findings, &options()), code).fix.clone().unwrap()
     };
-    let decide = "a person decides: `piton redo A --run R --by NAME --note WHY` to do it again, or \
-                  `piton accept A --run R --by NAME --note WHY` if it is done";
+    let decide = "a person decides: `piton decide A redo --run R --by NAME --note WHY` to do it again, or \
+                  `piton decide A accept --run R --by NAME --note WHY` if it is done";
     assert_eq!(fix(FindingCode::StatusUnknown, StepKind::Work, true), decide);
     assert_eq!(fix(FindingCode::StatusUnknown, StepKind::Work, false), "look");
     assert_eq!(fix(FindingCode::OutputMissing, StepKind::Work, true), "look");
-    let approve = "`piton approve A --run R --by NAME` records the approval";
+    let approve = "`piton decide A approve --run R --by NAME` records the approval";
     assert_eq!(fix(FindingCode::ApprovalUnrecorded, StepKind::Gate, true), approve);
-    let redo = "`piton redo A --run R --by NAME --note WHY` has it done";
+    let redo = "`piton decide A redo --run R --by NAME --note WHY` has it done";
     assert_eq!(fix(FindingCode::ApprovalUnrecorded, StepKind::Review, true), redo);
 }

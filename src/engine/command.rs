@@ -2,7 +2,8 @@
 //! word and can never become an option of `piton`.
 
 use crate::model::{
-    AgentStatus, Part, PartKind, ReviewVerdict, RunId, Status, Step, StepId, StepKind, Uid, quoted, safe_line,
+    AgentStatus, DecisionKind, Part, PartKind, ReviewVerdict, RunId, Status, Step, StepId, StepKind, Uid, quoted,
+    safe_line,
 };
 
 /// Returns ` --NAME VALUE`, or ` --NAME=VALUE` if the value starts with a dash.
@@ -16,20 +17,29 @@ pub(super) fn on_step(verb: &str, step: &StepId, run: &RunId, tail: &str) -> Str
     with_argument(verb, step.as_str(), &format!("{}{tail}", option("run", run.as_str())))
 }
 
+/// Returns `piton decide STEP ANSWER --run RUN` followed by `tail`.
+pub(crate) fn answer(answer: &str, step: &StepId, run: &RunId, tail: &str) -> String {
+    let tail = format!("{}{tail}", option("run", run.as_str()));
+    if [step.as_str(), answer].iter().any(|argument| argument.starts_with('-')) {
+        format!("piton decide{tail} -- {} {}", quoted(step.as_str()), quoted(answer))
+    } else {
+        format!("piton decide {} {}{tail}", quoted(step.as_str()), quoted(answer))
+    }
+}
+
 /// Returns the command that approves a gate: with the first of its answers, where it offers several.
 pub(super) fn approve(gate: &Step, run: &RunId, tail: &str) -> String {
-    let choose = gate.options.first().map(|first| option("choose", &first.word)).unwrap_or_default();
-    on_step("approve", &gate.id, run, &format!("{choose}{tail}"))
+    answer(gate.options.first().map_or(APPROVE, |first| &first.word), &gate.id, run, tail)
 }
 
 /// Returns the command that gives an answer at a gate.
 pub(super) fn choose(gate: &Step, run: &RunId, word: &str) -> String {
-    on_step("approve", &gate.id, run, &format!("{} --by NAME", option("choose", word)))
+    answer(word, &gate.id, run, " --by NAME")
 }
 
 /// Returns the command of a person's decision about a step. The words in capitals stand for what the person fills in.
-pub(super) fn decide(verb: &str, step: &StepId, run: &RunId) -> String {
-    on_step(verb, step, run, " --by NAME --note WHY")
+pub(crate) fn decide(word: &str, step: &StepId, run: &RunId) -> String {
+    answer(word, step, run, " --by NAME --note WHY")
 }
 
 /// Returns how a step that a person blocked goes on.
@@ -40,9 +50,11 @@ pub(super) fn override_hold(step: &StepId, run: &RunId) -> String {
 /// The name of what follows when every step is done and the work is to be merged, in place of a step.
 pub(crate) const END: &str = "merge";
 
-/// Returns `piton VERB merge --run RUN` followed by `tail`.
-pub(super) fn on_end(verb: &str, run: &RunId, tail: &str) -> String {
-    with_argument(verb, END, &format!("{}{tail}", option("run", run.as_str())))
+const APPROVE: &str = DecisionKind::Approve.as_str();
+
+/// Returns the command that approves what follows when every step is done.
+pub(super) fn approve_end(run: &RunId) -> String {
+    answer(APPROVE, &StepId::new(END), run, " --by NAME")
 }
 
 /// Returns the command with which a person lets a step be done again.
@@ -72,7 +84,7 @@ pub(super) fn cut_off_part(step: &Step) -> Option<&Part> {
 /// Returns the commands with which a person says whether a step that must not run twice took effect: that it did, and that it did not.
 pub(super) fn effect(step: &Step, run: &RunId) -> [String; 2] {
     let part = cut_off_part(step).map(|part| option("part", &part.name)).unwrap_or_default();
-    [on_step("accept", &step.id, run, &format!("{part} --by NAME --note WHY")), redo(&step.id, run)]
+    [answer("accept", &step.id, run, &format!("{part} --by NAME --note WHY")), redo(&step.id, run)]
 }
 
 /// Names the verdicts of a review in a comment, if its format cannot record every one.

@@ -160,8 +160,8 @@ fn a_review_whose_format_knows_few_verdicts_names_them_beside_its_command() {
 #[test]
 fn a_persons_decision_is_one_command_with_words_to_fill_in() {
     let (step, run) = (StepId::new("S"), RunId::new("R"));
-    assert_eq!(redo(&step, &run), "piton redo S --run R --by NAME --note WHY");
-    let hold = "once it can go on: `piton override S --run R --by NAME --note WHY`";
+    assert_eq!(redo(&step, &run), "piton decide S redo --run R --by NAME --note WHY");
+    let hold = "once it can go on: `piton decide S override --run R --by NAME --note WHY`";
     assert_eq!(override_hold(&step, &run), hold);
 }
 

@@ -46,7 +46,7 @@ impl Chooser<'_> {
                 };
                 match self.reconciled.skip_refusal(root) {
                     None => {
-                        let skip = command::on_step("skip", &step.id, &run.id, " --reason TEXT");
+                        let skip = command::decide("skip", &step.id, &run.id);
                         format!("{resolve}, or `{skip}`")
                     }
                     Some(_) => resolve,

@@ -102,7 +102,9 @@ fn a_person_decides_about_rounds_of_a_review_and_tries_of_work() {
         (failed.failures, failed.returns_to) = (9, returns.then(|| StepId::new("A")));
         let fix = finding(&plan_of(&run, &options()), FindingCode::AttemptLimit).fix.clone().unwrap();
         assert!(
-            fix.starts_with(&format!("a person decides: `piton redo B --run R --by NAME --note WHY` {expected}")),
+            fix.starts_with(&format!(
+                "a person decides: `piton decide B redo --run R --by NAME --note WHY` {expected}"
+            )),
             "{fix}"
         );
     }

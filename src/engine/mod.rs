@@ -75,8 +75,8 @@ pub(crate) mod versions;
 
 pub(crate) use choose::BUILT;
 pub(crate) use command::{
-    END, after_part, agent_contract, context as context_command, end as end_command, end_reported,
-    failed as failed_command, option, redo as redo_command,
+    END, after_part, agent_contract, answer as answer_command, context as context_command, decide as decide_command,
+    end as end_command, end_reported, failed as failed_command, option, redo as redo_command,
 };
 pub(crate) use context::assemble;
 pub(crate) use handed::{HalfMade, half_made};
@@ -89,7 +89,7 @@ pub(crate) use reconciled::EffectiveStatus;
 pub(crate) use refusal::{Refusal, RefusalKind};
 pub(crate) use reports::{add_unrecorded, own_attempts, said, statement};
 pub(crate) use shown::shown_steps;
-pub(crate) use transition::{Admitted, ChangeLimits, Decided, Rebegin, admit, decide};
+pub(crate) use transition::{Admitted, ChangeLimits, Decided, Rebegin, admit, answers, decide};
 pub(crate) use versions::VersionFiles;
 
 pub(crate) use crate::model::quoted;

@@ -133,7 +133,7 @@ fn what_comes_after_the_last_step_is_asked_for() {
     );
     let question = planned.plan.question.unwrap();
     assert_eq!((question.text.as_str(), question.default.as_deref()), ("Merge feature/x into main?", Some("no")));
-    assert_eq!(question.option("approve").unwrap().command, "piton approve merge --run R --by NAME");
+    assert_eq!(question.option("approve").unwrap().command, "piton decide merge approve --run R --by NAME");
     let commands = planned.plan.commands;
     assert_eq!(
         (commands.begin, commands.context, commands.resume),
@@ -254,7 +254,7 @@ fn a_gate_is_asked_for_in_every_mode() {
     for mode in [Mode::Autopilot, Mode::Interactive, Mode::Preflight] {
         let question = plan_of(&run, &Options { mode, ..options() }).plan.question.unwrap();
         assert_eq!(question.text, "Approve 2.5 (Title of 2.5)?");
-        assert_eq!(commands_of(&question), ["piton approve 2.5 --run R --by NAME", "piton pause R"]);
+        assert_eq!(commands_of(&question), ["piton decide 2.5 approve --run R --by NAME", "piton pause R"]);
         assert_eq!(question.default, None, "no answer, no change");
     }
 }
@@ -269,12 +269,15 @@ fn decisions_are_asked_for_and_never_taken_by_default() {
     step(&mut failing, "A").failures = 3;
     let question = plan_of(&failing, &options()).plan.question.unwrap();
     assert_eq!(question.text, "A (Title of A) failed 3 times. Continue anyway?");
-    let redo = "piton redo A --run R --by NAME --note WHY";
-    assert_eq!(commands_of(&question), [redo, "piton skip A --run R --reason TEXT", "piton close R --abort"]);
+    let redo = "piton decide A redo --run R --by NAME --note WHY";
+    assert_eq!(
+        commands_of(&question),
+        [redo, "piton decide A skip --run R --by NAME --note WHY", "piton close R --abort"]
+    );
     assert!(question.options.iter().all(|option| option.person) && question.default.is_none());
     step(&mut failing, "A").kind = StepKind::Review;
     let question = plan_of(&failing, &options()).plan.question.unwrap();
-    let accept = "piton accept A --run R --by NAME --note WHY";
+    let accept = "piton decide A accept --run R --by NAME --note WHY";
     assert_eq!(commands_of(&question), [redo, accept, "piton close R --abort"], "a review is never skipped");
     step(&mut failing, "A").review = super::testing::review(crate::model::ReviewVerdict::Rejected);
     let question = plan_of(&failing, &options()).plan.question.unwrap();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{command, overrides::flags, preconditions::renamed, reconciled::ReconciledRun};
 use crate::model::{
-    Action, DecisionKind, Evidence, Finding, FindingClass, FindingCode, GateEffect, GateOption, Mode, Next, Options,
-    Question, QuestionOption, Records, RunHeader, RunId, Severity, Step, StepId, StepKind, Verdict, quoted,
+    Action, DecisionKind, Evidence, Finding, FindingClass, FindingCode, GateOption, Mode, Next, Options, Question,
+    QuestionOption, Records, RunHeader, RunId, Severity, Step, StepId, StepKind, Verdict, quoted,
 };
 
 /// What a person adds to a decision. Words in capitals stand for what is filled in.
@@ -124,7 +124,7 @@ impl QuestionInput<'_> {
 
     /// Returns an option that records a decision about a step.
     fn decide(&self, verb: &str, label: &str, step: &StepId, tail: &str) -> QuestionOption {
-        QuestionOption::new(verb, label, command::on_step(verb, step, self.run(), tail)).by_person()
+        QuestionOption::new(verb, label, command::answer(verb, step, self.run(), tail)).by_person()
     }
 
     /// Returns the options that take work although the conditions of its review are open.
@@ -164,7 +164,8 @@ impl QuestionInput<'_> {
             options.push(QuestionOption::new("changes", "request changes", changes).by_person());
         }
         if self.reconciled.run.records.rejections && step.options.is_empty() {
-            options.push(self.decide("finish", "reject it", &step.id, " --verdict REJECTED --error WHY"));
+            let reject = command::on_step("finish", &step.id, self.run(), " --verdict REJECTED --error WHY");
+            options.push(QuestionOption::new("finish", "reject it", reject).by_person());
         }
         let is_word = step.options.iter().any(|option| option.word == "pause");
         if self.reconciled.run.records.pause && !is_word {
@@ -176,11 +177,7 @@ impl QuestionInput<'_> {
 
     /// Returns the option that gives an answer at a gate, by its word.
     fn answer(&self, gate: &Step, option: &GateOption) -> QuestionOption {
-        let label = match &option.effect {
-            GateEffect::Continue => "go on".to_owned(),
-            GateEffect::Stop => "stop here".to_owned(),
-            GateEffect::Return(step) => format!("go back to {step}"),
-        };
+        let label = option.effect.in_words();
         QuestionOption::new(&option.word, label, command::choose(gate, self.run(), &option.word)).by_person()
     }
 
@@ -192,7 +189,7 @@ impl QuestionInput<'_> {
             let options = vec![yes, self.leave("no", "leave it as it is")];
             return Some(Question { text: format!("{}?", merge.title), options, default: Some("no".to_owned()) });
         }
-        let approve = command::on_end("approve", self.run(), " --by NAME");
+        let approve = command::approve_end(self.run());
         let complete = command::on_run("close", self.run(), " --done");
         let is_approved = self.reconciled.compared.decisions.approved_end().is_some();
         let is_merged = self.evidence.merged == Some(true);

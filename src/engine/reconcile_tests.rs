@@ -480,7 +480,7 @@ fn the_declared_probe_is_handed_on_as_text() {
     let fix = |run: &Run| reconcile(run, &Graph::of(run), &Evidence::default(), &[]).findings[0].fix.clone().unwrap();
     assert_eq!(
         fix(&run),
-        "find out whether it took effect; if it did: `piton accept A --run R --by NAME --note WHY`, if not: `piton redo A --run R --by NAME --note WHY`"
+        "find out whether it took effect; if it did: `piton decide A accept --run R --by NAME --note WHY`, if not: `piton decide A redo --run R --by NAME --note WHY`"
     );
     run.steps[0].probe = Some("gh pr view".to_owned());
     assert_eq!(fix(&run), "to find out whether it took effect: `gh pr view`");

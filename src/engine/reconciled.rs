@@ -134,12 +134,11 @@ impl ReconciledRun<'_> {
         let decide = |kind: DecisionKind| (kind, command::decide(kind.as_str(), &step.id, &run.id));
         let is_no = matches!(step.kind, StepKind::Review | StepKind::Gate);
         let can_skip = self.skip_refusal(at).is_none();
-        let skip = || (DecisionKind::Skip, command::on_step("skip", &step.id, &run.id, " --reason TEXT"));
         let abort = || (DecisionKind::Abort, command::on_run("close", &run.id, " --abort"));
         let ways = [
             run.records.redo.then(|| decide(DecisionKind::Redo)),
             is_no.then(|| decide(DecisionKind::Accept)),
-            can_skip.then(skip),
+            can_skip.then(|| decide(DecisionKind::Skip)),
             (run.records != Records::NONE).then(abort),
         ];
         ways.into_iter().flatten().collect()

@@ -391,23 +391,6 @@ impl ChangeKind {
         if let Self::Begin { reopens, .. } = self { reopens } else { &[] }
     }
 
-    /// Returns the name of the person whose decision it is, to be filled in; `None` for a change that is no decision about a step.
-    pub(crate) fn decider_mut(&mut self) -> Option<&mut Option<String>> {
-        match self {
-            Self::Approve { by, .. } | Self::Skip { by, .. } => Some(by),
-            Self::Finish(outcome) if outcome.accepts => Some(&mut outcome.agent),
-            Self::Begin { .. }
-            | Self::Finish(_)
-            | Self::Pause { .. }
-            | Self::Abort { .. }
-            | Self::Resume { .. }
-            | Self::Complete { .. }
-            | Self::Repair { .. }
-            | Self::RollBack(_)
-            | Self::Start(_) => None,
-        }
-    }
-
     /// Returns the step that the change is about, if any.
     pub(crate) fn step(&self) -> Option<&StepId> {
         match self {

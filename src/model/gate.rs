@@ -19,3 +19,14 @@ pub(crate) enum GateEffect {
     /// The run goes back to a step.
     Return(StepId),
 }
+
+impl GateEffect {
+    /// Returns what it does, as the label of an answer.
+    pub(crate) fn in_words(&self) -> String {
+        match self {
+            Self::Continue => "go on".to_owned(),
+            Self::Stop => "stop here".to_owned(),
+            Self::Return(step) => format!("go back to {step}"),
+        }
+    }
+}

@@ -14,7 +14,7 @@ pub(crate) const VERBS_READ_BY_CALL: [&str; 1] = ["show"];
 
 /// The verbs that record the word of a person, or change what needs it. In its auto mode the client lets a safety check answer instead of the
 /// person, and no check can know what the person said: a rule makes the client ask in every mode.
-pub(crate) const PERSON_VERBS: [&str; 7] = ["approve", "accept", "redo", "override", "skip", "close", "setup"];
+pub(crate) const PERSON_VERBS: [&str; 3] = ["decide", "close", "setup"];
 
 /// Returns the client's permission rule for a verb with any arguments.
 pub(crate) fn permission_rule(verb: &str) -> String {

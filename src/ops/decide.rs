@@ -1,39 +1,223 @@
-//! `redo` and `override`: records what a person decides about a step. No state file changes: the planner reads the decision.
+//! `decide`: what a person can decide about a run, and the record of what they decided.
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
     OpError,
-    change::{masked, report},
+    change::{ChangeRequest, change_at, masked, report},
     locked_run::{LockedRun, Written},
-    plan,
+    plan::{self, PlanRequest},
     project_context::ProjectContext,
-    report::{CheckpointReport, Report},
+    report::{Body, CheckpointReport, Report},
+    run_location::RunLocation,
     select,
 };
 use crate::{
-    engine::{self, Decided},
-    model::{Decision, DecisionKind, Run, Statement, StatementKind, are},
+    engine::{self, ChangeLimits, Decided},
+    model::{
+        Action, ChangeKind, Decision, DecisionKind, Outcome, Question, QuestionOption, ReviewVerdict, Run, RunId,
+        Severity, Statement, StatementKind, Step, StepId, StepKind, Verdict, are, clean_line,
+    },
 };
 
-/// A decision as typed; the step is not yet resolved against the run.
+/// Maximum number of steps whose answers are listed.
+const STEPS: usize = 20;
+
+/// What a person can decide (`decide/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DecideReport {
+    pub(crate) run: RunId,
+    /// What the plan asks. Left out if nothing is asked before the run goes on, and where a step is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<Question>,
+    /// The steps that wait for a person, with what the question does not offer; or the one that was named.
+    pub(crate) steps: Vec<StepAnswers>,
+}
+
+/// The answers about a step that would be recorded now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StepAnswers {
+    pub(crate) step: StepId,
+    pub(crate) title: String,
+    pub(crate) options: Vec<QuestionOption>,
+}
+
+impl Body for DecideReport {
+    const SCHEMA: &'static str = "decide/1";
+}
+
+/// Returns what a person can decide about the named step, else what the run asks.
+pub(crate) fn questions(ctx: &ProjectContext, step: Option<&str>) -> Result<Report<DecideReport>, OpError> {
+    let location = select::location(ctx)?;
+    let opened = ctx.read(&location)?;
+    let run = opened.run()?;
+    let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
+    let named = step.filter(|step| *step != engine::END).map(|step| plan::resolve(run, step)).transpose()?;
+    let waiting = || {
+        let next = planned.plan.next.iter().filter(|next| matches!(next.action, Action::Approve | Action::Verify));
+        let blocked = planned.findings.iter().filter(|finding| finding.severity == Severity::Blocking);
+        let mut steps: Vec<StepId> = next.map(|next| next.step.clone()).collect();
+        for step in blocked.filter_map(|finding| finding.step.clone()) {
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
+        }
+        steps
+    };
+    // To go on is no decision.
+    let is_asked = named.is_none() && planned.plan.verdict != Verdict::Resume;
+    let asked = planned.plan.question.filter(|_| is_asked);
+    let is_offered = |option: &QuestionOption| {
+        asked.iter().flat_map(|asked| &asked.options).any(|offered| offered.command == option.command)
+    };
+    let evidence = ctx.evidence(&opened, false);
+    let limits = ChangeLimits::of(ctx.project.config.limits.attempts);
+    let options = |step: &Step| StepAnswers {
+        step: step.id.clone(),
+        title: step.title.clone(),
+        options: engine::answers(run, (&evidence, &opened.loaded.findings), step, (limits, ctx.clock.now)),
+    };
+    let is_named = named.is_some();
+    let steps = named.map_or_else(waiting, |step| vec![step]);
+    let mut steps: Vec<StepAnswers> = steps.iter().filter_map(|step| run.step(step)).take(STEPS).map(options).collect();
+    steps.iter_mut().for_each(|step| step.options.retain(|option| !is_offered(option)));
+    steps.retain(|step| is_named || !step.options.is_empty());
+    Ok(Report::ok(DecideReport { run: run.id.clone(), question: asked, steps }))
+}
+
+/// An answer as typed; the step is not yet resolved against the run.
 #[derive(Clone, Debug)]
-pub(crate) struct DecisionRequest {
+pub(crate) struct AnswerRequest {
     pub(crate) step: String,
-    pub(crate) decision: DecisionKind,
-    pub(crate) by: Option<String>,
+    /// An answer of the gate, else `approve`, `accept`, `redo`, `override` or `skip`.
+    pub(crate) answer: String,
+    pub(crate) by: String,
     pub(crate) note: Option<String>,
+    pub(crate) part: Option<String>,
+    pub(crate) phases: Option<u32>,
+    /// The gates of a phase are skipped with it.
+    pub(crate) with_gates: bool,
     pub(crate) if_revision: Option<String>,
 }
 
-/// Records a decision of a person.
-pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<Report<CheckpointReport>, OpError> {
+/// Records what a person decided.
+pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Report<CheckpointReport>, OpError> {
     let location = select::location(ctx)?;
-    let locked = LockedRun::open(ctx, &location)?;
+    let opened = ctx.read(&location)?;
+    let step = opened.loaded.run.as_ref().and_then(|run| run.resolve(&request.step));
+    let of_gate = step.is_some_and(|step| step.options.iter().any(|option| option.word == request.answer));
+    let id = StepId::new(&request.step);
+    let AnswerRequest { answer, by, note, part, phases, .. } = request.clone();
+    let change = |kind| {
+        let if_revision = request.if_revision.clone();
+        change_at(ctx, &location, ChangeRequest { if_revision, ..ChangeRequest::of(kind) })
+    };
+    let by = Some(by);
+    match answer.as_str() {
+        _ if of_gate => change(ChangeKind::Approve { step: id, by, note, phases, choice: Some(answer) }),
+        "approve" => change(ChangeKind::Approve { step: id, by, note, phases, choice: None }),
+        "accept" => change(ChangeKind::Finish(Box::new(Outcome {
+            verdict: Some(ReviewVerdict::Approved),
+            agent: by,
+            summary: note,
+            accepts: true,
+            part,
+            ..Outcome::completed(id)
+        }))),
+        "redo" => decide(ctx, &location, DecisionKind::Redo, &request),
+        "override" if note.is_some() => decide(ctx, &location, DecisionKind::Override, &request),
+        "skip" if note.is_some() => match (phase_of(&request.step), step) {
+            (Some(phase), None) => skip_phase(ctx, &location, phase, &request),
+            (_, _) => change(ChangeKind::Skip { step: id, part, by, reason: note.unwrap_or_default() }),
+        },
+        "override" | "skip" => Err(without_note(&location, &request)),
+        // The gate says which answers it has.
+        _ if step.is_some_and(|step| step.kind == StepKind::Gate) => {
+            change(ChangeKind::Approve { step: id, by, note, phases, choice: Some(answer) })
+        }
+        _ => Err(unknown(&location, &request)),
+    }
+}
+
+/// Leaves the open steps of a phase out, each with its record. If that is cut off, the same call leaves out the rest.
+fn skip_phase(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    phase: u32,
+    request: &AnswerRequest,
+) -> Result<Report<CheckpointReport>, OpError> {
+    let (by, reason, agrees) = (&*request.by, request.note.as_deref().unwrap_or_default(), request.with_gates);
+    let mut locked = LockedRun::open(ctx, location)?;
+    let run = locked.checked_run(request.if_revision.as_deref())?;
+    let usage = |message: String, hint: String| OpError::Usage { message, hints: vec![hint] };
+    let plan = format!("piton plan {}", engine::quoted(run.id.as_str()));
+    if !run.records.details {
+        return Err(usage(format!("the steps of {} are left out one by one", run.id), plan));
+    }
+    let group = format!("Phase {phase}");
+    let in_phase = |step: &&Step| step.group.as_deref() == Some(group.as_str());
+    let is_open = |step: &&Step| !step.status.satisfies();
+    let open: Vec<StepId> = run.steps.iter().filter(in_phase).filter(is_open).map(|step| step.id.clone()).collect();
+    let Some(last) = open.last().cloned() else {
+        return Err(usage(format!("{} has no open step in phase {phase}", run.id), plan));
+    };
+    let is_gate = |step: &&Step| matches!(step.kind, StepKind::Gate | StepKind::Review) && open.contains(&step.id);
+    let gates: Vec<String> = run.steps.iter().filter(is_gate).map(|step| step.id.with_title(&step.title)).collect();
+    if !gates.is_empty() && !agrees {
+        let message = format!("phase {phase} has gates and reviews that are open: {}", gates.join(", "));
+        let (run, by, reason) = (engine::quoted(run.id.as_str()), engine::quoted(by), engine::quoted(reason));
+        let anyway = format!("piton decide phase-{phase} skip --run {run} --note {reason} --by {by} --yes");
+        return Err(OpError::NotConfirmed { message, hints: vec![plan, format!("to leave them out too: `{anyway}`")] });
+    }
+    let mut written = Written::of(run, "skip", None);
+    for step in open.iter().cloned() {
+        let kind = ChangeKind::Skip { step, part: None, by: Some(by.to_owned()), reason: reason.to_owned() };
+        let limits = ChangeLimits { with_gates: true, ..locked.limits() };
+        written = locked.apply(kind, &locked.evidence(), limits)?;
+        locked = locked.after(location, &written)?;
+    }
+    let first = open.first().map_or_else(|| last.as_str().to_owned(), |first| first.as_str().to_owned());
+    written.message = format!("phase {phase} is left out: {first} to {last}");
+    Ok(report(ctx, &locked.opened, written))
+}
+
+/// Returns the refusal to step over a rule or a step without a reason.
+fn without_note(location: &RunLocation, request: &AnswerRequest) -> OpError {
+    let (step, run) = (StepId::new(&request.step), RunId::new(&location.candidate.name));
+    let message = format!("a reason is needed to {} {step}", request.answer);
+    OpError::Usage { message, hints: vec![engine::decide_command(&request.answer, &step, &run)] }
+}
+
+/// Returns the phase of a word such as `phase-2`.
+fn phase_of(word: &str) -> Option<u32> {
+    word.strip_prefix("phase-")?.parse().ok()
+}
+
+/// Returns the refusal of an unknown answer, with the known ones.
+fn unknown(location: &RunLocation, request: &AnswerRequest) -> OpError {
+    let message = format!(
+        "`{}` is not an answer; these are: approve, accept, redo, override, skip",
+        clean_line(&request.answer, 80)
+    );
+    let (step, run) = (engine::quoted(&request.step), engine::quoted(&location.candidate.name));
+    OpError::Usage { message, hints: vec![format!("piton decide {step} --run {run}")] }
+}
+
+/// Records a decision that changes no state file: the planner reads it.
+fn decide(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    decision: DecisionKind,
+    request: &AnswerRequest,
+) -> Result<Report<CheckpointReport>, OpError> {
+    let locked = LockedRun::open(ctx, location)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
     let decision = Decision {
         step: Some(plan::resolve(run, &request.step)?),
-        decision: request.decision,
+        decision,
         at: locked.clock().now,
-        by: request.by.as_deref().map(masked),
+        by: Some(masked(&request.by)),
         note: request.note.as_deref().map(masked),
         choice: None,
         despite: None,

@@ -57,6 +57,7 @@ published! {
     "setup" "Which program runs, and what changes in the settings of the client." answer::<crate::ops::SetupReport>(1);
     "restore" "Which version was restored or is proposed, and which steps are repeated." answer::<crate::ops::RestoreReport>(1);
     "rollback" "What rolling a run back to an earlier point discards, and what was done." answer::<crate::ops::RollbackReport>(1);
+    "decide" "What a person can decide about a run, each answer with its command." answer::<crate::ops::DecideReport>(1);
     "close" "How a run ended, and where its state was archived." answer::<crate::ops::CloseReport>(1);
     "cleanup" "Which finished runs are archived." answer::<crate::ops::CleanupReport>(1);
     "doctor" "The checks of a run and its environment, with fixes." answer::<crate::ops::DoctorReport>(1);

@@ -32,10 +32,10 @@ use crate::{
         facts::Outline,
         record::{HEADER, Header, Source},
     },
-    engine::quoted,
+    engine::{self, quoted},
     model::{
-        About, Candidate, Change, ChangeKind, Content, Evidence, Owner, RelPath, Run, RunFolder, StartSpec, StepId,
-        human_age, mistakes,
+        About, Candidate, Change, ChangeKind, Content, Evidence, Owner, RelPath, Run, RunFolder, RunId, StartSpec,
+        StepId, human_age, mistakes,
     },
     ops, schema,
     store::{self, CheckpointMeta, Project, SessionHome, worktree},
@@ -457,7 +457,8 @@ fn check_no_agent(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Re
     let message = format!("{} was begun from a shell {age} ago, and its agent may be at work", attempt.step);
     let [step, run] = [attempt.step.as_str(), &header.session].map(quoted);
     let done = format!("if it is done: `piton finish {step} --run {run}`");
-    let again = format!("if its agent is gone: `piton redo {step} --run {run} --by NAME --note WHY`");
+    let again = engine::redo_command(&attempt.step, &RunId::new(&header.session));
+    let again = format!("if its agent is gone: `{again}`");
     Err(RunError::new(ProblemKind::Person, message, [done, again]))
 }
 

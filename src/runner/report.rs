@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::{exec::Stop, preview::Preview};
 use crate::{
     dialect::piton::state::State,
-    engine::option,
-    model::{ClaudeWork, Progress, ReportedStatus, Run, Status, StepId, quoted, safe_line, words},
+    engine,
+    model::{ClaudeWork, Progress, ReportedStatus, Run, RunId, Status, StepId, safe_line, words},
 };
 
 /// The result of a run, or of the part of it between two resumes.
@@ -99,13 +99,11 @@ pub(crate) enum Decide {
 impl Decide {
     /// Returns the commands that record the decision about a step: one for each answer.
     pub(crate) fn commands(&self, step: &str, session: &str) -> Vec<String> {
-        let command = |verb: &str, choose: &str| {
-            format!("piton {verb} {} --run {}{choose} --by NAME --note WHY", quoted(step), quoted(session))
-        };
+        let command = |word: &str| engine::decide_command(word, &StepId::new(step), &RunId::new(session));
         match self {
-            Self::Approve => vec![command("approve", "")],
-            Self::Choose(words) => words.iter().map(|word| command("approve", &option("choose", word))).collect(),
-            Self::Accept => vec![command("accept", "")],
+            Self::Approve => vec![command("approve")],
+            Self::Choose(words) => words.iter().map(|word| command(word)).collect(),
+            Self::Accept => vec![command("accept")],
         }
     }
 }

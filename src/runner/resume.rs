@@ -15,8 +15,8 @@ use crate::{
     },
     engine::{self, Planned, StepDue, quoted},
     model::{
-        Action, ChangeKind, Finding, FindingCode, Interruption, InterruptionKind, Options, Run, RunHeader, RunStatus,
-        Severity, Status, Step, StepId, StepKind, plural,
+        Action, ChangeKind, Finding, FindingCode, Interruption, InterruptionKind, Options, Run, RunHeader, RunId,
+        RunStatus, Severity, Status, Step, StepId, StepKind, plural,
     },
     workflow::{Command, Workflow},
 };
@@ -142,16 +142,15 @@ impl StepSelection<'_> {
         let is_reported = self.ledger.step(&step.id).is_some_and(|state| state.reported.is_some());
         let other = match &self.workflow.steps[at].command {
             Command::Agent(_) if is_reported => None,
-            Command::Gate(_) => Some(("approve", "a person")),
-            Command::Agent(_) => Some(("begin", "an agent")),
+            Command::Gate(_) => Some((engine::decide_command("approve", &step.id, &run.id), "a person")),
+            Command::Agent(_) => Some((format!("piton begin {} --run {id}", quoted(step.id.as_str())), "an agent")),
             Command::Shell(_)
             | Command::Claude(_)
             | Command::Foreach(_)
             | Command::WriteFile(_)
             | Command::Validate(_) => None,
         };
-        if let Some((verb, who)) = other {
-            let hint = format!("piton {verb} {} --run {id}", quoted(step.id.as_str()));
+        if let Some((hint, who)) = other {
             return refuse(format!("step {} is for {who}", step.id), hint);
         }
         let Some(place) = self.due.iter().position(|due| due.at == at) else {
@@ -321,7 +320,7 @@ impl StepSelection<'_> {
         let message = format!("step {} approved on {open}", step.id);
         let name = quoted(step.id.as_str());
         let hints = [
-            format!("piton accept {name} --run {id} --by NAME --note WHY"),
+            engine::decide_command("accept", &step.id, &RunId::new(&self.header.session)),
             format!("once that is met: `piton finish {name} --run {id} --verdict APPROVED`"),
         ];
         RunError::new(ProblemKind::Person, message, hints)

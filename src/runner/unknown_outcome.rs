@@ -16,7 +16,7 @@ use super::{
 use crate::{
     dialect::piton::{self, CutOffStep, ItemWorktree, facts::Facts},
     engine::{self, quoted},
-    model::{ChangeKind, Outcome, Status, Step, StepId, clean_line, mask_secrets},
+    model::{ChangeKind, Outcome, RunId, Status, Step, StepId, clean_line, mask_secrets},
     workflow::{self, Command},
 };
 
@@ -196,11 +196,13 @@ impl StepSelection<'_> {
         let message =
             format!("{item} must not run twice, and it is unknown whether it took effect before it was interrupted");
         let probe = defined.and_then(|defined| Some((defined.probe.as_ref()?.to_string(), defined.has_agent())));
-        let of_item = format!("{name} --part {} --run {id}", quoted(part));
+        let of_item = format!("--part {} --run {id}", quoted(part));
+        let tail = format!("{} --by NAME --note WHY", engine::option("part", part));
+        let accept = engine::answer_command("accept", &step.id, &RunId::new(id), &tail);
         let hints = [
             self.look(probe),
-            format!("when it did: `piton accept {of_item} --by NAME --note WHY`, then `{resume}`"),
-            format!("when it did not: `piton finish {of_item} --status failed`, then `{resume}`"),
+            format!("when it did: `{accept}`, then `{resume}`"),
+            format!("when it did not: `piton finish {name} {of_item} --status failed`, then `{resume}`"),
         ];
         RunError::new(ProblemKind::Person, message, hints)
     }
@@ -274,7 +276,7 @@ impl StepSelection<'_> {
         // A step before it is repeated in this call only.
         let kept = match is_done && step.doubt.is_none() {
             true => format!("`{again} --skip {name}`"),
-            false => format!("`piton accept {name} --run {id} --by NAME --note WHY`, then `{again}`"),
+            false => format!("`{}`, then `{again}`", engine::decide_command("accept", &step.id, &RunId::new(id))),
         };
         let (did, did_not) = match is_done {
             true => ("to leave it as it is", "to run it again"),

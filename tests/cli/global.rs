@@ -3,7 +3,7 @@
 use super::projects::{self, NINE_STEP, document, replace};
 use crate::support::{Output, Sandbox};
 
-const VERBS: [&str; 32] = [
+const VERBS: [&str; 28] = [
     "list",
     "plan",
     "context",
@@ -15,11 +15,7 @@ const VERBS: [&str; 32] = [
     "start",
     "begin",
     "finish",
-    "approve",
-    "accept",
-    "redo",
-    "override",
-    "skip",
+    "decide",
     "pause",
     "close",
     "resume",
@@ -156,10 +152,10 @@ fn unknown_flags_verbs_and_values_exit_2_and_name_themselves() {
         &["start", "nine-step", "--feature", "../x"],
         &["start", "nine-step", "--feature", "x", "--phases", "0"],
         &["start", "waterfall", "--feature", "x"],
-        &["skip", "IMPL-002"],
-        &["skip", "IMPL-002", "--reason", "later"],
-        &["approve", "IMPL-002"],
-        &["redo", "IMPL-002"],
+        &["decide", "IMPL-002", "skip"],
+        &["decide", "IMPL-002", "skip", "--note", "later"],
+        &["decide", "IMPL-002", "approve"],
+        &["decide", "IMPL-002", "redo"],
         &["list", "--now", "noon"],
         &["--project", "list"],
     ] {
@@ -208,8 +204,12 @@ fn every_verb_answers_with_one_document() {
         (&["begin"], 8, "error/1"),
         (&["finish", "IMPL-002", "--run", "WFS-user-auth"], 0, "checkpoint/1"),
         (&["finish", "IMPL-9", "--run", "WFS-user-auth"], 3, "error/1"),
-        (&["approve", "IMPL-003", "--run", "WFS-user-auth", "--by", "ana"], 1, "error/1"),
-        (&["skip", "IMPL-003", "--reason", "later", "--by", "ana", "--run", "WFS-user-auth"], 0, "checkpoint/1"),
+        (&["decide", "IMPL-003", "approve", "--run", "WFS-user-auth", "--by", "ana"], 1, "error/1"),
+        (
+            &["decide", "IMPL-003", "skip", "--note", "later", "--by", "ana", "--run", "WFS-user-auth"],
+            0,
+            "checkpoint/1",
+        ),
         (&["pause", "WFS-user-auth"], 0, "checkpoint/1"),
         (&["resume", "worktree/user-auth"], 3, "error/1"),
         (&["resume", "./.worktree/user-auth"], 0, "resume/2"),

@@ -77,7 +77,7 @@ impl AgentLoop<'_> {
                     plan.expect_code(9);
                     assert_eq!(step, "approval");
                     self.count(step);
-                    piton(self.sandbox, &["approve", step, "--by", "Ann"]).expect_code(0);
+                    piton(self.sandbox, &["decide", step, "approve", "--by", "Ann"]).expect_code(0);
                 }
                 Some("run" | "retry" | "return") => {
                     plan.expect_code(0);
@@ -209,8 +209,8 @@ fn a_review_that_returns_reopens_only_what_it_judged() {
 fn each_change_adds_one_record() {
     let sandbox = started("steps: [{id: a}, {id: b}]\n");
     let mut before = journal(&sandbox);
-    for arguments in [["begin", "a"], ["finish", "a"], ["begin", "b"], ["skip", "b"]] {
-        let more: &[&str] = if arguments[0] == "skip" { &["--reason", "late", "--by", "Ann"] } else { &[] };
+    for arguments in [["begin", "a"], ["finish", "a"], ["begin", "b"], ["decide", "b"]] {
+        let more: &[&str] = if arguments[0] == "decide" { &["skip", "--note", "late", "--by", "Ann"] } else { &[] };
         piton(&sandbox, &[arguments.as_slice(), more].concat()).expect_code(0);
         let after = journal(&sandbox);
         assert!(after.starts_with(&before), "{arguments:?}");

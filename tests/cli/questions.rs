@@ -81,7 +81,7 @@ fn commands(output: &Output) -> Vec<(String, bool)> {
 fn a_gate_is_approved_at_a_terminal_with_a_name() {
     let sandbox = at_the_gate();
     let plan = sandbox.piton(["plan"]).run().expect_code(9);
-    let approve = "piton approve sign --run demo --by NAME".to_owned();
+    let approve = "piton decide sign approve --run demo --by NAME".to_owned();
     let reject = "piton finish sign --run demo --verdict REJECTED --error WHY".to_owned();
     assert_eq!(commands(&plan), [(approve, true), (reject, true), ("piton pause demo".to_owned(), false)]);
     declining_changes_nothing(&sandbox, 9);
@@ -103,9 +103,8 @@ fn a_gate_is_approved_at_a_terminal_with_a_name() {
 fn a_rejection_is_answered_with_accept() {
     let sandbox = rejected();
     let plan = sandbox.piton(["plan"]).run().expect_code(9);
-    let tail = "review --run demo --by NAME --note WHY";
-    let expected =
-        [format!("piton redo {tail}"), format!("piton accept {tail}"), "piton close demo --abort".to_owned()];
+    let decide = |answer: &str| format!("piton decide review {answer} --run demo --by NAME --note WHY");
+    let expected = [decide("redo"), decide("accept"), "piton close demo --abort".to_owned()];
     assert_eq!(commands(&plan), expected.map(|command| (command, true)));
     declining_changes_nothing(&sandbox, 9);
     let Some(output) = answered(&sandbox, "accept\nana\nonly a demo\n") else { return };
@@ -145,8 +144,8 @@ fn a_person_says_at_a_terminal_that_a_step_took_effect() {
         .driven_by("demo", json!({"pid": 1, "boot_id": "before", "host": "elsewhere", "seen": "2026-01-01T12:00:00Z"}));
     let plan = sandbox.piton(["plan"]).run().expect_code(9);
     assert!(plan.findings().contains(&"outcome-unknown".to_owned()), "{plan}");
-    let redo = "piton redo push --run demo --by NAME --note WHY";
-    let accept = "piton accept push --run demo --by NAME --note WHY";
+    let redo = "piton decide push redo --run demo --by NAME --note WHY";
+    let accept = "piton decide push accept --run demo --by NAME --note WHY";
     let expected = [accept, redo, "piton status demo"];
     assert_eq!(commands(&plan).into_iter().map(|(command, _)| command).collect::<Vec<_>>(), expected);
     let before = sandbox.tree();
@@ -198,7 +197,7 @@ fn nothing_is_asked_where_no_person_can_answer() {
     for format in ["text", "json"] {
         let output = sandbox.piton(["--format", format, "resume"]).stdin("1\nana\n").run().expect_code(9);
         assert_eq!(output.stderr, "", "{output}");
-        assert!(output.stdout.contains("piton approve sign --run demo --by NAME"), "{output}");
+        assert!(output.stdout.contains("piton decide sign approve --run demo --by NAME"), "{output}");
     }
     assert_eq!(before.changes(&sandbox.tree()), [""; 0]);
     // A plan asks nothing, at a terminal either.

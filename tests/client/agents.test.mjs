@@ -90,7 +90,7 @@ test('on a turn without a grant only plain calls about the own run pass', { time
   const allowed = ['piton plan user-auth', 'piton begin 2:3 --run user-auth'];
   await played(context, stage, '/workflow-resume', [bash('piton begin 2:3')]);
   const forbidden = [
-    'piton approve 1:2.5 --run user-auth',
+    'piton decide 1:2.5 approve --run user-auth',
     'piton close user-auth --abort',
     'piton plan user-auth; touch OUTSIDE',
     'piton plan $(touch OUTSIDE)',

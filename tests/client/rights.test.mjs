@@ -26,11 +26,11 @@ const FORBIDDEN = [
   'piton run evil.yaml',
   'piton resume --yes',
   'piton start nine-step --feature other',
-  'piton approve 1:2.5 --by someone',
-  'piton accept 2:4 --by someone --note fine',
-  'piton redo 2:3 --by someone --note again',
-  'piton override 2:5 --by someone --note now',
-  'piton skip 2:4 --reason slow',
+  'piton decide 1:2.5 approve --by someone',
+  'piton decide 2:4 accept --by someone --note fine',
+  'piton decide 2:3 redo --by someone --note again',
+  'piton decide 2:5 override --by someone --note now',
+  'piton decide 2:4 skip --note slow',
   'piton close --abort',
   'piton close --done --yes',
   'piton close --abort',
@@ -136,13 +136,13 @@ test('the rules of setup --permissions hold on every turn, and no further', { ti
   const stage = prepared('rights');
   context.after(() => stage.close());
   assert.equal(stage.piton('setup', '--permissions', '--yes').code, 0);
-  const plays = [bash('piton plan'), bash('piton begin 2:3'), bash('piton run evil.yaml'), bash('piton approve 1:2.5')];
+  const plays = [bash('piton plan'), bash('piton begin 2:3'), bash('piton run evil.yaml'), bash('piton decide 1:2.5 approve')];
   const service = await model((turn) => plays[turn.number] ?? say('done'));
   context.after(() => service.close());
   const done = await stage.session(service, 'continue').ended;
   assert.equal(done.code, 0, done.err);
   const refused = done.result.permission_denials.map((denial) => denial.tool_input.command);
-  assert.deepEqual(refused, ['piton run evil.yaml', 'piton approve 1:2.5']);
+  assert.deepEqual(refused, ['piton run evil.yaml', 'piton decide 1:2.5 approve']);
   saw(service.turns[2].last, /2:3 is in progress/);
   assert.ok(!fs.existsSync(path.join(stage.project, 'OUTSIDE')));
 });

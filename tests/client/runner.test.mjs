@@ -96,7 +96,7 @@ test('an agent of a run gets its definition and its brief, and its report goes o
   assert.equal(stage.read('draft.md'), 'text\n');
   stage.now = new Date().toISOString();
   const { id } = stage.piton('sessions', '--format', 'json').json.data.sessions[0];
-  assert.equal(stage.piton('approve', 'go', '--run', id, '--by', 'Ann', '--note', 'in blue').code, 0);
+  assert.equal(stage.piton('decide', 'go', 'approve', '--run', id, '--by', 'Ann', '--note', 'in blue').code, 0);
   const done = await piton(stage, service, 'resume', id);
   assert.equal(done.code, 0, done.err);
   saw(service.turns.at(-1).said, /Do step edit of the run/, /draft is completed by writer: draft has three parts/, /Note: in blue/);

@@ -85,11 +85,11 @@ pub(super) fn finish_ccw() -> Story {
 }
 
 pub(super) fn skip() -> Story {
-    Story::of("skip, ccw", ccw, Command::new(&["skip", "IMPL-002", "--reason", "later", "--by", "Ann"]))
+    Story::of("skip, ccw", ccw, Command::new(&["decide", "IMPL-002", "skip", "--note", "later", "--by", "Ann"]))
 }
 
 pub(super) fn approve() -> Story {
-    Story::of("approve, custom workflow", waiting, Command::new(&["approve", "look", "--by", "Ann"]))
+    Story::of("approve, custom workflow", waiting, Command::new(&["decide", "look", "approve", "--by", "Ann"]))
 }
 
 const FLOW: &str = "name: flow\nsteps:\n  - {id: draft, agent: writer}\n  - {id: look, gate: Ann, depends_on: draft}\n  - {id: ship, agent: shipper, depends_on: look}\n";

@@ -117,7 +117,7 @@ pub(super) const WRITES: [&[&str]; 8] = [
     &["finish", "STEP", "--summary", "done", "--error", "none"],
     &["pause"],
     &["restore", "--yes"],
-    &["skip", "STEP", "--reason", "no", "--by", "Ann"],
+    &["decide", "STEP", "skip", "--note", "no", "--by", "Ann"],
     &["abort"],
     &["close", "--abort"],
 ];

@@ -49,7 +49,7 @@ fn secrets_in_an_error_that_is_handed_in_are_written_nowhere() {
             &["finish", kind.step, "--status", "failed", "--summary", error.as_str()],
             &["pause", "--reason", error.as_str()],
             &["resume", "--yes"],
-            &["skip", kind.step, "--reason", error.as_str(), "--by", "Ann"],
+            &["decide", kind.step, "skip", "--note", error.as_str(), "--by", "Ann"],
             &["abort", "--reason", error.as_str()],
         ] {
             let output = within(sandbox.piton(words.iter().copied()).session("s"));
@@ -73,10 +73,10 @@ fn secrets_in_any_field_are_written_nowhere() {
         for words in [
             &["begin", kind.step, "--agent", text.as_str()][..],
             &["finish", kind.step, "--agent", text.as_str(), "--condition", text.as_str(), "--finding", text.as_str()],
-            &["accept", kind.step, "--by", text.as_str(), "--note", text.as_str()],
-            &["redo", kind.step, "--by", text.as_str(), "--note", text.as_str()],
-            &["override", kind.step, "--by", text.as_str(), "--note", text.as_str()],
-            &["skip", kind.step, "--by", text.as_str(), "--reason", text.as_str()],
+            &["decide", kind.step, "accept", "--by", text.as_str(), "--note", text.as_str()],
+            &["decide", kind.step, "redo", "--by", text.as_str(), "--note", text.as_str()],
+            &["decide", kind.step, "override", "--by", text.as_str(), "--note", text.as_str()],
+            &["decide", kind.step, "skip", "--by", text.as_str(), "--note", text.as_str()],
             &["rollback", "--to", kind.step, "--reason", text.as_str(), "--yes"],
         ] {
             check_answer(words[0], &within(sandbox.piton(words.iter().copied()).session("s")));

@@ -229,7 +229,7 @@ fn a_record_in_a_journal() {
             sandbox
         },
         before: &[],
-        command: &["skip", "two", "--reason", "not now", "--by", "Ann"],
+        command: &["decide", "two", "skip", "--note", "not now", "--by", "Ann"],
         then: &["resume", "--yes", "--skip", "two"],
         shape: Shape::Journal,
     };

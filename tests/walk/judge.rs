@@ -45,21 +45,33 @@ impl Call {
 
     /// Returns the first word after the verb that is no flag and no value of one.
     pub(super) fn subject(&self) -> Option<&str> {
-        let mut before: &str = "";
+        self.arguments().first().copied()
+    }
+
+    /// Returns the words after the verb that are no flag and no value of one.
+    fn arguments(&self) -> Vec<&str> {
+        let (mut before, mut found): (&str, Vec<&str>) = ("", Vec::new());
         for word in self.words.iter().skip(2) {
             let has_value = before.starts_with("--") && !before.contains('=') && !FLAGS.contains(&before);
             if before == "--" || !word.starts_with('-') && !has_value {
-                return Some(word);
+                found.push(word);
+                continue;
             }
             before = word;
         }
-        None
+        found
+    }
+
+    /// Returns what it does: the answer of a decision, else the verb.
+    fn act(&self) -> &str {
+        let answer = if self.verb == "decide" { self.arguments().get(1).copied() } else { None };
+        answer.unwrap_or(&self.verb)
     }
 
     /// Tells whether nothing may be different afterwards.
     pub(super) fn is_read(&self) -> bool {
         let is_preview = self.verb == "rollback" && !self.has("--yes");
-        self.program == "piton" && (READS.contains(&self.verb.as_str()) || is_preview || self.has("--dry-run"))
+        self.program == "piton" && (READS.contains(&self.act()) || is_preview || self.has("--dry-run"))
     }
 
     /// Returns the verb and the names of the flags: what commands have in common.
@@ -127,12 +139,14 @@ pub(super) fn problem_of_state(walker: &Walker, call: &Call, output: &Output) ->
         return Some(problem);
     }
     let run = data["run"].as_str().map(str::to_owned);
-    match call.verb.as_str() {
+    match call.act() {
         "override" => {
             // It lets the step begin, be approved, or end.
             let step = format!("{} --run {}", quoted(call.subject()?), quoted(&run?));
             let (code, answer) = walker.json(&format!("piton begin {step}"));
-            let others = ["approve", "finish"].map(|verb| format!("piton {verb} {step}"));
+            let id = quoted(call.subject()?);
+            let approve = format!("piton decide {id} approve --by Ada {}", &step[id.len()..]);
+            let others = [approve, format!("piton finish {step}")];
             let is_lifted = code == 0 || others.iter().any(|other| walker.json(other).0 == 0);
             let why = answer["error"]["message"].as_str().unwrap_or_default();
             (!is_lifted).then(|| format!("begin of the step exits {code} afterwards: {why}"))
@@ -196,7 +210,7 @@ fn problem_of_step(walker: &Walker, call: &Call, step: &str, plan: &Value) -> Op
     const GROUPS: [&str; 7] = ["completed", "in_progress", "failed", "pending", "blocked", "skipped", "invalid"];
     let found = GROUPS.iter().find(|name| group(plan, name).iter().any(|id| id == step)).copied().unwrap_or("gone");
     let is_next = || plan["data"]["next"].as_array().into_iter().flatten().any(|next| next["step"] == step);
-    let expected: &[&str] = match call.verb.as_str() {
+    let expected: &[&str] = match call.act() {
         "begin" => &["in_progress"],
         "skip" => &["skipped", "completed"],
         "approve" | "accept" => &["completed"],

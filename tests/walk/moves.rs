@@ -34,7 +34,7 @@ impl Walker {
             34..40 => self.begin(&run),
             40..48 => self.part(&run),
             48..55 => self.approve(&run),
-            55..59 => self.person(&run, "skip", "--by Ada --reason 'not now'"),
+            55..59 => self.person(&run, "skip", "--by Ada --note 'not now'"),
             59..64 => self.person(&run, "accept", "--by Ada --note fine"),
             64..68 => self.person(&run, "redo", "--by Ada --note again"),
             68..71 => self.person(&run, "override", "--by Ada --note go"),
@@ -103,7 +103,7 @@ impl Walker {
         let next = run.plan["data"]["next"].as_array().cloned().unwrap_or_default();
         let gate = next.iter().find(|next| next["action"] == "approve").and_then(|next| next["step"].as_str());
         let step = gate.map_or_else(|| self.any_step(run), quoted);
-        self.make(&format!("piton approve {step} --run {} --by Ada --note fine", run.path));
+        self.make(&format!("piton decide {step} approve --run {} --by Ada --note fine", run.path));
     }
 
     /// Decides something about a step, of those that failed if there are any.
@@ -113,7 +113,7 @@ impl Walker {
             Some(failed) if verb != "skip" || self.dice.below(2) == 0 => quoted(failed),
             _ => self.any_step(run),
         };
-        self.make(&format!("piton {verb} {step} --run {} {how}", run.path));
+        self.make(&format!("piton decide {step} {verb} --run {} {how}", run.path));
     }
 
     fn on_run(&mut self, run: &RunSeen, verb: &str, how: &str) {

@@ -118,10 +118,10 @@ fn replace(command: &str, word: &str, value: &str) -> String {
 #[test]
 fn placeholders_are_filled_and_other_words_are_not() {
     let values = Values { step: "2:3".to_owned(), ids: vec!["DESIGNS".to_owned()], ..Values::default() };
-    let all = filled("piton accept STEP --by NAME --note WHY", &values).unwrap();
-    assert_eq!(all, ["piton accept '2:3' --by 'Ada' --note 'it is good enough'"]);
+    let all = filled("piton decide STEP accept --by NAME --note WHY", &values).unwrap();
+    assert_eq!(all, ["piton decide '2:3' accept --by 'Ada' --note 'it is good enough'"]);
     assert_eq!(filled("piton begin DESIGNS", &values).unwrap(), ["piton begin DESIGNS"]);
     assert_eq!(filled("piton finish a --verdict VERDICT", &values).unwrap().len(), 4);
-    assert!(filled("piton skip a --reason ...", &values).is_err());
-    assert!(filled("piton skip a --reason MOTIVE", &values).is_err());
+    assert!(filled("piton decide a skip --note ...", &values).is_err());
+    assert!(filled("piton decide a skip --note MOTIVE", &values).is_err());
 }

@@ -4,12 +4,11 @@ use serde_json::Value;
 
 /// Verbs, as the second word of a command. Other words after `piton` are prose.
 const VERBS: &[&str] = &[
-    "accept",
-    "approve",
     "begin",
     "close",
     "completions",
     "context",
+    "decide",
     "demo",
     "doctor",
     "exec",
@@ -19,10 +18,8 @@ const VERBS: &[&str] = &[
     "logs",
     "man",
     "merge",
-    "override",
     "pause",
     "plan",
-    "redo",
     "restore",
     "resume",
     "rollback",
@@ -31,7 +28,6 @@ const VERBS: &[&str] = &[
     "sessions",
     "setup",
     "show",
-    "skip",
     "start",
     "status",
     "statusline",

@@ -187,6 +187,8 @@ impl Walker {
         let path = &run.path;
         let all = [
             format!("piton history {path}"),
+            format!("piton decide --run {path}"),
+            format!("piton decide {step} --run {path}"),
             format!("piton rollback {path}"),
             format!("piton restore {path} --from-evidence"),
             format!("piton plan {path} --retry"),

@@ -1,167 +1,99 @@
-//! `approve`, `accept`, `redo`, `override` and `skip`: what a person decides about a step.
+//! `decide`: what a person decides about a step, and what can be decided.
 
 use super::prelude::*;
-use crate::{
-    cli::shared_args::{Target, step_id},
-    model::{ChangeKind, DecisionKind, Outcome, ReviewVerdict, StepId},
-};
+use crate::model::{QuestionOption, quoted};
+
+const EXAMPLES: &str = "\
+Answers:
+  approve    a gate is passed, or the merge: `piton decide merge approve`
+  accept     work is taken although its review or gate said no, or a step that was cut off took effect
+  redo       a step is done again: what a rejection returns to, a step at its limit, a finished step
+  override   a step starts out of order, or ends without its outputs; needs --note
+  skip       a step is left out for good; needs --note. STEP may be a phase, such as phase-3 (nine-step)
+  WORD       an answer of a gate that offers several
+
+Examples:
+  piton decide                                   # what the run asks, with the commands that answer
+  piton decide 2:4                               # what can be decided about a step
+  piton decide 1:2.5 approve --by Ada
+  piton decide 2:4 redo --by Ada --note \"the lock is not released\"
+  piton decide phase-3 skip --by Ada --note \"later\"    # what is open of phase 3";
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Approve {
-    /// The gate's step id, as shown by `piton plan`
-    #[arg(required_unless_present = "json")]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct Decide {
+    /// The step, as shown by `piton plan` (default: every question of the run)
     step: Option<String>,
-    /// The person who approved; asked for at a terminal, needed elsewhere
-    #[arg(long, value_name = "NAME")]
-    by: Option<String>,
-    /// Their comment
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    note: Option<String>,
-    /// Number of phases in the approved plan, for systems that record it
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    phases: Option<u32>,
-    /// The answer, at a gate that offers several (`options` of a workflow file)
-    #[arg(long, value_name = "OPTION")]
-    choose: Option<String>,
-    #[command(flatten)]
-    target: Target,
-}
-
-impl Command for Approve {
-    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let change = self.target.change("approve", || {
-            let (by, note) = (self.by.clone(), self.note.clone());
-            Ok(ChangeKind::Approve {
-                step: step_id(self.step.as_ref()),
-                by,
-                note,
-                phases: self.phases,
-                choice: self.choose.clone(),
-            })
-        })?;
-        call.change(self.target.run.as_ref(), change)
-    }
-}
-
-#[derive(Debug, Args)]
-struct Decide {
-    /// The step id, as shown by `piton plan`
-    step: String,
+    /// The answer (default: list the answers)
+    answer: Option<String>,
     /// The person who decided; asked for at a terminal, needed elsewhere
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "answer")]
     by: Option<String>,
     /// Why
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "answer")]
     note: Option<String>,
+    /// The part of the step, or the item of a loop, that is skipped or took effect
+    #[arg(long, value_name = "NAME", requires = "answer")]
+    part: Option<String>,
+    /// Number of phases in the plan that is approved, for systems that record it
+    #[arg(long, value_name = "NUMBER", requires = "answer", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    phases: Option<u32>,
+    /// Leave the open gates and reviews of the phase out too
+    #[arg(short, long, requires = "answer")]
+    yes: bool,
     /// The run, if several are open
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
     /// Fail if the state is no longer at this revision (from `piton plan`)
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", requires = "answer")]
     if_revision: Option<String>,
 }
 
-#[derive(Debug, Args)]
-pub(in crate::cli) struct Accept {
-    #[command(flatten)]
-    decide: Decide,
-    /// The part of the step, or the item of a loop, that took effect
-    #[arg(long, value_name = "NAME")]
-    part: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct Redo {
-    #[command(flatten)]
-    decide: Decide,
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct Override {
-    #[command(flatten)]
-    decide: Decide,
-}
-
-impl Command for Accept {
+impl Command for Decide {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let Decide { step, by, note, run, if_revision } = &self.decide;
-        let kind = ChangeKind::Finish(Box::new(Outcome {
-            verdict: Some(ReviewVerdict::Approved),
-            agent: by.clone(),
-            summary: note.clone(),
-            accepts: true,
+        let ctx = call.project_with_step(self.run.as_ref(), self.step.clone())?;
+        let (Some(step), Some(answer)) = (&self.step, &self.answer) else {
+            return call.answer(ops::questions(&ctx, self.step.as_deref()));
+        };
+        let by = call.decider(&ctx, self.by.clone())?;
+        let request = ops::AnswerRequest {
+            step: step.clone(),
+            answer: answer.clone(),
+            by,
+            note: self.note.clone().filter(|note| !note.trim().is_empty()),
             part: self.part.clone(),
-            ..Outcome::completed(StepId::new(step))
-        }));
-        call.change(
-            run.as_ref(),
-            ops::ChangeRequest { if_revision: if_revision.clone(), ..ops::ChangeRequest::of(kind) },
-        )
+            phases: self.phases,
+            with_gates: self.yes,
+            if_revision: self.if_revision.clone(),
+        };
+        call.answer(ops::answer(&ctx, request))
     }
 }
 
-impl Command for Redo {
-    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        self.decide.record(DecisionKind::Redo, call)
-    }
-}
-
-impl Command for Override {
-    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        self.decide.record(DecisionKind::Override, call)
-    }
-}
-
-impl Decide {
-    fn record(&self, decision: DecisionKind, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let Self { step, by, note, run, if_revision } = self;
-        let ctx = call.project(run.as_ref())?;
-        let (step, by, note) = (step.clone(), Some(call.decider(&ctx, by.clone())?), note.clone());
-        let request = ops::DecisionRequest { step, decision, by, note, if_revision: if_revision.clone() };
-        call.answer(ops::decide(&ctx, request))
-    }
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct Skip {
-    /// The step id, as shown by `piton plan`
-    #[arg(required_unless_present_any = ["json", "phase"])]
-    step: Option<String>,
-    /// Leave out every open step of a phase, its gate and reviews too (nine-step)
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["step", "part", "json", "if_revision"])]
-    phase: Option<u32>,
-    /// Leave the open gates and reviews of the phase out too
-    #[arg(short, long, requires = "phase")]
-    yes: bool,
-    /// The reason
-    #[arg(
-        long,
-        visible_alias = "note",
-        value_name = "T",
-        required_unless_present = "json",
-        allow_hyphen_values = true
-    )]
-    reason: Option<String>,
-    /// The person who decided; asked for at a terminal, needed elsewhere
-    #[arg(long, value_name = "NAME")]
-    by: Option<String>,
-    /// Only this part of the step
-    #[arg(long, value_name = "NAME")]
-    part: Option<String>,
-    #[command(flatten)]
-    target: Target,
-}
-
-impl Command for Skip {
-    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let (run, by) = (self.target.run.as_ref(), self.by.clone());
-        let reason = self.reason.clone().unwrap_or_default();
-        if let Some(phase) = self.phase {
-            let ctx = call.project(run)?;
-            let by = call.decider(&ctx, by)?;
-            return call.answer(ops::skip_phase(&ctx, phase, (&by, &reason), self.yes));
+impl Shown for ops::DecideReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        if let Some(question) = &self.question {
+            page.text.bold(&question.text).end();
+            listed(page, &question.options);
         }
-        let (step, part) = (step_id(self.step.as_ref()), self.part.clone());
-        call.change(run, self.target.change("skip", || Ok(ChangeKind::Skip { step, part, by, reason }))?)
+        for step in &self.steps {
+            page.text.line(format!("{} can be decided:", step.step.with_title(&step.title)));
+            listed(page, &step.options);
+            if step.options.is_empty() {
+                page.text.line("  nothing");
+            }
+        }
+        if self.question.is_none() && self.steps.is_empty() {
+            page.text.line(format!("{} asks nothing", self.run));
+        }
+        if !page.quiet {
+            page.text.line(format!("→ piton plan {}", quoted(self.run.as_str())));
+        }
+    }
+}
+
+fn listed(page: &mut Page, options: &[QuestionOption]) {
+    for option in options {
+        page.text.line(format!("  {}   # {}", option.command, option.label));
     }
 }

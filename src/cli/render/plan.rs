@@ -154,8 +154,9 @@ fn head(page: &mut Page, plan: &Plan, planned: &Run, notices: &[Notice]) {
 }
 
 fn verdict(page: &mut Page, plan: &Plan) {
-    let asked = plan.question.iter().flat_map(|question| &question.options);
-    let asked = asked.into_iter().any(|option| option.command.starts_with("piton approve "));
+    let options = plan.question.iter().flat_map(|question| &question.options);
+    let is_answer = |option: &QuestionOption| option.command.starts_with("piton decide ");
+    let asked = options.into_iter().any(|option| is_answer(option) && !["redo", "override"].contains(&&*option.id));
     let waits = asked && plan.next.iter().all(|next| next.action == Action::Approve);
     page.text.plain("Verdict      ").put(tone_of(plan.verdict), plan.verdict.as_str()).plain(match plan.verdict {
         Verdict::Resume => ": go on",

@@ -118,7 +118,7 @@ fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {
     let is_written = step.is_some_and(|step| step.recorded);
     match next.action {
         Action::Approve if is_written => {
-            format!("Ask the user and record the answer: `piton approve {id} --run {name}`.")
+            format!("Ask the user and record the answer: `piton decide {id} approve --run {name}`.")
         }
         Action::Approve => "Ask the user and record the answer in the run's own tool.".to_owned(),
         Action::Verify if is_written => format!("Check the results and record them: {finish}. Do not run anything."),

@@ -75,7 +75,7 @@ fn earlier_form(entry: &ListingEntry) -> Option<Finding> {
         let file = text("/definition_source/path").unwrap_or_else(|| "FILE".to_owned());
         let message = format!("{feature} is a run of an earlier form of piton, which this version does not go on with");
         let again = format!("piton start {} --feature {}", quoted(&file), quoted(&feature));
-        let fix = format!("{again}, then `piton skip STEP --reason done` for what it had done");
+        let fix = format!("{again}, then `piton decide STEP skip --note done` for what it had done");
         Finding::new(FindingCode::NoRunHere, message).at(&entry.path).fix(fix)
     })
 }

@@ -104,7 +104,12 @@ fn failed_verification(workflow_files: &WorkflowFiles<'_>, verification: &Step, 
     let work = Phase::Implementation.step_id();
     let is_work = before.iter().any(|step| step.id == work && step.kind == StepKind::Work);
     let task = if is_work { work.as_str() } else { "TASK" };
-    Some(finding.fix(format!("to go back: `piton redo {task} --run {} --by NAME --note WHY`", quoted(&state.name()))))
+    Some(
+        finding.fix(format!(
+            "to go back: `piton decide {task} redo --run {} --by NAME --note WHY`",
+            quoted(&state.name())
+        )),
+    )
 }
 
 /// Sets the output that proves a phase: the one the state names, else the usual one.

@@ -27,7 +27,7 @@ fn without_phase(run: &Run, mut question: Question, limit: &Finding) -> Option<Q
     let before_abort = question.options.iter().position(|option| option.id == "abort")?;
     let label = format!("leave out what is open in phase {}, its gate and reviews too", at.phase);
     let run = quoted(run.id.as_str());
-    let command = format!("piton skip --phase {} --run {run} --reason TEXT --by NAME --yes", at.phase);
+    let command = format!("piton decide phase-{} skip --run {run} --by NAME --note WHY --yes", at.phase);
     question.options.insert(before_abort, QuestionOption::new("skip-phase", label, command).by_person());
     Some(question)
 }

@@ -14,7 +14,7 @@ use crate::{
     model::{ChangeKind, ReviewVerdict, Run, RunStatus, Status, Step, StepId, StepKind},
 };
 
-const OVERRIDE_B: &str = "piton override B --run R --by NAME --note WHY";
+const OVERRIDE_B: &str = "piton decide B override --run R --by NAME --note WHY";
 
 #[test]
 fn dependencies_come_first_unless_forced() {
@@ -62,7 +62,9 @@ fn gated(kind: StepKind) -> Run {
 
 #[test]
 fn nothing_steps_over_a_gate_or_a_review() {
-    for (kind, hint) in [(StepKind::Gate, "piton approve G --run R"), (StepKind::Review, "piton begin G --run R")] {
+    for (kind, hint) in
+        [(StepKind::Gate, "piton decide G approve --run R"), (StepKind::Review, "piton begin G --run R")]
+    {
         let run = gated(kind);
         for (effective_status, status) in
             EFFECTIVE_STATUSES.into_iter().filter(|(effective_status, _)| !effective_status.satisfies())
@@ -117,7 +119,7 @@ fn the_end_of_a_run_steps_over_no_gate() {
     let refusal =
         refused(&run, &[EffectiveStatus::Waiting, EffectiveStatus::Open, EffectiveStatus::Open], complete(), FORCE);
     assert_eq!(refusal.kind, RefusalKind::Person);
-    assert_eq!(refusal.hints, ["piton approve G --run R"]);
+    assert_eq!(refusal.hints, ["piton decide G approve --run R"]);
     assert_eq!(
         word(&ask(&run, &[EffectiveStatus::Done, EffectiveStatus::Open, EffectiveStatus::Open], complete(), FORCE)),
         YES
@@ -241,8 +243,8 @@ fn a_failed_review_lets_its_work_begin_again_up_to_the_limit() {
     assert_eq!(
         refusal.hints,
         [
-            "piton redo V --run R --by NAME --note WHY",
-            "piton accept V --run R --by NAME --note WHY",
+            "piton decide V redo --run R --by NAME --note WHY",
+            "piton decide V accept --run R --by NAME --note WHY",
             "piton close R --abort"
         ]
     );
@@ -283,8 +285,8 @@ fn work_that_failed_too_often_is_skipped_or_forced() {
         assert_eq!(
             refusal.hints,
             [
-                "piton redo S --run R --by NAME --note WHY",
-                "piton skip S --run R --reason TEXT",
+                "piton decide S redo --run R --by NAME --note WHY",
+                "piton decide S skip --run R --by NAME --note WHY",
                 "piton close R --abort"
             ]
         );

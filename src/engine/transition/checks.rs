@@ -247,8 +247,9 @@ impl TransitionCheck<'_> {
         let names: Vec<&str> = open.iter().map(|part| part.name.as_str()).collect();
         let are = are(names.len());
         let message = format!("{} has parts that were begun, and {} {are} open", step.id, names.join(", "));
-        let skip = format!("{} --reason TEXT", command::option("part", &first.name));
-        let hints = [self.on_part(step, first), self.command("skip", &step.id, &skip)];
+        let skip = format!("{} --by NAME --note WHY", command::option("part", &first.name));
+        let skip = command::answer("skip", &step.id, &self.reconciled.run.id, &skip);
+        let hints = [self.on_part(step, first), skip];
         Err(refuse(RefusalKind::No, message, hints))
     }
 

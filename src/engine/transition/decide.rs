@@ -1,6 +1,6 @@
 //! Admits or refuses a person's decisions about a step: that it is done again, or that it starts or ends against a rule.
 
-use super::{ChangeLimits, TransitionCheck};
+use super::{Admitted, ChangeLimits, TransitionCheck, admit_reconciled};
 use crate::{
     engine::{
         command,
@@ -13,7 +13,10 @@ use crate::{
         reports::refusal_of,
         rollback,
     },
-    model::{Decision, DecisionKind, Evidence, Finding, Run, Status, StepKind},
+    model::{
+        Change, ChangeKind, Decision, DecisionKind, Evidence, Finding, GateOption, Outcome, QuestionOption,
+        ReviewVerdict, Run, Status, Step, StepKind, Timestamp,
+    },
 };
 
 /// The answer to a decision that is not refused.
@@ -40,7 +43,71 @@ pub(crate) fn decide(
     check.decide(decision)
 }
 
+/// Returns what a person can decide about a step at this time, each answer with its command: what the admission of that answer lets through.
+pub(crate) fn answers(
+    run: &Run,
+    (evidence, load_findings): (&Evidence, &[Finding]),
+    step: &Step,
+    (limits, now): (ChangeLimits, Timestamp),
+) -> Vec<QuestionOption> {
+    let graph = Graph::of(run);
+    let reconciled = reconcile(run, &graph, evidence, load_findings);
+    let check = TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &reconciled), evidence, limits, now };
+    check.answers(step)
+}
+
 impl TransitionCheck<'_> {
+    fn answers(&self, step: &Step) -> Vec<QuestionOption> {
+        let (id, run) = (&step.id, &self.reconciled.run.id);
+        let is_admitted = |kind: ChangeKind| {
+            let change = Change { at: self.now, kind };
+            let admitted = admit_reconciled(self.reconciled, self.evidence, change, self.limits);
+            step.recorded && matches!(admitted, Ok(Admitted::Change { .. }))
+        };
+        let is_decided = |decision: DecisionKind| {
+            let note = Some(String::new());
+            let decision = Decision {
+                step: Some(id.clone()),
+                decision,
+                at: self.now,
+                by: None,
+                note,
+                choice: None,
+                despite: None,
+            };
+            matches!(self.decide(decision), Ok(Decided::Record(_)))
+        };
+        let approves = |choice: Option<&GateOption>| ChangeKind::Approve {
+            step: id.clone(),
+            by: None,
+            note: None,
+            phases: None,
+            choice: choice.map(|option| option.word.clone()),
+        };
+        let accepts =
+            Outcome { accepts: true, verdict: Some(ReviewVerdict::Approved), ..Outcome::completed(id.clone()) };
+        let skips = ChangeKind::Skip { step: id.clone(), part: None, by: None, reason: "-".to_owned() };
+        let unknown = self.reconciled.graph.position(id).is_some_and(|at| self.reconciled.is_outcome_unknown(at));
+        let (accept, redo) = match unknown {
+            true => ("it took effect", "it did not take effect: it is done again"),
+            false => ("take it as it is", "have it done again"),
+        };
+        let words = [
+            ("approve", "approve it", step.options.is_empty() && is_admitted(approves(None))),
+            ("accept", accept, is_admitted(ChangeKind::Finish(Box::new(accepts)))),
+            ("redo", redo, self.reconciled.run.records.redo && is_decided(DecisionKind::Redo)),
+            ("override", "let it start or end against a rule", is_decided(DecisionKind::Override)),
+            ("skip", "leave it out for good", is_admitted(skips)),
+        ];
+        let of_gate = step.options.iter().filter(|option| is_admitted(approves(Some(option))));
+        let of_gate = of_gate.map(|option| {
+            QuestionOption::new(&option.word, option.effect.in_words(), command::choose(step, run, &option.word))
+        });
+        let words = words.into_iter().filter(|(.., can)| *can);
+        let words = words.map(|(word, label, _)| QuestionOption::new(word, label, command::decide(word, id, run)));
+        of_gate.chain(words).map(QuestionOption::by_person).collect()
+    }
+
     pub(super) fn decide(&self, decision: Decision) -> Result<Decided, Refusal> {
         let Some(id) = decision.step.clone() else {
             let message = "the decision names no step".to_owned();

@@ -197,7 +197,7 @@ fn a_step_without_its_document_says_where_it_can_be() {
         [
             "write it, then: `piton finish W --run R --status completed`",
             "if it is at another place: `piton finish W --run R --output FILE`",
-            "piton override W --run R --by NAME --note WHY",
+            "piton decide W override --run R --by NAME --note WHY",
         ]
     );
     assert_eq!(word(&end(&run, &missing(vec![]), finish(Status::Completed, &[]), FORCE)), YES);
@@ -222,7 +222,8 @@ fn a_step_without_its_document_says_where_it_can_be() {
     let mut approved = documented(Status::Completed);
     let refusal = end(&approved, &missing(vec![]), approve.clone(), FREE).unwrap_err();
     let elsewhere = "if it is at another place: `piton finish W --run R --output FILE`";
-    let [redo, gate] = ["redo W", "override G"].map(|what| format!("piton {what} --run R --by NAME --note WHY"));
+    let [redo, gate] =
+        ["decide W redo", "decide G override"].map(|what| format!("piton {what} --run R --by NAME --note WHY"));
     assert_eq!(refusal.hints, [redo, elsewhere.to_owned(), gate.clone()]);
     // No step is known to write it.
     step(&mut approved, "W").proof.documents = vec![path("other.md")];

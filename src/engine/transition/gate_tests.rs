@@ -72,7 +72,7 @@ fn an_answer_has_to_be_one_of_the_gate() {
     };
     let of = |run: &Run, choice| ask(run, &[Done, Waiting], answer(choice, None), FREE);
     assert_eq!(word(&of(&plain(), None)), YES);
-    let ways = ["ship", "wait", "back"].map(|word| format!("piton approve G --run R --choose {word} --by NAME"));
+    let ways = ["ship", "wait", "back"].map(|word| format!("piton decide G {word} --run R --by NAME"));
     for (run, choice, message, hints) in [
         (plain(), Some("ship"), "G has no answers to choose from, so not `ship`", 1),
         (gated(), None, "G takes one of ship, wait, back", 3),
@@ -189,8 +189,8 @@ fn a_review_that_said_no_names_the_decisions_and_first_its_work() {
         assert_eq!(message, "V (Title of V) is NEEDS_REVISION; new work or a person lifts that");
         hints
     };
-    let accept = "piton accept V --run R --by NAME --note WHY";
-    let redo = "piton redo V --run R --by NAME --note WHY";
+    let accept = "piton decide V accept --run R --by NAME --note WHY";
+    let redo = "piton decide V redo --run R --by NAME --note WHY";
     assert_eq!(hints(StepKind::Review, 1), ["piton begin W --run R", accept, "piton close R --abort"]);
     assert_eq!(hints(StepKind::Review, 3), [redo, accept, "piton close R --abort"]);
 }

@@ -22,7 +22,7 @@ use crate::model::{
     Change, ChangeKind, Evidence, Finding, Outcome, Run, RunStatus, Status, StepId, StepKind, Timestamp, are, plural,
 };
 pub(super) use checks::open_parts;
-pub(crate) use decide::{Decided, decide};
+pub(crate) use decide::{Decided, answers, decide};
 
 /// Limits of a caller.
 #[derive(Clone, Copy, Debug)]
@@ -414,7 +414,7 @@ impl TransitionCheck<'_> {
         let (at, step) = self.find(&id)?;
         if reason.trim().is_empty() {
             let message = format!("a reason is needed to skip {id}");
-            return Err(refuse(RefusalKind::Usage, message, [self.command("skip", &id, " --reason TEXT")]));
+            return Err(refuse(RefusalKind::Usage, message, [self.decision("skip", &id)]));
         }
         let effective_status = self.reconciled.effective_status(at);
         if let Some(part) = part {

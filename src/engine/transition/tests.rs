@@ -423,7 +423,7 @@ fn a_skip_needs_a_reason() {
     let refusal = refused(&run, &[EffectiveStatus::Open], change, FORCE);
     assert_eq!(
         (refusal.kind, refusal.hints),
-        (RefusalKind::Usage, vec!["piton skip S --run R --reason TEXT".to_owned()])
+        (RefusalKind::Usage, vec!["piton decide S skip --run R --by NAME --note WHY".to_owned()])
     );
 }
 
@@ -436,28 +436,28 @@ fn refusals_say_what_to_do_instead() {
             EffectiveStatus::Done,
             begin("S"),
             "S is already done",
-            vec!["piton redo S --run R --by NAME --note WHY"],
+            vec!["piton decide S redo --run R --by NAME --note WHY"],
         ),
         (
             StepKind::Work,
             EffectiveStatus::Skipped,
             begin("S"),
             "S was left out",
-            vec!["piton redo S --run R --by NAME --note WHY"],
+            vec!["piton decide S redo --run R --by NAME --note WHY"],
         ),
         (
             StepKind::Work,
             EffectiveStatus::Verify,
             begin("S"),
             "the evidence says that S is done, but its state does not: check it before running it again",
-            vec!["piton finish S --run R --status completed", "piton redo S --run R --by NAME --note WHY"],
+            vec!["piton finish S --run R --status completed", "piton decide S redo --run R --by NAME --note WHY"],
         ),
         (
             StepKind::Work,
             EffectiveStatus::Waiting,
             begin("S"),
             "S waits for a person's approval",
-            vec!["piton approve S --run R"],
+            vec!["piton decide S approve --run R"],
         ),
         (
             StepKind::Work,
@@ -471,7 +471,7 @@ fn refusals_say_what_to_do_instead() {
             EffectiveStatus::Open,
             begin("S"),
             "S (Title of S) is a gate: a person approves it",
-            vec!["piton approve S --run R"],
+            vec!["piton decide S approve --run R"],
         ),
         (
             StepKind::Gate,
@@ -492,14 +492,14 @@ fn refusals_say_what_to_do_instead() {
             EffectiveStatus::Waiting,
             finish("S", Status::Completed),
             "S (Title of S) is a gate: only a person's approval closes it",
-            vec!["piton approve S --run R"],
+            vec!["piton decide S approve --run R"],
         ),
         (
             StepKind::Work,
             EffectiveStatus::Waiting,
             finish("S", Status::Completed),
             "S (Title of S) waits for approval: only a person's approval closes it",
-            vec!["piton approve S --run R"],
+            vec!["piton decide S approve --run R"],
         ),
         (
             StepKind::Review,
@@ -513,7 +513,7 @@ fn refusals_say_what_to_do_instead() {
             EffectiveStatus::Done,
             finish("S", Status::Failed),
             "S is recorded as completed; failed would undo that",
-            vec!["piton redo S --run R --by NAME --note WHY"],
+            vec!["piton decide S redo --run R --by NAME --note WHY"],
         ),
         (
             StepKind::Work,
@@ -545,7 +545,7 @@ fn ids_in_hints_are_quoted_and_files_are_named() {
     run.steps[0].id = StepId::new("a'b");
     run.steps[0].file = Some(path("IMPL-1.json"));
     let refusal = refused(&run, &[EffectiveStatus::Done], begin("a'b"), FREE);
-    assert_eq!(refusal.hints, [r"piton redo 'a'\''b' --run 'my run' --by NAME --note WHY"]);
+    assert_eq!(refusal.hints, [r"piton decide 'a'\''b' redo --run 'my run' --by NAME --note WHY"]);
     let refusal = refused(&run, &[EffectiveStatus::Unreadable], begin("a'b"), FREE);
     assert_eq!(refusal.message, "the state of a'b in IMPL-1.json cannot be interpreted; the step is left alone");
 }

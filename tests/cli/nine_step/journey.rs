@@ -61,12 +61,12 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
 
     let gate = clock.piton(&sandbox, 9, ["plan"]);
     assert_eq!(gate.at("/data/next/0/step"), "1:2.5");
-    let approve = "piton approve 1:2.5 --run quotes --by NAME";
+    let approve = "piton decide 1:2.5 approve --run quotes --by NAME";
     assert_eq!(gate.at("/data/question/options/0/command"), approve);
     assert_eq!(gate.at("/data/question/options/2/command"), "piton pause quotes");
     clock.piton(&sandbox, 9, ["begin", "1:3"]);
     sandbox.worktree(".worktree/quotes", "feature/quotes");
-    clock.piton(&sandbox, 0, ["approve", "2.5", "--by", "ana"]);
+    clock.piton(&sandbox, 0, ["decide", "2.5", "approve", "--by", "ana"]);
     assert!(sandbox.exists(STATE));
     assert!(!sandbox.exists(".plan/quotes.workflow-state.json"));
     assert!(!sandbox.exists(".plan/quotes.workflow-state.json.backup"));
@@ -89,7 +89,7 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     commit(&sandbox, clock, 1);
 
     pass(&sandbox, clock, &["2:1", "2:2"]);
-    clock.piton(&sandbox, 0, ["approve", "2:2.5", "--by", "Ann"]);
+    clock.piton(&sandbox, 0, ["decide", "2:2.5", "approve", "--by", "Ann"]);
     pass(&sandbox, clock, &["2:3", "2:4", "2:5", "2:6", "2:7", "2:8"]);
     commit(&sandbox, clock, 2);
 
@@ -123,7 +123,7 @@ fn the_time_before_the_worktree_is_in_the_history_and_can_come_back() {
     let before = sandbox.read(".plan/quotes.workflow-state.json");
     clock.piton(&sandbox, 0, ["finish", "1:2", "--verdict", "Approved"]);
     sandbox.worktree(".worktree/quotes", "feature/quotes");
-    clock.piton(&sandbox, 0, ["approve", "2.5", "--by", "Ann"]);
+    clock.piton(&sandbox, 0, ["decide", "2.5", "approve", "--by", "Ann"]);
     clock.piton(&sandbox, 0, ["begin", "1:3"]);
     let history = clock.piton(&sandbox, 0, ["history"]);
     let listed: Vec<(String, String)> = (history.at("/data/checkpoints").as_array().unwrap().iter())

@@ -53,7 +53,7 @@ fn what_took_effect_is_done_without_its_rest_again() {
     kill(child.id());
     child.wait().unwrap();
     is_next(&stage, "verify", "a");
-    stage.piton(["accept", "a", "--by", "Ann", "--note", "done"]).run().expect_code(0);
+    stage.piton(["decide", "a", "accept", "--by", "Ann", "--note", "done"]).run().expect_code(0);
     stage.piton(["exec", "use"]).run().expect_code(0);
     assert_eq!(stage.executions(), ["begun", "done"]);
 }

@@ -50,12 +50,12 @@ fn a_step_that_must_not_run_twice_waits_for_a_person() {
         (stage, id)
     };
     let (stage, id) = cut_off();
-    stage.piton(["accept", "push", "--run", &id, "--by", "Ann"]).run().expect_code(0);
+    stage.piton(["decide", "push", "accept", "--run", &id, "--by", "Ann"]).run().expect_code(0);
     stage.resume(&id).expect_code(0);
     assert_eq!(stage.executions(), ["push", "after"]);
 
     let (stage, id) = cut_off();
-    stage.piton(["redo", "push", "--run", &id, "--by", "Ann", "--note", "it did not"]).run().expect_code(0);
+    stage.piton(["decide", "push", "redo", "--run", &id, "--by", "Ann", "--note", "it did not"]).run().expect_code(0);
     stage.resume(&id).expect_code(0);
     assert_eq!(stage.executions(), ["push", "push", "after"]);
 }

@@ -79,13 +79,15 @@ impl Play {
             "exec" => drop(self.call(&["exec", step, "--run", "x"])),
             "approve" => {
                 assert_eq!(self.stage.count("begin publish"), 0, "the gate was passed");
-                let approved = self.call(&["approve", step, "--run", "x", "--by", "Ann"]);
+                let approved = self.call(&["decide", step, "approve", "--run", "x", "--by", "Ann"]);
                 self.is_approved |= approved.is_none_or(|output| output.code == 0);
             }
             "verify" if self.stage.count("end publish") > 0 => {
-                self.call(&["accept", step, "--run", "x", "--by", "Ann", "--note", "its log says so"]);
+                self.call(&["decide", step, "accept", "--run", "x", "--by", "Ann", "--note", "its log says so"]);
             }
-            "verify" => drop(self.call(&["redo", step, "--run", "x", "--by", "Ann", "--note", "it had no effect"])),
+            "verify" => {
+                drop(self.call(&["decide", step, "redo", "--run", "x", "--by", "Ann", "--note", "it had no effect"]))
+            }
             "run" | "retry" => {
                 let begun = self.call(&["begin", step, "--run", "x"]);
                 if begun.is_none_or(|output| output.code != 0) {

@@ -63,18 +63,21 @@ fn without_an_answer_a_person_says_it() {
     let without = with_probe.replace("    probe: 'exit 2'\n", "");
     for text in [with_probe, without] {
         let (stage, id) = cut_off(&text, "");
-        let finish = format!("piton accept build --run {id} --part linux.publish --by NAME --note WHY");
+        let finish = format!("piton decide build accept --run {id} --part linux.publish --by NAME --note WHY");
         let plan = stage.piton(["--format", "json", "plan"]).run();
         assert!(plan.stdout.contains(&finish), "{plan}");
         for more in [&[][..], &["--yes"], &["--dry-run"]] {
             let refused = stage.piton(["resume", &id].into_iter().chain(more.iter().copied())).run().expect_code(9);
             assert!(refused.stderr.contains("build[linux].publish must not run twice"), "{refused}");
-            let finish = format!("piton accept build --part linux.publish --run {id} --by NAME --note WHY");
+            let finish = format!("piton decide build accept --run {id} --part linux.publish --by NAME --note WHY");
             assert!(refused.stderr.contains(&finish), "{refused}");
         }
         stage.piton(["exec", "build", "--run", &id]).run().expect_code(9);
         assert_eq!(stage.executions(), ["make linux", "publish linux"]);
-        stage.piton(["accept", "build", "--part", "linux.publish", "--run", &id, "--by", "Ann"]).run().expect_code(0);
+        stage
+            .piton(["decide", "build", "accept", "--part", "linux.publish", "--run", &id, "--by", "Ann"])
+            .run()
+            .expect_code(0);
         stage.resume(&id).expect_code(0);
         assert_eq!(stage.executions(), rest(&[]));
     }
@@ -89,12 +92,13 @@ fn only_the_item_that_a_person_names_is_done_again() {
     let message = "build must not run twice, and its part linux.publish was cut off: its outcome is unknown";
     assert_eq!(plan.at("/findings/0/message"), message, "{plan}");
     let options = plan.at("/data/question/options").to_string();
-    assert!(options.contains(&format!("accept build --run {id} --part linux.publish --by NAME")), "{plan}");
+    assert!(options.contains(&format!("decide build accept --run {id} --part linux.publish --by NAME")), "{plan}");
     let words = ["finish", "build", "--part", "linux.publish", "--status", "failed", "--run", &id];
     stage.piton(words).run().expect_code(0);
     let refused = stage.resume(&id).expect_code(9);
     assert!(refused.stderr.contains("build[macos].publish must not run twice"), "{refused}");
-    let words = ["--format", "json", "accept", "build", "--part", "macos.publish", "--run", &id, "--by", "Ann"];
+    let words =
+        ["--format", "json", "decide", "build", "accept", "--part", "macos.publish", "--run", &id, "--by", "Ann"];
     let next = stage.piton(words).run().expect_code(0);
     assert_eq!(next.at("/data/next"), format!("piton resume {id}"), "{next}");
     stage.resume(&id).expect_code(0);
@@ -105,12 +109,13 @@ fn only_the_item_that_a_person_names_is_done_again() {
 #[test]
 fn who_says_so_has_it_done_again() {
     let (stage, id) = cut_off(&FLOW.replace("MORE", ", parallel: 2"), "exit 2");
-    stage.piton(["redo", "build", "--run", &id, "--by", "Ann", "--note", "it did not"]).run().expect_code(0);
+    stage.piton(["decide", "build", "redo", "--run", &id, "--by", "Ann", "--note", "it did not"]).run().expect_code(0);
     stage.resume(&id).expect_code(0);
     assert_eq!((stage.count("publish linux"), stage.count("make linux")), (2, 1));
 
     let (stage, id) = cut_off(&FLOW.replace("MORE", ""), "exit 2");
-    let skip = ["skip", "build", "--part", "linux.publish", "--run", &id, "--by", "me", "--reason", "it is late"];
+    let skip =
+        ["decide", "build", "skip", "--part", "linux.publish", "--run", &id, "--by", "me", "--note", "it is late"];
     stage.piton(skip).run().expect_code(0);
     stage.resume(&id).expect_code(0);
     assert_eq!(stage.executions(), rest(&[]));

@@ -44,7 +44,7 @@ fn ways() -> [Way; 16] {
         way("--from the step itself", &["--from", "pub"]),
         way("--force", &["--force"]),
         Way { file: PASSED, ..way("--failed", &["--failed"]) },
-        Way { said: "redo a --run RUN --by Ann --note again", ..way("the redo of a step before it", &[]) },
+        Way { said: "decide a redo --run RUN --by Ann --note again", ..way("the redo of a step before it", &[]) },
         Way { said: "restore RUN --to 000004 --yes", ..way("a version from before it", &[]) },
         edited("a step before it", || THREE.replace("steps:\n", "steps:\n- {id: new, shell: 'true'}\n")),
         edited("another name", || THREE.replace("id: pub", "id: publish")),
@@ -152,7 +152,10 @@ fn the_printed_commands_keep_a_step_or_have_it_run_again() {
         match word {
             "skip" => stage.piton(["resume", &id, "--from", "a", "--skip", "pub", "--yes"]).run().expect_code(0),
             _ => {
-                stage.piton(["redo", "pub", "--run", &id, "--by", "Ann", "--note", "again"]).run().expect_code(0);
+                stage
+                    .piton(["decide", "pub", "redo", "--run", &id, "--by", "Ann", "--note", "again"])
+                    .run()
+                    .expect_code(0);
                 stage.piton(["resume", &id, "--from", "a", "--yes"]).run().expect_code(0)
             }
         };

@@ -80,7 +80,7 @@ fn a_kill_inside_of_finally_resumes_there_and_a_step_that_must_not_run_twice_doe
     let (output, id) = stage.run(&[]);
     assert_ne!(output.code, 0);
     stage.resume(&id).expect_code(9);
-    stage.piton(["accept", "once", "--run", &id, "--by", "Ann"]).run().expect_code(0);
+    stage.piton(["decide", "once", "accept", "--run", &id, "--by", "Ann"]).run().expect_code(0);
     stage.resume(&id).expect_code(0);
     assert_eq!(stage.executions(), ["a", "once", "last"]);
 }

@@ -104,7 +104,7 @@ fn a_probe_that_is_interrupted_changes_nothing() {
     let output = child.wait_with_output().expect("a child of our own");
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     stage.resume(&id).expect_code(9);
-    stage.piton(["redo", "push", "--run", &id, "--by", "Ann", "--note", "it did not"]).run().expect_code(0);
+    stage.piton(["decide", "push", "redo", "--run", &id, "--by", "Ann", "--note", "it did not"]).run().expect_code(0);
     stage.resume(&id).expect_code(0);
     assert_eq!(stage.executions(), ["push", "probed", "push", "after"]);
 }

@@ -40,10 +40,10 @@ fn a_run_of_agents_that_lost_records_continues_after_a_yes() {
     let plan = json_of(&stage, &["plan"]).expect_code(9);
     assert_eq!(plan.at("/data/progress/done"), 1, "the checkpoint counts");
     assert!(plan.findings().contains(&"journal-missing".to_owned()), "{plan}");
-    let refused = json_of(&stage, &["skip", "check", "--reason", "x", "--by", "Ann"]).expect_code(4);
+    let refused = json_of(&stage, &["decide", "check", "skip", "--note", "x", "--by", "Ann"]).expect_code(4);
     assert!(refused.stdout.contains("piton resume f --yes"), "{refused}");
     json_of(&stage, &["resume", "f", "--yes"]).expect_code(0);
-    json_of(&stage, &["skip", "check", "--reason", "x", "--by", "Ann"]).expect_code(0);
+    json_of(&stage, &["decide", "check", "skip", "--note", "x", "--by", "Ann"]).expect_code(0);
     assert_eq!(json_of(&stage, &["plan"]).expect_code(0).at("/data/progress/done"), 2);
 }
 

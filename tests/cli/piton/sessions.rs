@@ -65,8 +65,8 @@ fn a_person_can_record_what_became_of_a_step() {
     let (stage, id) = failed();
     let journal = stage.folder(&id).join("journal.jsonl");
     let before = std::fs::read(&journal).unwrap();
-    let skipped =
-        json(&stage, &["skip", "check", "--run", &id, "--reason", "checked by hand", "--by", "Ann"]).expect_code(0);
+    let skipped = json(&stage, &["decide", "check", "skip", "--run", &id, "--note", "checked by hand", "--by", "Ann"])
+        .expect_code(0);
     assert_eq!(skipped.at("/data/next"), json!(format!("piton resume {id}")));
     let after = std::fs::read(&journal).unwrap();
     assert!(after.starts_with(&before) && after.len() > before.len(), "only the end grows");
@@ -82,7 +82,7 @@ fn a_truncated_record_is_set_aside_by_the_next_write() {
     std::fs::write(&journal, [&whole[..], b"{\"chain\":\"0123"].concat()).unwrap();
     let plan = json(&stage, &["plan", &id]).expect_code(0);
     assert_eq!(plan.findings(), ["interrupted-write"], "{plan}");
-    json(&stage, &["skip", "check", "--run", &id, "--reason", "r", "--by", "Ann"]).expect_code(0);
+    json(&stage, &["decide", "check", "skip", "--run", &id, "--note", "r", "--by", "Ann"]).expect_code(0);
     let mended = std::fs::read(&journal).unwrap();
     assert!(mended.starts_with(&whole));
     assert!(!json(&stage, &["plan", &id]).findings().contains(&"interrupted-write".to_owned()));
@@ -110,7 +110,10 @@ fn a_revision_changes_with_every_change_of_journal_and_checkpoint() {
     }
     let skip = |revision: &Value| {
         let revision = revision.as_str().unwrap();
-        json(&stage, &["skip", "check", "--run", &id, "--reason", "r", "--if-revision", revision, "--by", "Ann"])
+        json(
+            &stage,
+            &["decide", "check", "skip", "--run", &id, "--note", "r", "--if-revision", revision, "--by", "Ann"],
+        )
     };
     let skipped = skip(&first).expect_code(0);
     assert_eq!(skipped.at("/data/revision"), revision());

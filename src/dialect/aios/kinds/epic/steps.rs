@@ -319,7 +319,7 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
         let finding = Finding::new(FindingCode::StoryStopped, message).at(&epic.files.state);
         let (id, run) = (quoted(&recorded.id), quoted(EPIC.run_id(&epic.state.id).as_str()));
         let fix = format!(
-            "look at why; then `piton begin {id} --run {run}` tries it again, `piton skip {id} --run {run} --reason WHY` leaves it \
+            "look at why; then `piton begin {id} --run {run}` tries it again, `piton decide {id} skip --run {run} --note WHY` leaves it \
              out, `piton close {run} --abort` ends the epic"
         );
         epic.findings.push(finding.line(recorded.line, None).on(&step.id).fix(fix));

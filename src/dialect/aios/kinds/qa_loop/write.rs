@@ -203,7 +203,7 @@ impl StateWriter for QaLoopWriter {
             QaLoopTarget::Fix(number) if is_done => self.fixed(number),
             QaLoopTarget::Fix(_) => self.refuse("record a failed fix", Some(&outcome.step)),
             QaLoopTarget::Escalation => {
-                unsupported(format!("the user decides: `piton approve escalation --run {}`", self.run()))
+                unsupported(format!("the user decides: `piton decide escalation approve --run {}`", self.run()))
             }
         }
     }
