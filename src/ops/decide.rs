@@ -107,7 +107,9 @@ pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Rep
     let opened = ctx.read(&location)?;
     let step = opened.loaded.run.as_ref().and_then(|run| run.resolve(&request.step));
     let of_gate = step.is_some_and(|step| step.options.iter().any(|option| option.word == request.answer));
+    let phase = phase_of(&request.step).filter(|_| step.is_none() && request.answer == "skip");
     let id = StepId::new(&request.step);
+    check_flags(&location, &request, of_gate, phase.is_some())?;
     let AnswerRequest { answer, by, note, part, phases, .. } = request.clone();
     let change = |kind| {
         let if_revision = request.if_revision.clone();
@@ -127,9 +129,9 @@ pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Rep
         }))),
         "redo" => decide(ctx, &location, DecisionKind::Redo, &request),
         "override" if note.is_some() => decide(ctx, &location, DecisionKind::Override, &request),
-        "skip" if note.is_some() => match (phase_of(&request.step), step) {
-            (Some(phase), None) => skip_phase(ctx, &location, phase, &request),
-            (_, _) => change(ChangeKind::Skip { step: id, part, by, reason: note.unwrap_or_default() }),
+        "skip" if note.is_some() => match phase {
+            Some(phase) => skip_phase(ctx, &location, phase, &request),
+            None => change(ChangeKind::Skip { step: id, part, by, reason: note.unwrap_or_default() }),
         },
         "override" | "skip" => Err(without_note(&location, &request)),
         // The gate says which answers it has.
@@ -189,6 +191,26 @@ fn without_note(location: &RunLocation, request: &AnswerRequest) -> OpError {
     OpError::Usage { message, hints: vec![engine::decide_command(&request.answer, &step, &run)] }
 }
 
+/// Refuses a flag that says nothing with the answer.
+fn check_flags(location: &RunLocation, request: &AnswerRequest, of_gate: bool, of_phase: bool) -> Result<(), OpError> {
+    let answer = request.answer.as_str();
+    let flags = [
+        ("--part", request.part.is_some(), !of_gate && !of_phase && ["accept", "skip"].contains(&answer)),
+        ("--phases", request.phases.is_some(), of_gate || answer == "approve"),
+        ("--yes", request.with_gates, of_phase),
+    ];
+    let Some((flag, ..)) = flags.into_iter().find(|(_, is_given, is_taken)| *is_given && !is_taken) else {
+        return Ok(());
+    };
+    let message = format!("`{flag}` says nothing with the answer `{}`", clean_line(answer, 80));
+    Err(OpError::Usage { message, hints: vec![answers_of(location, request)] })
+}
+
+/// Returns the command that lists the answers about a step.
+fn answers_of(location: &RunLocation, request: &AnswerRequest) -> String {
+    format!("piton decide {} --run {}", engine::quoted(&request.step), engine::quoted(&location.candidate.name))
+}
+
 /// Returns the phase of a word such as `phase-2`.
 fn phase_of(word: &str) -> Option<u32> {
     word.strip_prefix("phase-")?.parse().ok()
@@ -200,8 +222,7 @@ fn unknown(location: &RunLocation, request: &AnswerRequest) -> OpError {
         "`{}` is not an answer; these are: approve, accept, redo, override, skip",
         clean_line(&request.answer, 80)
     );
-    let (step, run) = (engine::quoted(&request.step), engine::quoted(&location.candidate.name));
-    OpError::Usage { message, hints: vec![format!("piton decide {step} --run {run}")] }
+    OpError::Usage { message, hints: vec![answers_of(location, request)] }
 }
 
 /// Records a decision that changes no state file: the planner reads it.
