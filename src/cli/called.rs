@@ -33,7 +33,7 @@ mod tests {
             ("status x", "status", Some("x")),
             ("context x --step 2:3", "context", Some("x")),
             ("history", "history", None),
-            ("pause --run x --reason later", "pause", Some("x")),
+            ("pause --run x --note later", "pause", Some("x")),
             ("pause x", "pause", Some("x")),
             ("begin 2:3 --run x --agent a", "begin", Some("x")),
             ("begin 2:3 --again", "begin", None),

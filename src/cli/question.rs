@@ -9,12 +9,8 @@ use crate::{
 };
 
 /// Options of commands that a person completes: the option, the word in the command, what is asked.
-const PLACEHOLDERS: [(&str, &str, &str); 4] = [
-    ("--by", "NAME", "Your name:"),
-    ("--note", "WHY", "Why:"),
-    ("--reason", "TEXT", "The reason:"),
-    ("--error", "TEXT", "What is wrong:"),
-];
+const PLACEHOLDERS: [(&str, &str, &str); 3] =
+    [("--by", "NAME", "Your name:"), ("--note", "WHY", "Why:"), ("--error", "TEXT", "What is wrong:")];
 
 /// Asks a question once and returns the answer; `None` at the end of input.
 pub(super) fn ask(question: &Question) -> io::Result<Option<String>> {

@@ -85,7 +85,7 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
             "result",
             "commit",
             "set",
-            "reason",
+            "note",
         ],
     ),
     ("writes the brief into Piton's own folder of the run", &["brief"]),

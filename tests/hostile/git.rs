@@ -287,7 +287,7 @@ fn nothing_is_written_into_another_repository() {
             "start nine-step --feature zz",
             "begin 1",
             "finish 1 --phases 1",
-            "pause --reason later",
+            "pause --note later",
             "abort",
             "archive --yes",
             "start w.yaml --feature ww --worktree",

@@ -47,10 +47,10 @@ fn secrets_in_an_error_that_is_handed_in_are_written_nowhere() {
             &["finish", kind.step, "--error", error.as_str()][..],
             &["begin", kind.step],
             &["finish", kind.step, "--status", "failed", "--summary", error.as_str()],
-            &["pause", "--reason", error.as_str()],
+            &["pause", "--note", error.as_str()],
             &["resume", "--yes"],
             &["decide", kind.step, "skip", "--note", error.as_str(), "--by", "Ann"],
-            &["abort", "--reason", error.as_str()],
+            &["close", "--abort", "--by", error.as_str(), "--note", error.as_str()],
         ] {
             let output = within(sandbox.piton(words.iter().copied()).session("s"));
             check_answer(words[0], &output);
@@ -77,7 +77,7 @@ fn secrets_in_any_field_are_written_nowhere() {
             &["decide", kind.step, "redo", "--by", text.as_str(), "--note", text.as_str()],
             &["decide", kind.step, "override", "--by", text.as_str(), "--note", text.as_str()],
             &["decide", kind.step, "skip", "--by", text.as_str(), "--note", text.as_str()],
-            &["rollback", "--to", kind.step, "--reason", text.as_str(), "--yes"],
+            &["rollback", "--to", kind.step, "--note", text.as_str(), "--yes"],
         ] {
             check_answer(words[0], &within(sandbox.piton(words.iter().copied()).session("s")));
         }

@@ -31,8 +31,8 @@ pub(in crate::cli) struct Close {
     /// The person who decided
     #[arg(long, value_name = "NAME", requires = "abort")]
     by: Option<String>,
-    /// The reason, or a closing note
-    #[arg(long, visible_alias = "reason", value_name = "T", allow_hyphen_values = true)]
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     note: Option<String>,
     /// With --discard: show what would be done, without doing it
     #[arg(long, requires = "discard")]

@@ -7,9 +7,9 @@ use crate::{cli::shared_args::NamedRun, model::ChangeKind, ops::ChangeRequest};
 pub(in crate::cli) struct Pause {
     #[command(flatten)]
     run: NamedRun,
-    /// The reason
-    #[arg(long, visible_alias = "note", value_name = "T", allow_hyphen_values = true)]
-    reason: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    note: Option<String>,
     /// Fail if the state is no longer at this revision (from `piton plan`)
     #[arg(long, value_name = "R")]
     if_revision: Option<String>,
@@ -17,7 +17,7 @@ pub(in crate::cli) struct Pause {
 
 impl Command for Pause {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let kind = ChangeKind::Pause { reason: self.reason.clone() };
+        let kind = ChangeKind::Pause { reason: self.note.clone() };
         let if_revision = self.if_revision.clone();
         call.change(self.run.name(), ChangeRequest { if_revision, ..ChangeRequest::of(kind) })
     }

@@ -16,9 +16,9 @@ pub(in crate::cli) struct Rollback {
     /// `phase:2`, `step:2:3`, `checkpoint:000002` or `commit:SHA` (default: list the targets)
     #[arg(long, value_name = "TARGET")]
     to: Option<String>,
-    /// The reason; kept in the log of rollbacks, and in the state if its format has a field for it
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    reason: Option<String>,
+    /// Why; kept in the log of rollbacks, and in the state if its format has a field for it
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    note: Option<String>,
     /// Write without asking; git commands are only printed, never run
     #[arg(short, long)]
     yes: bool,
@@ -29,7 +29,7 @@ pub(in crate::cli) struct Rollback {
     #[arg(long, value_name = "R")]
     if_revision: Option<String>,
     /// Read target and reason as JSON from standard input (schema: `piton schema change`)
-    #[arg(long, value_name = "-", conflicts_with_all = ["to", "reason"])]
+    #[arg(long, value_name = "-", conflicts_with_all = ["to", "note"])]
     json: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Command for Rollback {
 impl Rollback {
     fn request(&self) -> Result<ops::RollbackRequest, CommandError> {
         let (to, reason) = match &self.json {
-            None => (self.to.clone(), self.reason.clone()),
+            None => (self.to.clone(), self.note.clone()),
             Some(source) => match ops::ChangeRequest::from_json(&ops::input(source)?, "rollback")? {
                 ChangeKind::RollBack(wanted) => (Some(wanted.to), wanted.reason),
                 _ => return Err(CommandError::usage("the change is not a rollback")),

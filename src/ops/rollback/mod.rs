@@ -142,7 +142,7 @@ impl<'a> RollbackContext<'a> {
     ) -> Result<Vec<Finding>, OpError> {
         let target = target::resolve(self, to)?;
         let exact = target.meaning.exact(self.run);
-        let reason = request.reason.as_deref().map(|reason| format!(" --reason {}", engine::quoted(reason)));
+        let reason = request.reason.as_deref().map(|reason| format!(" --note {}", engine::quoted(reason)));
         let again = rollback::command_to(self.run, to) + &reason.unwrap_or_default();
         report.what = Some(target.meaning.describe(self.run));
         report.to = Some(exact.clone());

@@ -53,7 +53,7 @@ fn names_from_the_state_and_from_git_are_one_word_of_a_shell() {
         .file(STATE, &sandbox.read(STATE).replace("\"auth\"", &format!("{evil:?}")).replace("feature/auth", "b$(hit)"));
     sandbox.git_in(FOLDER, ["switch", "--quiet", "--create", "b$(hit)"]);
     sandbox.git(["update-ref", "refs/remotes/o/b$(hit)", "b$(hit)"]);
-    let arguments = ["--to", "1", "--reason", "it's $(touch hit) & `touch hit`"];
+    let arguments = ["--to", "1", "--note", "it's $(touch hit) & `touch hit`"];
     let data = rollback(&sandbox, 9, &arguments)["data"].clone();
     let mut commands = [texts(&data, "/git/commands"), texts(&data, "/tracker")].concat();
     commands.push(data["next"].as_str().unwrap().to_owned());

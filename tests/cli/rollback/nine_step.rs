@@ -17,7 +17,7 @@ fn nothing_is_written_without_consent() {
 fn discarded_work_is_copied_first_and_every_rollback_is_logged() {
     let sandbox = project();
     let before = sandbox.read(STATE);
-    let data = rollback(&sandbox, 0, &["--to", "1", "--reason", "no\u{1b}[31m\nluck", "--yes"])["data"].clone();
+    let data = rollback(&sandbox, 0, &["--to", "1", "--note", "no\u{1b}[31m\nluck", "--yes"])["data"].clone();
     let backup = ".workflow-backups/auth/phase3_20260131_120000";
     assert_eq!(data["backup"], backup);
     assert_eq!(sandbox.read(&format!("{backup}/state/{STATE}")), before);
