@@ -41,6 +41,8 @@ mod tests {
             ("list --all", "list", None),
             ("validate", "validate", None),
             ("show", "show", None),
+            ("decide", "decide", None),
+            ("decide 2:3 --run x", "decide", Some("x")),
             ("show x --format markdown", "show", Some("x")),
         ] {
             assert_eq!(read(line), Some((verb, run.map(str::to_owned))), "{line}");
@@ -52,7 +54,8 @@ mod tests {
     fn a_call_that_does_more_or_goes_elsewhere_is_not() {
         for line in [
             "",
-            "approve 1:2.5",
+            "decide 1:2.5 approve",
+            "decide 1:2.5 approve --by Ann --note x",
             "run x.yaml",
             "resume",
             "setup",

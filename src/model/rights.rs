@@ -10,7 +10,7 @@ pub(crate) const RECORDING_VERBS: [&str; 10] =
 
 /// The verbs of which only some calls read. A rule of the client would allow the others too, so none is made for them; the hook that is
 /// asked for a permission reads the whole call.
-pub(crate) const VERBS_READ_BY_CALL: [&str; 1] = ["show"];
+pub(crate) const VERBS_READ_BY_CALL: [&str; 2] = ["show", "decide"];
 
 /// The verbs that record the word of a person, or change what needs it. In its auto mode the client lets a safety check answer instead of the
 /// person, and no check can know what the person said: a rule makes the client ask in every mode.

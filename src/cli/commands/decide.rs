@@ -68,6 +68,10 @@ impl Command for Decide {
         };
         call.answer(ops::answer(&ctx, request))
     }
+
+    fn called(&self) -> Option<CalledVerb> {
+        self.answer.is_none().then(|| CalledVerb::of_run("decide", self.run.as_ref(), None))
+    }
 }
 
 impl Shown for ops::DecideReport {
