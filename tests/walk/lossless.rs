@@ -74,6 +74,8 @@ struct Walk {
     run: String,
     /// The state that each version restores.
     known: Vec<(String, Recorded)>,
+    /// What is on disk was written by another program, and no change of Piton has found it yet.
+    is_foreign: bool,
     is_over: bool,
 }
 
@@ -86,7 +88,7 @@ impl Walk {
         }
         let runs = walker.runs();
         let run = runs.first().unwrap_or_else(|| panic!("{} has no run", start.name)).id.clone();
-        Self { walker, run, known: Vec::new(), is_over: false }
+        Self { walker, run, known: Vec::new(), is_foreign: false, is_over: false }
     }
 
     fn seen(&self) -> Option<RunSeen> {
@@ -115,10 +117,15 @@ impl Walk {
         if let Some(gone) = versions.iter().find(is_kept) {
             return Err(format!("version {gone} is gone"));
         }
-        let is_damage = self.walker.history.iter().nth_back(1).is_some_and(|line| line.starts_with("(half of"));
+        let made = self.walker.history.iter().nth_back(1).map_or("", String::as_str);
+        let is_damage = made.starts_with("(half of");
+        let is_foreign = is_damage || made.starts_with("(an earlier state");
         // Of what only other programs ever wrote there is no record.
+        let was_seen = !(is_foreign && self.is_foreign);
         let before = if is_damage { self.recorded(before) } else { before };
-        if !is_sound || Recorded::of(&self.walker, &run).has(&before) {
+        let now_there = Recorded::of(&self.walker, &run);
+        self.is_foreign = is_foreign || self.is_foreign && now_there.files == before.files;
+        if !is_sound || !was_seen || now_there.has(&before) {
             return Ok(());
         }
         let found = now.iter().take(NEWEST).find(|id| self.restored(id).is_some_and(|state| state.has(&before)));
