@@ -32,7 +32,7 @@ pub(in crate::cli) struct Close {
     #[arg(long, value_name = "NAME", requires = "abort")]
     by: Option<String>,
     /// Why
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["discard", "all"])]
     note: Option<String>,
     /// With --discard: show what would be done, without doing it
     #[arg(long, requires = "discard")]
@@ -48,7 +48,7 @@ pub(in crate::cli) struct Close {
     #[arg(short, long)]
     yes: bool,
     /// Fail if the state is no longer at this revision (from `piton plan`)
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", conflicts_with_all = ["discard", "all"])]
     if_revision: Option<String>,
 }
 
