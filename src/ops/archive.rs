@@ -64,7 +64,7 @@ pub(crate) fn archive_run(
                 RegisterEntry::open(ctx, &locked, &register, with)
             });
             let entered = entered.transpose()?;
-            // The process may end after any of these; the next `archive` does the rest. A refusal takes back what was written.
+            // The process may end after any of these; the next `close` does the rest. A refusal takes back what was written.
             locked.commit_something(record(), archival.edits.clone())?;
             let entry = entered.as_ref();
             let written = entry.map_or(Ok(()), |entry| entry.commit(&entry.edit));

@@ -200,8 +200,8 @@ impl Header {
     pub(super) fn anew(&self) -> String {
         let id = quoted(&self.session);
         match self.is_attended {
-            true => format!("archive it and start anew: `piton close {id} --abort`"),
-            false => format!("start anew: `piton resume {id} --force --yes`"),
+            true => format!("to start over, archive it first: `piton close {id} --abort`"),
+            false => format!("to start over: `piton resume {id} --force --yes`"),
         }
     }
 }
