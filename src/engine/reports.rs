@@ -278,23 +278,14 @@ pub(crate) fn said(run: &Run, statements: &[Statement], late: &[StepReport]) -> 
 pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
     let decision = |step: Option<&StepId>, decision, by: &Option<String>, note: Option<&String>| {
         let despite = step.and_then(|step| run.step(step)).and_then(refusal_of);
-        let (by, note) = (by.clone(), note.cloned());
-        StatementKind::Decision(Decision {
-            step: step.cloned(),
-            decision,
-            at: change.at,
-            by,
-            note,
-            choice: None,
-            despite,
-        })
+        let decision = Decision::new(step.cloned(), decision, (by.clone(), note.cloned()), change.at);
+        StatementKind::Decision(Decision { despite, ..decision })
     };
     let kind = match &change.kind {
         ChangeKind::Finish(outcome) if outcome.accepts => {
-            let (step, at) = (Some(outcome.step.clone()), change.at);
-            let (by, note, despite) = (outcome.agent.clone(), outcome.summary.clone(), outcome.despite.clone());
-            let (decision, choice) = (DecisionKind::Accept, None);
-            StatementKind::Decision(Decision { step, decision, at, by, note, choice, despite })
+            let said = (outcome.agent.clone(), outcome.summary.clone());
+            let decision = Decision::new(Some(outcome.step.clone()), DecisionKind::Accept, said, change.at);
+            StatementKind::Decision(Decision { despite: outcome.despite.clone(), ..decision })
         }
         ChangeKind::Finish(outcome) => {
             let report = StepReport {
@@ -370,14 +361,14 @@ pub(super) fn belongs_to(run: &Run, statement: &Statement) -> bool {
 
 /// Returns the lines about a run that people are told of: an abort without a word that was taken back says nothing.
 pub(super) fn heard<'a>(run: &Run, statements: &'a [Statement]) -> Vec<&'a Statement> {
-    let mut said: Vec<&Statement> = statements.iter().filter(|statement| belongs_to(run, statement)).collect();
-    let resumed = said.iter().rposition(|said| said.decision().is_some_and(|it| it.decision == DecisionKind::Resume));
-    let is_wordless = |it: &Decision| it.decision == DecisionKind::Abort && it.note.is_none();
-    let mut line = 0;
-    said.retain(|said| {
-        line += 1;
-        resumed.is_none_or(|resumed| line > resumed) || !said.decision().is_some_and(is_wordless)
-    });
+    let decides = |said: &Statement, kind| said.decision().is_some_and(|it| it.decision == kind);
+    let said = statements.iter().filter(|statement| belongs_to(run, statement));
+    let mut said: Vec<&Statement> = said.collect();
+    if let Some(resumed) = said.iter().rposition(|said| decides(said, DecisionKind::Resume)) {
+        let later = said.split_off(resumed);
+        said.retain(|said| !decides(said, DecisionKind::Abort) || said.note().is_some());
+        said.extend(later);
+    }
     said
 }
 

@@ -22,7 +22,7 @@ impl Statement {
         (by, note): (Option<String>, Option<String>),
         at: Timestamp,
     ) -> Self {
-        let decision = Decision { step: None, decision, at, by, note, choice: None, despite: None };
+        let decision = Decision::new(None, decision, (by, note), at);
         Self { run: run.to_owned(), dialect, kind: StatementKind::Decision(decision) }
     }
 
@@ -187,6 +187,18 @@ pub(crate) struct Decision {
     pub(crate) despite: Option<String>,
 }
 
+impl Decision {
+    /// Returns a decision against nothing, without a choice.
+    pub(crate) fn new(
+        step: Option<StepId>,
+        decision: DecisionKind,
+        (by, note): (Option<String>, Option<String>),
+        at: Timestamp,
+    ) -> Self {
+        Self { step, decision, at, by, note, choice: None, despite: None }
+    }
+}
+
 words! {
     /// The kind of a decision.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -213,6 +225,9 @@ words! {
 }
 
 impl DecisionKind {
+    /// The answers that a person can give about a step, besides those of a gate.
+    pub(crate) const ANSWERS: [Self; 5] = [Self::Approve, Self::Accept, Self::Redo, Self::Override, Self::Skip];
+
     /// Those about the work. A pause and a resume say nothing about it.
     pub(crate) const ABOUT_WORK: [Self; 7] =
         [Self::Approve, Self::Accept, Self::Redo, Self::RollBack, Self::Override, Self::Skip, Self::Abort];

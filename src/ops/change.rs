@@ -1,4 +1,4 @@
-//! `begin`, `finish`, `approve`, `skip`, `pause`, `abort`, `complete`: admits one change and writes it.
+//! `begin`, `finish`, `pause`, and the answers of `decide` and `close` that change a state: admits one change and writes it.
 
 use serde_json::Value;
 
@@ -216,15 +216,8 @@ fn approval_of_end(run: &Run, kind: &ChangeKind, at: Timestamp) -> Option<Decisi
         return None;
     }
     let step = run.steps.last().map(|last| last.id.clone());
-    Some(Decision {
-        step,
-        decision: DecisionKind::Approve,
-        at,
-        by: by.as_deref().map(masked),
-        note: note.as_deref().map(masked),
-        choice: None,
-        despite: None,
-    })
+    let said = (by.as_deref().map(masked), note.as_deref().map(masked));
+    Some(Decision::new(step, DecisionKind::Approve, said, at))
 }
 
 /// Returns a text of a person without secrets.

@@ -73,16 +73,15 @@ pub(crate) fn questions(ctx: &ProjectContext, step: Option<&str>) -> Result<Repo
     };
     let evidence = ctx.evidence(&opened, false);
     let limits = ChangeLimits::of(ctx.project.config.limits.attempts);
-    let options = |step: &Step| StepAnswers {
-        step: step.id.clone(),
-        title: step.title.clone(),
-        options: engine::answers(run, (&evidence, &opened.loaded.findings), step, (limits, ctx.clock.now)),
-    };
     let is_named = named.is_some();
     let steps = named.map_or_else(waiting, |step| vec![step]);
-    let mut steps: Vec<StepAnswers> = steps.iter().filter_map(|step| run.step(step)).take(STEPS).map(options).collect();
-    steps.iter_mut().for_each(|step| step.options.retain(|option| !is_offered(option)));
-    steps.retain(|step| is_named || !step.options.is_empty());
+    let steps: Vec<&Step> = steps.iter().filter_map(|step| run.step(step)).take(STEPS).collect();
+    let answers = engine::answers(run, (&evidence, &opened.loaded.findings), &steps, (limits, ctx.clock.now));
+    let answers = steps.iter().zip(answers).map(|(step, mut options)| {
+        options.retain(|option| !is_offered(option));
+        StepAnswers { step: step.id.clone(), title: step.title.clone(), options }
+    });
+    let steps = answers.filter(|step| is_named || !step.options.is_empty()).collect();
     Ok(Report::ok(DecideReport { run: run.id.clone(), question: asked, steps }))
 }
 
@@ -116,10 +115,11 @@ pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Rep
         change_at(ctx, &location, ChangeRequest { if_revision, ..ChangeRequest::of(kind) })
     };
     let by = Some(by);
-    match answer.as_str() {
+    let kind = DecisionKind::ANSWERS.into_iter().find(|kind| kind.as_str() == answer);
+    match kind {
         _ if of_gate => change(ChangeKind::Approve { step: id, by, note, phases, choice: Some(answer) }),
-        "approve" => change(ChangeKind::Approve { step: id, by, note, phases, choice: None }),
-        "accept" => change(ChangeKind::Finish(Box::new(Outcome {
+        Some(DecisionKind::Approve) => change(ChangeKind::Approve { step: id, by, note, phases, choice: None }),
+        Some(DecisionKind::Accept) => change(ChangeKind::Finish(Box::new(Outcome {
             verdict: Some(ReviewVerdict::Approved),
             agent: by,
             summary: note,
@@ -127,18 +127,19 @@ pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Rep
             part,
             ..Outcome::completed(id)
         }))),
-        "redo" => decide(ctx, &location, DecisionKind::Redo, &request),
-        "override" if note.is_some() => decide(ctx, &location, DecisionKind::Override, &request),
-        "skip" if note.is_some() => match phase {
+        Some(DecisionKind::Override | DecisionKind::Skip) if note.is_none() => Err(without_note(&location, &request)),
+        Some(kind @ (DecisionKind::Redo | DecisionKind::Override)) => decide(ctx, &location, kind, &request),
+        Some(DecisionKind::Skip) => match phase {
             Some(phase) => skip_phase(ctx, &location, phase, &request),
             None => change(ChangeKind::Skip { step: id, part, by, reason: note.unwrap_or_default() }),
         },
-        "override" | "skip" => Err(without_note(&location, &request)),
         // The gate says which answers it has.
-        _ if step.is_some_and(|step| step.kind == StepKind::Gate) => {
+        None if step.is_some_and(|step| step.kind == StepKind::Gate) => {
             change(ChangeKind::Approve { step: id, by, note, phases, choice: Some(answer) })
         }
-        _ => Err(unknown(&location, &request)),
+        None | Some(DecisionKind::RollBack | DecisionKind::Abort | DecisionKind::Pause | DecisionKind::Resume) => {
+            Err(unknown(&location, &request))
+        }
     }
 }
 
@@ -218,10 +219,8 @@ fn phase_of(word: &str) -> Option<u32> {
 
 /// Returns the refusal of an unknown answer, with the known ones.
 fn unknown(location: &RunLocation, request: &AnswerRequest) -> OpError {
-    let message = format!(
-        "`{}` is not an answer; these are: approve, accept, redo, override, skip",
-        clean_line(&request.answer, 80)
-    );
+    let known = DecisionKind::ANSWERS.map(DecisionKind::as_str).join(", ");
+    let message = format!("`{}` is not an answer; these are: {known}", clean_line(&request.answer, 80));
     OpError::Usage { message, hints: vec![answers_of(location, request)] }
 }
 
@@ -234,15 +233,8 @@ fn decide(
 ) -> Result<Report<CheckpointReport>, OpError> {
     let locked = LockedRun::open(ctx, location)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
-    let decision = Decision {
-        step: Some(plan::resolve(run, &request.step)?),
-        decision,
-        at: locked.clock().now,
-        by: Some(masked(&request.by)),
-        note: request.note.as_deref().map(masked),
-        choice: None,
-        despite: None,
-    };
+    let said = (Some(masked(&request.by)), request.note.as_deref().map(masked));
+    let decision = Decision::new(Some(plan::resolve(run, &request.step)?), decision, said, locked.clock().now);
     let written = locked.decide(run, decision)?;
     Ok(report(ctx, &locked.reload().opened, written))
 }

@@ -17,8 +17,8 @@ use crate::{
     dialect::Guest,
     engine::{self, ChangeLimits, Planned, Rebegin},
     model::{
-        Action, ChangeKind, Commands, Context, Edit, Entry, FindingClass, Interruption, InterruptionKind, Mode, Plan,
-        Question, QuestionOption, Run, RunStatus, Status, Verdict,
+        Action, ChangeKind, Commands, Context, Decision, Edit, Entry, FindingClass, Interruption, InterruptionKind,
+        Mode, Plan, Question, QuestionOption, Run, RunStatus, Status, Verdict,
     },
     store,
 };
@@ -276,11 +276,8 @@ fn take(
     }
     for (step, decision) in &planned.needs {
         let note = Some("chosen with the options of a resume".to_owned());
-        let (step, decision, at) = (Some(step.clone()), *decision, locked.clock().now);
-        locked.decide(
-            locked.opened.run()?,
-            crate::model::Decision { step, decision, at, by: None, note, choice: None, despite: None },
-        )?;
+        let decision = Decision::new(Some(step.clone()), *decision, (None, note), locked.clock().now);
+        locked.decide(locked.opened.run()?, decision)?;
         locked = locked.reload();
     }
     findings.extend(locked.take_lease("resume"));

@@ -43,17 +43,17 @@ pub(crate) fn decide(
     check.decide(decision)
 }
 
-/// Returns what a person can decide about a step at this time, each answer with its command: what the admission of that answer lets through.
+/// Returns what a person can decide about each of these steps at this time, with the commands: what the admission lets through.
 pub(crate) fn answers(
     run: &Run,
     (evidence, load_findings): (&Evidence, &[Finding]),
-    step: &Step,
+    steps: &[&Step],
     (limits, now): (ChangeLimits, Timestamp),
-) -> Vec<QuestionOption> {
+) -> Vec<Vec<QuestionOption>> {
     let graph = Graph::of(run);
     let reconciled = reconcile(run, &graph, evidence, load_findings);
     let check = TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &reconciled), evidence, limits, now };
-    check.answers(step)
+    steps.iter().map(|step| check.answers(step)).collect()
 }
 
 impl TransitionCheck<'_> {
@@ -64,17 +64,8 @@ impl TransitionCheck<'_> {
             let admitted = admit_reconciled(self.reconciled, self.evidence, change, self.limits);
             step.recorded && matches!(admitted, Ok(Admitted::Change { .. }))
         };
-        let is_decided = |decision: DecisionKind| {
-            let note = Some(String::new());
-            let decision = Decision {
-                step: Some(id.clone()),
-                decision,
-                at: self.now,
-                by: None,
-                note,
-                choice: None,
-                despite: None,
-            };
+        let is_decided = |decision| {
+            let decision = Decision::new(Some(id.clone()), decision, (None, None), self.now);
             matches!(self.decide(decision), Ok(Decided::Record(_)))
         };
         let approves = |choice: Option<&GateOption>| ChangeKind::Approve {
@@ -93,18 +84,19 @@ impl TransitionCheck<'_> {
             false => ("take it as it is", "have it done again"),
         };
         let words = [
-            ("approve", "approve it", step.options.is_empty() && is_admitted(approves(None))),
-            ("accept", accept, is_admitted(ChangeKind::Finish(Box::new(accepts)))),
-            ("redo", redo, self.reconciled.run.records.redo && is_decided(DecisionKind::Redo)),
-            ("override", "let it start or end against a rule", is_decided(DecisionKind::Override)),
-            ("skip", "leave it out for good", is_admitted(skips)),
+            (DecisionKind::Approve, "approve it", step.options.is_empty() && is_admitted(approves(None))),
+            (DecisionKind::Accept, accept, is_admitted(ChangeKind::Finish(Box::new(accepts)))),
+            (DecisionKind::Redo, redo, self.reconciled.run.records.redo && is_decided(DecisionKind::Redo)),
+            (DecisionKind::Override, "let it start or end against a rule", is_decided(DecisionKind::Override)),
+            (DecisionKind::Skip, "leave it out for good", is_admitted(skips)),
         ];
         let of_gate = step.options.iter().filter(|option| is_admitted(approves(Some(option))));
         let of_gate = of_gate.map(|option| {
             QuestionOption::new(&option.word, option.effect.in_words(), command::choose(step, run, &option.word))
         });
         let words = words.into_iter().filter(|(.., can)| *can);
-        let words = words.map(|(word, label, _)| QuestionOption::new(word, label, command::decide(word, id, run)));
+        let words = words
+            .map(|(kind, label, _)| QuestionOption::new(kind.as_str(), label, command::decide(kind.as_str(), id, run)));
         of_gate.chain(words).map(QuestionOption::by_person).collect()
     }
 
