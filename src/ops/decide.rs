@@ -16,8 +16,8 @@ use super::{
 use crate::{
     engine::{self, ChangeLimits, Decided},
     model::{
-        Action, ChangeKind, Decision, DecisionKind, Outcome, Question, QuestionOption, ReviewVerdict, Run, RunId,
-        Severity, Statement, StatementKind, Step, StepId, StepKind, Verdict, are, clean_line,
+        Action, ChangeKind, Decision, DecisionKind, Finding, Outcome, Question, QuestionOption, ReviewVerdict, Run,
+        RunId, Severity, Statement, StatementKind, Step, StepId, StepKind, Verdict, are, clean_line,
     },
 };
 
@@ -53,10 +53,11 @@ pub(crate) fn questions(ctx: &ProjectContext, step: Option<&str>) -> Result<Repo
     let opened = ctx.read(&location)?;
     let run = opened.run()?;
     let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
+    let (planned, mut findings) = (planned.plan, planned.findings);
     let named = step.filter(|step| *step != engine::END).map(|step| plan::resolve(run, step)).transpose()?;
     let waiting = || {
-        let next = planned.plan.next.iter().filter(|next| matches!(next.action, Action::Approve | Action::Verify));
-        let blocked = planned.findings.iter().filter(|finding| finding.severity == Severity::Blocking);
+        let next = planned.next.iter().filter(|next| matches!(next.action, Action::Approve | Action::Verify));
+        let blocked = findings.iter().filter(|finding| finding.severity == Severity::Blocking);
         let mut steps: Vec<StepId> = next.map(|next| next.step.clone()).collect();
         for step in blocked.filter_map(|finding| finding.step.clone()) {
             if !steps.contains(&step) {
@@ -66,23 +67,25 @@ pub(crate) fn questions(ctx: &ProjectContext, step: Option<&str>) -> Result<Repo
         steps
     };
     // To go on is no decision.
-    let is_asked = named.is_none() && planned.plan.verdict != Verdict::Resume;
-    let asked = planned.plan.question.filter(|_| is_asked);
+    let is_asked = named.is_none() && planned.verdict != Verdict::Resume;
+    let asked = planned.question.filter(|_| is_asked);
     let is_offered = |option: &QuestionOption| {
         asked.iter().flat_map(|asked| &asked.options).any(|offered| offered.command == option.command)
     };
     let evidence = ctx.evidence(&opened, false);
     let limits = ChangeLimits::of(ctx.project.config.limits.attempts);
-    let is_named = named.is_some();
-    let steps = named.map_or_else(waiting, |step| vec![step]);
+    let steps = named.clone().map_or_else(waiting, |step| vec![step]);
     let steps: Vec<&Step> = steps.iter().filter_map(|step| run.step(step)).take(STEPS).collect();
     let answers = engine::answers(run, (&evidence, &opened.loaded.findings), &steps, (limits, ctx.clock.now));
     let answers = steps.iter().zip(answers).map(|(step, mut options)| {
         options.retain(|option| !is_offered(option));
         StepAnswers { step: step.id.clone(), title: step.title.clone(), options }
     });
-    let steps = answers.filter(|step| is_named || !step.options.is_empty()).collect();
-    Ok(Report::ok(DecideReport { run: run.id.clone(), question: asked, steps }))
+    let steps = answers.filter(|step| named.is_some() || !step.options.is_empty()).collect();
+    let is_about = |finding: &Finding| named.as_ref().is_none_or(|named| finding.step.as_ref() == Some(named));
+    // What is asked is judged by them; the notes are in the plan.
+    findings.retain(|finding| finding.severity != Severity::Info && is_about(finding));
+    Ok(Report { findings, ..Report::ok(DecideReport { run: run.id.clone(), question: asked, steps }) })
 }
 
 /// An answer as typed; the step is not yet resolved against the run.

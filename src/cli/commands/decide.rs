@@ -75,7 +75,8 @@ impl Command for Decide {
 }
 
 impl Shown for ops::DecideReport {
-    fn text(&self, page: &mut Page, _: &[Finding]) {
+    fn text(&self, page: &mut Page, findings: &[Finding]) {
+        page.findings(findings);
         if let Some(question) = &self.question {
             page.text.bold(&question.text).end();
             listed(page, &question.options);
