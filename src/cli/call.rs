@@ -19,11 +19,6 @@ pub(super) trait Command {
     /// Does what the verb is for, prints its one document, and returns the exit code.
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError>;
 
-    /// Tells whether every answer of this call exits with 0, so that a client does not show a normal one as a failure.
-    fn exit_zero(&self) -> bool {
-        false
-    }
-
     /// Tells whether its answer is a context, which has a form in YAML.
     fn has_yaml(&self) -> bool {
         false
@@ -64,7 +59,6 @@ pub(super) struct CommandLine {
 pub(super) struct Call<'a> {
     pub(super) global: &'a Global,
     pub(super) format: Format,
-    pub(super) exit_zero: bool,
     pub(super) line: &'a CommandLine,
 }
 
@@ -138,13 +132,11 @@ impl Call<'_> {
             Format::Json | Format::Junit => output::print_json(&Document {
                 schema: B::SCHEMA.to_owned(),
                 ok: true,
-                code: self.exit_zero.then(|| report.exit.name().to_owned()),
                 data: &report.body,
                 findings: report.findings.clone(),
             }),
         };
         Ok(match printed {
-            Ok(()) if self.exit_zero => Exit::Ok,
             Ok(()) => report.exit,
             Err(error) => error::unprinted(&error, report.body.written(), self.format),
         })

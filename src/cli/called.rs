@@ -29,7 +29,7 @@ mod tests {
     fn a_call_is_read_as_the_program_reads_it() {
         for (line, verb, run) in [
             ("plan", "plan", None),
-            ("plan x --exit-zero", "plan", Some("x")),
+            ("plan x --exit-code", "plan", Some("x")),
             ("status x", "status", Some("x")),
             ("context x --step 2:3", "context", Some("x")),
             ("history", "history", None),

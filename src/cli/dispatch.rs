@@ -26,11 +26,11 @@ pub(super) fn run(global: &Global, command: &dyn Command, words: &[OsString]) ->
     ops::forget_unread();
     let asked = format_of(global, command);
     let format = asked.as_ref().map_or_else(|_| Format::usual(), |format| *format);
-    let call = Call { global, format, exit_zero: command.exit_zero(), line: &LINE };
+    let call = Call { global, format, line: &LINE };
     asked.and_then(|_| command.run(&call)).unwrap_or_else(|error| {
         let error = error.with_unread().with_command(&TypedCommand::new(Cli::command(), words), format);
         let error = if command.offers_starts() { error.with_starts(&call.request(None)) } else { error };
-        if call.exit_zero { error::report_as_answer(&error, format) } else { error::report(&error, format) }
+        error::report(&error, format)
     })
 }
 

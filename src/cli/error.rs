@@ -179,7 +179,7 @@ pub(super) const fn exit_of(stop: Stop) -> Exit {
 
 /// Prints an error in the format of the caller and returns its exit code, which counts also where nothing can be printed.
 pub(super) fn report(error: &CommandError, format: Format) -> Exit {
-    let _ = print(error, format, None);
+    let _ = print(error, format);
     error.kind
 }
 
@@ -205,22 +205,13 @@ pub(super) fn unprinted(error: &io::Error, written: Option<String>, format: Form
 
 /// Shows an error that a question follows.
 pub(super) fn show(error: &CommandError) -> io::Result<()> {
-    print(error, Format::Text, None)
+    print(error, Format::Text)
 }
 
-/// Does the same with `--exit-zero`: the document names the exit code, which is 0.
-pub(super) fn report_as_answer(error: &CommandError, format: Format) -> Exit {
-    match print(error, format, Some(error.kind.name().to_owned())) {
-        Ok(()) => Exit::Ok,
-        Err(_) => error.kind,
-    }
-}
-
-fn print(error: &CommandError, format: Format, code: Option<String>) -> io::Result<()> {
+fn print(error: &CommandError, format: Format) -> io::Result<()> {
     match format {
         Format::Json => {
             let mut printed = document(error.kind, error.message(), None);
-            printed.code = code;
             printed.error.hints.clone_from(&error.hints);
             printed.findings.clone_from(&error.findings);
             output::print_json(&printed)
@@ -233,7 +224,6 @@ fn document(exit: Exit, message: String, recorded: Option<bool>) -> ErrorDocumen
     ErrorDocument {
         schema: "error/1".to_owned(),
         ok: false,
-        code: None,
         error: ErrorBody { code: exit.name().to_owned(), message, hints: Vec::new(), recorded },
         findings: Vec::new(),
     }

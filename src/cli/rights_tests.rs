@@ -63,7 +63,7 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
             "follow",
             "budget",
             "format",
-            "exit-zero",
+            "exit-code",
             "quiet",
             "verbose",
         ],

@@ -90,7 +90,6 @@ impl Screen {
                 output::print_json(&Document {
                     schema: "run/1".to_owned(),
                     ok,
-                    code: None,
                     data: runner::RunReport::from(&result),
                     findings: Vec::new(),
                 })

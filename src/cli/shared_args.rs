@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use super::{error::CommandError, format::Format};
 use crate::{
     model::{ChangeKind, Mode, StepId},
-    ops::{self, ChangeRequest},
+    ops::{self, ChangeRequest, Exit, OpError},
 };
 
 #[derive(Clone, Debug, Args)]
@@ -52,10 +52,22 @@ impl From<ModeArg> for Mode {
 }
 
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub(super) struct Answer {
-    /// Exit with 0 for every answer; the JSON names the exit code as `code`
+pub(super) struct Judged {
+    /// Exit with what the answer means, for scripts: 3 no run waits, 6 another process drives it, 9 a person must decide
     #[arg(long)]
-    pub(super) exit_zero: bool,
+    exit_code: bool,
+}
+
+impl Judged {
+    /// Returns the report with the exit code that is wanted: an answer ends with 0 unless the flag is given. What could not be read, or was not
+    /// so as asked, keeps its code.
+    pub(super) fn report<B>(self, report: Result<ops::Report<B>, OpError>) -> Result<ops::Report<B>, OpError> {
+        let exit = |exit| match exit {
+            Exit::Person | Exit::Conflict | Exit::NotFound if !self.exit_code => Exit::Ok,
+            exit => exit,
+        };
+        report.map(|report| ops::Report { exit: exit(report.exit), ..report })
+    }
 }
 
 // What a person allows when Piton runs the rest of a run. As a doc comment this would replace that of the verb in its help.

@@ -11,23 +11,17 @@ pub(crate) struct Document<T> {
     /// Name and major version of the schema of `data`: `plan/2`.
     pub(crate) schema: String,
     pub(crate) ok: bool,
-    /// The name of the exit code, with `--exit-zero`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) code: Option<String>,
     pub(crate) data: T,
     /// Problems in the files that were read.
     pub(crate) findings: Vec<Finding>,
 }
 
-/// The document that is printed instead of an answer; the exit code is not zero, unless `--exit-zero` is given.
+/// The document that is printed instead of an answer; the exit code is not zero.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ErrorDocument {
     /// `error/1`.
     pub(crate) schema: String,
     pub(crate) ok: bool,
-    /// The same as `error.code`, with `--exit-zero`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) code: Option<String>,
     pub(crate) error: ErrorBody,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) findings: Vec<Finding>,

@@ -189,7 +189,7 @@ const SCENARIOS: [DemoScenario; 6] = [
             step("No system at all: a session of Claude Code met a usage limit with three agents running.", &["list"]),
             step(
                 "One agent is done, one only read, and what the third one did cannot be known: a person decides.",
-                &["plan", "--exit-zero"],
+                &["plan"],
             ),
             step("What a fresh session has to know:", &["context"]),
         ],

@@ -13,6 +13,9 @@ use crate::{
 /// Number of existing names that an error shows.
 const NAMES_SHOWN: usize = 12;
 
+/// The seeds' sentence where no run is found.
+pub(crate) const NO_RUN: &str = "No interrupted workflow found.";
+
 /// A run to choose: the CLI repeats the command that was typed with this run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunChoice {
@@ -29,7 +32,7 @@ pub(crate) enum OpError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// No run where one was looked for.
-    #[error("No interrupted workflow found.")]
+    #[error("{NO_RUN}")]
     NoRun { searched: String, findings: Vec<Finding> },
     /// No run by that name.
     #[error("no run `{wanted}` in {searched}{}", did_you_mean(near))]

@@ -12,6 +12,8 @@ use super::{
     project_context::ProjectContext,
     report::{Body, Lifecycle, ListedRun, Report, Stage},
     select,
+    start::ways_to_start,
+    unread,
 };
 use crate::{
     model::{Finding, FindingCode, Progress, RunId, Status, StepId, Verdict, first_names, plural, quoted},
@@ -30,6 +32,9 @@ pub(crate) struct ListReport {
     pub(crate) hidden: usize,
     /// Number of stories that only wait for their review and were left out because they are many; `--all` shows them.
     pub(crate) in_review: usize,
+    /// Where was looked and what starts a run, where none is listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hints: Vec<String>,
     /// How many sessions of the client a text shows; it counts the others.
     #[serde(skip)]
     pub(crate) sessions_shown: usize,
@@ -63,15 +68,20 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>
         add_ended(ctx, &mut runs)?;
         add_archived(ctx, &mut runs);
     }
+    let (mut exit, mut hints) = (Exit::Ok, Vec::new());
     if runs.is_empty() && in_review == 0 {
-        return Err(OpError::NoRun { searched: searched(ctx, hidden), findings });
+        let none = OpError::NoRun { searched: searched(ctx, hidden), findings };
+        // What was passed over may be a run.
+        if !none.found_no_run() || !unread::unnamed(none.findings()).is_empty() {
+            return Err(none);
+        }
+        (exit, hints) = (none.exit(), none.hints());
+        hints.extend(ways_to_start(ctx));
+        findings = none.findings().to_vec();
     }
     let hidden = if all { 0 } else { hidden };
-    Ok(Report {
-        exit: Exit::Ok,
-        body: ListReport { runs, hidden, in_review, sessions_shown: if all { usize::MAX } else { SESSIONS_SHOWN } },
-        findings,
-    })
+    let sessions_shown = if all { usize::MAX } else { SESSIONS_SHOWN };
+    Ok(Report { exit, body: ListReport { runs, hidden, in_review, hints, sessions_shown }, findings })
 }
 
 /// Returns how many plans of each other system are not listed because no work was begun on them.

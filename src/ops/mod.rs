@@ -114,7 +114,7 @@ pub(crate) use doctor::{DoctorReport, doctor};
 pub(crate) use draft::ChangeDraft;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use draft::PreparedChange;
-pub(crate) use error::{OpError, RunChoice, ways_to_trust};
+pub(crate) use error::{NO_RUN, OpError, RunChoice, ways_to_trust};
 pub(crate) use exit::Exit;
 pub(crate) use group::{
     GROUP_WAIT, Holder, InitialVariables, Taken, busy as busy_group, rendered_before, take as take_group,

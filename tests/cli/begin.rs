@@ -57,7 +57,7 @@ fn a_living_driver_keeps_others_out_and_an_unknown_one_asks() {
         6,
         "a living one is not taken over"
     );
-    let plan = in_session(&sandbox, "mine", &["plan"]);
+    let plan = in_session(&sandbox, "mine", &["plan", "--exit-code"]);
     assert_eq!((plan.code, plan.at("/data/verdict")), (6, json!("blocked")), "{plan}");
     sandbox.driven_by("demo", elsewhere());
     let refused = piton(&sandbox, &["begin", "plan"]);

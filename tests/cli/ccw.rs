@@ -115,7 +115,7 @@ fn every_row_of_the_decision_table() {
             if *has_summary {
                 summary(&sandbox, "IMPL-2");
             }
-            let plan = sandbox.piton(["plan", "--native"]).run();
+            let plan = sandbox.piton(["plan", "--native", "--exit-code"]).run();
             let row = format!("{status}, summary {has_summary}, [{mark}], dependency {dependency}\n{plan}");
             let expected: &[String] = if action.is_empty() { &[] } else { &[format!("{action} IMPL-2")] };
             assert_eq!(next(&plan), expected, "{row}");
@@ -155,11 +155,11 @@ fn a_plan_of_fifty_rows_is_folded() {
     ids.iter().for_each(|id| task(&sandbox, id, &json!({"status": "pending"})));
     let ticks = ids.iter().enumerate().map(|(at, id)| (id.as_str(), if at < 40 { ' ' } else { 'x' }));
     todo(&sandbox, &ticks.collect::<Vec<_>>());
-    let short = sandbox.piton(["plan", "--format", "text"]).run().expect_code(9).stdout;
+    let short = sandbox.piton(["plan", "--format", "text", "--exit-code"]).run().expect_code(9).stdout;
     assert!(short.contains("  and 42 more, IMPL-9 to IMPL-50; `piton plan -v` shows them"), "{short}");
     assert!(short.contains(", 6 of status-conflict; -v shows them"), "{short}");
     assert!(short.lines().count() <= 45, "{short}");
-    let long = sandbox.piton(["plan", "-v", "--format", "text"]).run().expect_code(9).stdout;
+    let long = sandbox.piton(["plan", "-v", "--format", "text", "--exit-code"]).run().expect_code(9).stdout;
     assert!(ids.iter().all(|id| long.contains(&format!(" {id} "))), "{long}");
     assert_eq!(long.matches("[status-conflict]").count(), 10, "{long}");
 }
@@ -229,10 +229,10 @@ fn real_sessions_are_planned_as_a_person_would() {
         let sandbox = Sandbox::new();
         Tree::of(&place.join(project)).write_to(&sandbox.root());
         let before = sandbox.tree();
-        let plan = sandbox.piton(["plan", session]).run().expect_code(*code);
+        let plan = sandbox.piton(["plan", session, "--exit-code"]).run().expect_code(*code);
         assert_eq!(plan.at("/data/verdict"), *verdict, "{session}");
         assert_eq!(next(&plan), *expected, "{session}");
         assert_eq!(before.changes(&sandbox.tree()), [""; 0], "{session}");
-        sandbox.piton(["--format", "text", "plan", session]).run().expect_code(*code);
+        sandbox.piton(["--format", "text", "plan", session, "--exit-code"]).run().expect_code(*code);
     }
 }

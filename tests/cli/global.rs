@@ -228,38 +228,30 @@ fn every_verb_answers_with_one_document() {
 }
 
 #[test]
-fn with_exit_zero_every_answer_exits_with_0_and_names_its_code() {
+fn an_answer_ends_with_0_and_says_what_it_means_on_request() {
     let empty = Sandbox::new();
     let gate = projects::nine_step();
     replace(&gate, NINE_STEP, "\"NEEDS_REVISION\"", "\"REJECTED\"");
     let broken = projects::nine_step();
     broken.file(NINE_STEP, "{\"feature_name\": ");
-    for (name, sandbox, words, exit, code) in [
-        ("an answer", &projects::nine_step(), &["plan"][..], 0, "ok"),
-        ("a list", &projects::nine_step(), &["list"], 0, "ok"),
-        ("nothing", &empty, &["plan"], 3, "not-found"),
-        ("an empty list", &empty, &["list"], 3, "not-found"),
-        ("no status", &empty, &["status"], 3, "not-found"),
-        ("a rejection", &gate, &["plan"], 9, "person-decides"),
-        ("several runs", &projects::both(), &["plan"], 8, "ambiguous"),
-        ("several runs", &projects::both(), &["status"], 8, "ambiguous"),
-        ("a broken state", &broken, &["plan", "user-auth"], 4, "unreadable"),
-        ("no patch", &projects::nine_step(), &["plan", "--patch"], 1, "no"),
-        ("an unknown step", &projects::nine_step(), &["plan", "--from", "9:9"], 3, "not-found"),
+    for (name, sandbox, words, plain, asked) in [
+        ("an answer", &projects::nine_step(), &["plan"][..], 0, 0),
+        ("a list", &projects::nine_step(), &["list"], 0, 0),
+        ("nothing", &empty, &["plan"], 3, 3),
+        ("an empty list", &empty, &["list"], 0, 3),
+        ("no status", &empty, &["status"], 3, 3),
+        ("a rejection", &gate, &["plan"], 0, 9),
+        ("its status", &gate, &["status"], 0, 9),
+        ("several runs", &projects::both(), &["plan"], 8, 8),
+        ("several runs", &projects::both(), &["status"], 8, 8),
+        ("a broken state", &broken, &["plan", "user-auth"], 4, 4),
+        ("no patch", &projects::nine_step(), &["plan", "--patch"], 1, 1),
+        ("an unknown step", &projects::nine_step(), &["plan", "--from", "9:9"], 3, 3),
     ] {
-        let plain = sandbox.piton(words.iter().copied()).run();
-        assert_eq!(plain.code, exit, "{name}: {plain}");
-        let zero = sandbox.piton(words.iter().copied().chain(["--exit-zero"])).run().expect_code(0);
-        let mut document = zero.json();
-        assert_eq!(document["code"], code, "{name}: {zero}");
-        let top: Vec<&String> = document.as_object().expect("an object").keys().collect();
-        assert_eq!(top[..3], ["schema", "ok", "code"], "{name}");
-        document.as_object_mut().expect("an object").shift_remove("code");
-        let repeated = document.to_string().replace(" --exit-zero", "");
-        assert_eq!(repeated, plain.json().to_string(), "{name}: nothing else differs");
+        let without = sandbox.piton(words.iter().copied()).run().expect_code(plain);
+        let with = sandbox.piton(words.iter().copied().chain(["--exit-code"])).run().expect_code(asked);
+        let with = with.json().to_string().replace(" --exit-code", "");
+        assert_eq!(with, without.json().to_string(), "{name}: only the exit code differs");
     }
-    let text = empty.piton(["plan", "--exit-zero", "--format", "text"]).run().expect_code(0);
-    assert!(text.stdout.is_empty() && text.stderr.contains("No interrupted workflow found"), "{text}");
-    projects::nine_step().piton(["begin", "2:3", "--exit-zero"]).run().expect_code(2);
-    empty.piton(["plan", "--exit-zero", "--nonsense"]).run().expect_code(2);
+    projects::nine_step().piton(["begin", "2:3", "--exit-code"]).run().expect_code(2);
 }

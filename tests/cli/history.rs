@@ -63,7 +63,7 @@ fn an_open_run_is_archived_only_after_consent() {
         let to = document(&sandbox.piton(["close", "--abort"]).run().expect_code(0))["data"]["to"].clone();
         assert!(sandbox.exists(to.as_str().unwrap()), "{to}");
         assert!(!sandbox.exists(state));
-        sandbox.piton(["list"]).run().expect_code(3);
+        sandbox.piton(["list", "--exit-code"]).run().expect_code(3);
     }
 }
 

@@ -65,7 +65,7 @@ impl AgentLoop<'_> {
     /// Continues until the run is cut off (false) or done (true).
     fn drive(&mut self) -> bool {
         for _ in 0..60 {
-            let plan = piton(self.sandbox, &["plan"]);
+            let plan = piton(self.sandbox, &["plan", "--exit-code"]);
             if plan.at("/data/verdict") == "complete" {
                 return true;
             }

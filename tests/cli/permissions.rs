@@ -54,7 +54,7 @@ fn a_task_that_may_not_be_read_is_held_and_named() {
     let sandbox = projects::ccw();
     let task = format!("{SESSION}/.task/IMPL-002.json");
     sandbox.mode(&task, 0o000);
-    let plan = refused(&sandbox, "plan", 9, &task);
+    let plan = refused(&sandbox, "plan --exit-code", 9, &task);
     assert!(plan.findings().contains(&"part-unreadable".to_owned()), "{plan}");
     sandbox.piton(["begin", "IMPL-002"]).unprivileged().run().expect_code(9);
     sandbox.mode(&task, 0o644);
@@ -142,7 +142,7 @@ fn nothing_starts_while_a_place_of_runs_cannot_be_looked_at() {
 fn a_closed_folder_where_no_run_would_be_is_not_mentioned() {
     let sandbox = Sandbox::new();
     sandbox.dir("data/pg").mode("data/pg", 0o000);
-    let output = sandbox.piton(["list"]).unprivileged().run().expect_code(3);
+    let output = sandbox.piton(["list", "--exit-code"]).unprivileged().run().expect_code(3);
     assert!(!output.stdout.contains("data/pg"), "{output}");
     sandbox.mode("data/pg", 0o755);
 }

@@ -80,7 +80,7 @@ fn commands(output: &Output) -> Vec<(String, bool)> {
 #[test]
 fn a_gate_is_approved_at_a_terminal_with_a_name() {
     let sandbox = at_the_gate();
-    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    let plan = sandbox.piton(["plan", "--exit-code"]).run().expect_code(9);
     let approve = "piton decide sign approve --run demo --by NAME".to_owned();
     let reject = "piton finish sign --run demo --verdict REJECTED --error WHY".to_owned();
     assert_eq!(commands(&plan), [(approve, true), (reject, true), ("piton pause demo".to_owned(), false)]);
@@ -102,14 +102,14 @@ fn a_gate_is_approved_at_a_terminal_with_a_name() {
 #[test]
 fn a_rejection_is_answered_with_accept() {
     let sandbox = rejected();
-    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    let plan = sandbox.piton(["plan", "--exit-code"]).run().expect_code(9);
     let decide = |answer: &str| format!("piton decide review {answer} --run demo --by NAME --note WHY");
     let expected = [decide("redo"), decide("accept"), "piton close demo --abort".to_owned()];
     assert_eq!(commands(&plan), expected.map(|command| (command, true)));
     declining_changes_nothing(&sandbox, 9);
     let Some(output) = answered(&sandbox, "accept\nana\nonly a demo\n") else { return };
     output.expect_code(0);
-    assert_eq!(sandbox.piton(["plan"]).run().expect_code(9).at("/data/next/0/step"), "sign");
+    assert_eq!(sandbox.piton(["plan", "--exit-code"]).run().expect_code(9).at("/data/next/0/step"), "sign");
     let decision = sandbox.piton(["status"]).run().at("/data/decisions/0");
     assert_eq!((&decision["decision"], &decision["note"]), (&"accept".into(), &"only a demo".into()), "{decision}");
 }
@@ -142,7 +142,7 @@ fn a_person_says_at_a_terminal_that_a_step_took_effect() {
     // Who drove it is gone, and so is the machine as it was.
     sandbox
         .driven_by("demo", json!({"pid": 1, "boot_id": "before", "host": "elsewhere", "seen": "2026-01-01T12:00:00Z"}));
-    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    let plan = sandbox.piton(["plan", "--exit-code"]).run().expect_code(9);
     assert!(plan.findings().contains(&"outcome-unknown".to_owned()), "{plan}");
     let redo = "piton decide push redo --run demo --by NAME --note WHY";
     let accept = "piton decide push accept --run demo --by NAME --note WHY";
@@ -201,7 +201,9 @@ fn nothing_is_asked_where_no_person_can_answer() {
     }
     assert_eq!(before.changes(&sandbox.tree()), [""; 0]);
     // A plan asks nothing, at a terminal either.
-    let Some(output) = sandbox.piton(["--format", "text", "plan"]).on_terminal(END_OF_INPUT) else { return };
+    let Some(output) = sandbox.piton(["--format", "text", "plan", "--exit-code"]).on_terminal(END_OF_INPUT) else {
+        return;
+    };
     let output = output.expect_code(9);
     assert!(!output.stdout.contains("[Y/n]") && output.stderr.is_empty(), "{output}");
 }

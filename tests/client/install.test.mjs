@@ -105,7 +105,7 @@ onStage('from git: the skill answers to both names, piton is not asked for, and 
   const command = await stage.session(service, '/piton:status').ended;
   assert.equal(command.code, 0, command.err);
   assert.deepEqual(command.result.permission_denials, []);
-  saw(service.turns[0].said, /Run `piton status --exit-zero`/);
+  saw(service.turns[0].said, /Run `piton status`/);
 
   const gone = stage.claude('plugin', 'uninstall', 'piton@piton');
   assert.equal(gone.code, 0, gone.err);

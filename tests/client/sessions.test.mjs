@@ -61,7 +61,7 @@ test('three agents, a kill, a new session: one retried, one looked at, one left 
     }
     main.push(turn);
     const plays = [
-      () => bash('piton plan --exit-zero'),
+      () => bash('piton plan'),
       () => {
         const { data } = JSON.parse(turn.last);
         step = Object.fromEntries(data.next.map((next) => [next.title, next]));

@@ -35,11 +35,11 @@ for (const { example, ...story } of STORIES) {
       }
       main.push(turn);
       const plays = [
-        () => bash('piton plan --exit-zero'),
+        () => bash('piton plan'),
         () => bash(`piton begin ${step} --agent ${first.agent}`),
         () => agentFor(step, JSON.parse(turn.last).data),
         () => bash(`piton finish ${step} --summary written ${story.flags ?? ''}`.trim()),
-        () => bash('piton plan --exit-zero'),
+        () => bash('piton plan'),
       ];
       return plays[main.length - 1]?.() ?? say('done');
     });
@@ -83,7 +83,7 @@ test('independent steps: two agents in one message, and both ends are recorded',
     main.push(turn);
     if (/"change":"begin"/.test(turn.last)) begun.push(JSON.parse(turn.last).data);
     const plays = [
-      () => bash('piton plan --exit-zero'),
+      () => bash('piton plan'),
       () => bash('piton begin api --agent coder'),
       () => bash('piton begin ui --agent coder'),
       () => begun.map((data) => agentFor(data.step, data)),
@@ -109,7 +109,7 @@ test('independent steps: two agents in one message, and both ends are recorded',
 test('an answer that is a question is not shown as a failure', { timeout: 120_000 }, async (context) => {
   const stage = new Stage('story').load().example('nine-step').example('ccw');
   context.after(() => stage.close());
-  const plays = ['piton plan --exit-zero', 'piton status --exit-zero', 'piton plan'];
+  const plays = ['piton plan', 'piton status', 'piton plan'];
   const service = await model((turn) => (plays[turn.number] ? bash(plays[turn.number]) : say('done')));
   context.after(() => service.close());
   const done = await stage.session(service, '/workflow-resume').ended;
@@ -128,7 +128,7 @@ test('workflow-exec: its loop is in a file that the client lets it read', { time
     main.push(turn);
     const plays = [
       () => use('Read', { file_path: /Read `([^`]+)` first/.exec(turn.said)[1] }),
-      () => bash('piton list --exit-zero'),
+      () => bash('piton list'),
       () => bash('piton start nine-step --feature orders --description "Order by phone"'),
       () => bash('piton begin 1:1 --agent project-planner'),
       () => agentFor('1:1', JSON.parse(turn.last).data),
@@ -167,7 +167,7 @@ test('piton: a failed session is noticed and resumed to its end', { timeout: 120
   fs.writeFileSync(path.resolve(run.root, run.worktree, 'notes.md'), 'faster\n');
 
   const plays = [
-    () => bash('piton plan --exit-zero'),
+    () => bash('piton plan'),
     (turn) => use('Read', { file_path: /follow `([^`]+unattended-runs[^`]+)`/.exec(turn.said)[1] }),
     () => bash(`piton resume ${run.id}`),
     () => bash(`piton show ${run.id}`),

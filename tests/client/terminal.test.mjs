@@ -57,7 +57,7 @@ for (const [example, mode, told] of STORIES) {
       ],
     };
     const plays = [
-      bash('piton plan --exit-zero'),
+      bash('piton plan'),
       use('AskUserQuestion', { questions: [question] }),
       bash(`piton begin ${step} --agent backend-developer`),
       bash('piton close --abort --note WHY'),

@@ -71,7 +71,7 @@ fn a_second_session_is_refused_while_the_first_lives_and_not_a_moment_longer() {
             assert_eq!(code, 6, "{words}: {answer}");
             assert!(answer.contains("process"), "{words}: {answer}");
         }
-        assert_eq!(b.piton("plan").0, 6);
+        assert_eq!(b.piton("plan --exit-code").0, 6);
         assert_eq!(b.piton("list").0, 0);
         assert_eq!(b.piton("context").0, 0);
         assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);

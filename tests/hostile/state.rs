@@ -78,7 +78,7 @@ fn bad_state_is_named_and_never_written() {
         let text = sandbox.read(NINE_STEP);
         sandbox.bytes(NINE_STEP, &(bad.bytes)(&text));
         let before = foreign(&sandbox);
-        let plan = within(sandbox.piton(["plan"]));
+        let plan = within(sandbox.piton(["plan", "--exit-code"]));
         let write = within(sandbox.piton(["begin", "2:3"]));
         for (output, code) in [(&plan, bad.codes.0), (&write, bad.codes.1)] {
             document(output);
@@ -129,7 +129,7 @@ fn a_broken_task_of_a_session_degrades_it_and_no_more() {
         (b"{\"id\": \"../../../x\", \"status\": \"pending\"}".to_vec(), "../"),
     ] {
         sandbox.bytes(&task, &bytes);
-        let output = within(sandbox.piton(["plan"]));
+        let output = within(sandbox.piton(["plan", "--exit-code"]));
         assert_eq!(document(&output)["schema"], "plan/2", "{output}");
         assert!(output.stdout.contains(says) && output.stdout.contains("IMPL-003.json"), "{says}\n{output}");
         assert_eq!(output.at("/data/next/0/step"), "IMPL-002", "{output}");

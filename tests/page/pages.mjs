@@ -93,7 +93,7 @@ function pages() {
     if (!statSync(join(EXAMPLES, name)).isDirectory() || (SAMPLE && !SOME.includes(name))) continue;
     const project = join(WORK, name);
     cpSync(join(EXAMPLES, name), project, { recursive: true });
-    const runs = JSON.parse(piton(project, ["list", "--all", "--exit-zero", "--format", "json"]));
+    const runs = JSON.parse(piton(project, ["list", "--all", "--format", "json"]));
     if (runs.ok) projects.push([name, project, runs.data.runs[0].path]);
   }
   projects.push(["hostile", hostile()]);

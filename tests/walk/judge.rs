@@ -94,8 +94,6 @@ pub(super) fn problem_of_code(call: &Call, printed: &Printed, output: &Output) -
     match code {
         -1 => return Some("it does not end"),
         2 => return Some("it is not a valid command line"),
-        // Nothing is left to list.
-        3 if call.verb == "list" => return None,
         3 => return Some("what it names is not there"),
         8 => return Some("it is ambiguous"),
         70 => return Some("it crashes"),
@@ -105,8 +103,8 @@ pub(super) fn problem_of_code(call: &Call, printed: &Printed, output: &Output) -
     let verb = call.verb.as_str();
     let waits = matches!(code, 6 | 9);
     let is_read = match verb {
-        "plan" => waits || code == 1 && (call.has("--patch") || call.has("--if-dependencies-met")),
-        "status" | "context" => waits,
+        "plan" => code == 1 && (call.has("--patch") || call.has("--if-dependencies-met")),
+        "context" => waits,
         "validate" | "doctor" => code == 1,
         _ => false,
     };

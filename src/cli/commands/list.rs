@@ -5,7 +5,7 @@ use crate::{
     cli::{
         output::Text,
         render::{markdown::celled, text_page::tone_of},
-        shared_args::Answer,
+        shared_args::Judged,
     },
     model::{DialectId, Progress, human_age, plural},
     page,
@@ -23,17 +23,17 @@ pub(in crate::cli) struct List {
     #[arg(long)]
     html: bool,
     #[command(flatten)]
-    answer: Answer,
+    judged: Judged,
 }
 
 impl Command for List {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let listed = ops::list(&call.project(None)?, self.all)?;
-        if self.html { Ok(call.print_page(&page::index(&listed.body))) } else { call.answer(Ok(listed)) }
-    }
-
-    fn exit_zero(&self) -> bool {
-        self.answer.exit_zero
+        if self.html {
+            Ok(call.print_page(&page::index(&listed.body)))
+        } else {
+            call.answer(self.judged.report(Ok(listed)))
+        }
     }
 
     fn called(&self) -> Option<CalledVerb> {
@@ -50,7 +50,7 @@ pub(in crate::cli) struct Sessions {
 
 impl Command for Sessions {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        call.answer(ops::list(&call.project(None)?, true))
+        call.answer(Judged::default().report(ops::list(&call.project(None)?, true)))
     }
 }
 
@@ -60,6 +60,14 @@ impl Shown for ops::ListReport {
             page.text.line(format!("{} stories wait for a review: `piton list --all`", self.in_review));
         }
         if self.runs.is_empty() {
+            if self.in_review == 0 {
+                page.text.line(ops::NO_RUN);
+            }
+            if !page.quiet {
+                self.hints.iter().for_each(|hint| {
+                    page.text.line(format!("→ {hint}"));
+                });
+            }
             return;
         }
         let all_open = self.runs.iter().all(|run| !run.lifecycle.stage.is_over());
@@ -101,6 +109,9 @@ impl Shown for ops::ListReport {
 
     fn markdown(&self, _: &[Finding]) -> String {
         let mut text = Text::default();
+        if self.runs.is_empty() && self.in_review == 0 {
+            return text.line(ops::NO_RUN).plain_text();
+        }
         text.line("| # | Run | Position | Last change | Verdict | Steps |")
             .line("| --- | --- | --- | --- | --- | --- |");
         for run in &self.runs {

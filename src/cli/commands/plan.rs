@@ -1,7 +1,7 @@
 //! `plan`, with the flags that `resume` takes too.
 
 use super::prelude::*;
-use crate::cli::shared_args::Answer;
+use crate::cli::shared_args::Judged;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Plan {
@@ -16,7 +16,7 @@ pub(in crate::cli) struct Plan {
     #[command(flatten)]
     detail: Detail,
     #[command(flatten)]
-    output: Answer,
+    judged: Judged,
     #[command(flatten)]
     flags: PlanFlags,
 }
@@ -77,12 +77,8 @@ impl Command for Plan {
         let (ctx, request) = (call.project(self.run.name())?, self.flags.request());
         match self.patch {
             true => call.answer(ops::patch(&ctx, &request, self.answer.as_deref())),
-            false => call.answer(ops::plan(&ctx, &request, self.detail.shown())),
+            false => call.answer(self.judged.report(ops::plan(&ctx, &request, self.detail.shown()))),
         }
-    }
-
-    fn exit_zero(&self) -> bool {
-        self.output.exit_zero
     }
 
     fn called(&self) -> Option<CalledVerb> {

@@ -218,7 +218,13 @@ fn chosen_run(ctx: &ProjectContext, call: &Call<'_>) -> Result<(Option<ProjectCo
             text
         }),
         None => {
-            let list = ops::ListReport { runs: runs.clone(), hidden: 0, in_review: 0, sessions_shown: usize::MAX };
+            let list = ops::ListReport {
+                runs: runs.clone(),
+                hidden: 0,
+                in_review: 0,
+                hints: Vec::new(),
+                sessions_shown: usize::MAX,
+            };
             render::text(&ops::Report::ok(list), false, true)
         }
     };

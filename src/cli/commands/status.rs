@@ -1,23 +1,19 @@
 //! `status`.
 
 use super::prelude::*;
-use crate::cli::{output::Text, render::markdown::celled, shared_args::Answer};
+use crate::cli::{output::Text, render::markdown::celled, shared_args::Judged};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Status {
     #[command(flatten)]
     run: RunArg,
     #[command(flatten)]
-    answer: Answer,
+    judged: Judged,
 }
 
 impl Command for Status {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        call.answer(ops::status(&call.project(self.run.name())?))
-    }
-
-    fn exit_zero(&self) -> bool {
-        self.answer.exit_zero
+        call.answer(self.judged.report(ops::status(&call.project(self.run.name())?)))
     }
 
     fn called(&self) -> Option<CalledVerb> {

@@ -55,7 +55,7 @@ fn a_lock_blocks_while_its_time_and_its_process_last() {
         let sandbox = sandbox();
         sandbox.file(LOCK, &lock(pid, created));
         let before = sandbox.tree();
-        let plan = sandbox.piton(["plan"]).run().expect_code(code);
+        let plan = sandbox.piton(["plan", "--exit-code"]).run().expect_code(code);
         assert_eq!(plan.findings(), findings, "{pid} {created}: {plan}");
         if code == 6 {
             assert_eq!(plan.at("/data/verdict"), "blocked", "{plan}");
@@ -77,7 +77,7 @@ fn a_living_owner_blocks_plan_and_resume_in_every_mode() {
         let sandbox = sandbox();
         sandbox.file(LOCK, &lock(other.0.id(), "2026-01-31T11:59:00Z"));
         let before = sandbox.tree();
-        let plan = sandbox.piton(["plan", "--mode", mode]).run().expect_code(6);
+        let plan = sandbox.piton(["plan", "--mode", mode, "--exit-code"]).run().expect_code(6);
         assert_eq!(plan.at("/data/question"), serde_json::Value::Null, "{mode}: {plan}");
         assert_eq!(before.changes(&sandbox.tree()), [""; 0], "a plan only reads");
         let state = sandbox.read(STATE);
@@ -92,7 +92,7 @@ fn an_implied_run_waits_for_a_living_orchestrator_too() {
     let sandbox = Sandbox::new();
     sandbox.file("docs/stories/1.1.story.md", "# Story 1.1: x\n\n**Status:** InProgress\n\n## Tasks\n- [ ] a\n");
     sandbox.file(LOCK, &lock(other.0.id(), "2026-01-31T11:59:00Z"));
-    let plan = sandbox.piton(["plan"]).run().expect_code(6);
+    let plan = sandbox.piton(["plan", "--exit-code"]).run().expect_code(6);
     assert_eq!(plan.at("/data/run/id"), "sdc-1.1", "{plan}");
 }
 

@@ -11,7 +11,7 @@ fn killed_cycles_that_went_round_are_for_a_person() {
     Tree::of(&place.join("dev-cycle")).write_to(&sandbox.root());
     let before = sandbox.tree();
     for (story, saved) in [("bob-bugfix-1", "3_self_healing"), ("test-bob-1", "1_validation")] {
-        let plan = sandbox.piton(["plan", &format!("dev-{story}")]).run().expect_code(9);
+        let plan = sandbox.piton(["plan", &format!("dev-{story}"), "--exit-code"]).run().expect_code(9);
         assert_eq!(plan.at("/data/verdict"), "blocked", "{story}");
         assert_eq!(plan.at("/data/next"), serde_json::json!([]), "{story}");
         let message = plan.at("/findings/0/message").as_str().unwrap().to_owned();
@@ -40,7 +40,7 @@ fn a_completed_epic_shows_outdated_stories_and_continues_where_it_is_reopened() 
     let (head, tail) = text.split_once("name: \"Unification\"").unwrap();
     let tail = tail.replacen("status: completed", "status: in_progress", 2);
     sandbox.file(state, &format!("{head}name: \"Unification\"{tail}"));
-    let plan = sandbox.piton(["plan", "--native"]).run().expect_code(9);
+    let plan = sandbox.piton(["plan", "--native", "--exit-code"]).run().expect_code(9);
     assert_eq!(plan.at("/data/run/id"), "epic-EPIC-ACT");
     assert_eq!(plan.at("/data/run/title"), "Epic Execution for EPIC-ACT");
     assert_eq!(plan.at("/data/next/0/step"), "ACT-6");

@@ -44,7 +44,7 @@ fn trace(name: &str, files: &[&str]) -> Option<Sandbox> {
 fn plan(sandbox: &Sandbox, run: &str, now: &str) -> Output {
     let listed = sandbox.piton(["--format", "json", "list"]).now(now).run().expect_code(0);
     assert_eq!(listed.at("/data/runs/0/id"), run);
-    let plan = sandbox.piton(["--format", "json", "plan", run, "--native", "--steps"]).now(now).run();
+    let plan = sandbox.piton(["--format", "json", "plan", run, "--native", "--steps", "--exit-code"]).now(now).run();
     assert_eq!(listed.at("/data/runs/0/verdict"), plan.at("/data/verdict"), "{plan}");
     plan
 }

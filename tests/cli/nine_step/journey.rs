@@ -50,7 +50,7 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     sandbox.file(".gitignore", "*.workflow-state.json*\n/.worktree/\n/.workflow-backups/\n");
     sandbox.file(".plan/quotes_plan.md", "# Plan\n").git_init();
     let clock = &mut Clock(0);
-    clock.piton(&sandbox, 3, ["list"]);
+    clock.piton(&sandbox, 3, ["list", "--exit-code"]);
     let start = ["start", "nine-step", "--feature", "quotes", "--phases", "2", "--issue", "12"];
     let started = clock.piton(&sandbox, 0, start);
     assert_eq!(started.at("/data/files"), json!([".plan/quotes.workflow-state.json"]));
@@ -59,7 +59,7 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     clock.piton(&sandbox, 1, start);
     pass(&sandbox, clock, &["1:1", "1:2"]);
 
-    let gate = clock.piton(&sandbox, 9, ["plan"]);
+    let gate = clock.piton(&sandbox, 9, ["plan", "--exit-code"]);
     assert_eq!(gate.at("/data/next/0/step"), "1:2.5");
     let approve = "piton decide 1:2.5 approve --run quotes --by NAME";
     assert_eq!(gate.at("/data/question/options/0/command"), approve);
@@ -103,7 +103,7 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     clock.piton(&sandbox, 9, ["close", "--done", "--note", "merged"]);
     sandbox.git(["merge", "--quiet", "--no-ff", "feature/quotes"]);
     clock.piton(&sandbox, 0, ["close", "--done", "--note", "merged"]);
-    clock.piton(&sandbox, 3, ["list"]);
+    clock.piton(&sandbox, 3, ["list", "--exit-code"]);
     assert_eq!(clock.piton(&sandbox, 0, ["list", "--all"]).at("/data/runs/0/id"), "quotes");
     is_clean(&sandbox);
     sandbox.git(["worktree", "remove", ".worktree/quotes"]);

@@ -109,7 +109,7 @@ fn the_commits_of_finished_phases_are_looked_for_by_ancestry() {
             r#"{PLACES}, "completed_steps": [{{"phase": 1, "step": 9, "status": "completed", "commit_sha": "{sha}"}}]"#
         );
         sandbox.file(STATE, &with_fields(LAST, &entry));
-        let plan = piton(&sandbox, if expected.is_some() { 9 } else { 0 }, ["plan", "--native"]);
+        let plan = piton(&sandbox, if expected.is_some() { 9 } else { 0 }, ["plan", "--native", "--exit-code"]);
         match expected {
             None => assert_eq!(plan.findings(), [] as [&str; 0], "{sha}"),
             Some(what) => {

@@ -209,7 +209,7 @@ fn c10_a_resume_of_a_living_run_is_refused() {
     let output = stage.piton(["resume"]).run().expect_code(6);
     assert!(output.stderr.contains(&format!("is already running: process {}", child.id())), "{output}");
     assert!(output.stderr.contains(" on host "), "{output}");
-    let plan = stage.piton(["--format", "json", "plan"]).run();
+    let plan = stage.piton(["--format", "json", "plan", "--exit-code"]).run();
     assert_eq!(plan.code, 6, "{plan}");
     repair(&stage);
     assert_eq!(child.wait().unwrap().code(), Some(0));

@@ -37,7 +37,7 @@ fn a_run_of_agents_that_lost_records_continues_after_a_yes() {
     let text = std::fs::read_to_string(&journal).expect("a journal");
     let first: String = text.split_inclusive('\n').take(1).collect();
     std::fs::write(&journal, first).expect("the sandbox is ours");
-    let plan = json_of(&stage, &["plan"]).expect_code(9);
+    let plan = json_of(&stage, &["plan", "--exit-code"]).expect_code(9);
     assert_eq!(plan.at("/data/progress/done"), 1, "the checkpoint counts");
     assert!(plan.findings().contains(&"journal-missing".to_owned()), "{plan}");
     let refused = json_of(&stage, &["decide", "check", "skip", "--note", "x", "--by", "Ann"]).expect_code(4);

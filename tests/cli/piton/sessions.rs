@@ -163,7 +163,7 @@ fn the_session_of_another_user_is_named_and_never_run() {
     }
     let (stage, id) = failed();
     std::os::unix::fs::chown(stage.folder(&id), Some(65_534), Some(65_534)).unwrap();
-    let list = json(&stage, &["list"]).expect_code(3);
+    let list = json(&stage, &["list", "--exit-code"]).expect_code(3);
     assert!(list.stdout.contains("session-foreign"), "{list}");
     json(&stage, &["plan", &id]).expect_code(3);
     stage.resume(&id).expect_code(3);
@@ -178,7 +178,7 @@ fn a_repository_cannot_ship_a_session() {
         stage.sandbox.file(&format!(".piton/runs/session-planted/{name}"), &text);
     }
     let before = stage.executions();
-    let plan = json(&stage, &["plan", "session-planted"]).expect_code(9);
+    let plan = json(&stage, &["plan", "session-planted", "--exit-code"]).expect_code(9);
     assert!(plan.stdout.contains("this user did not begin the run session-planted"), "{plan}");
     stage.resume("session-planted").expect_code(9);
     assert_eq!(stage.executions(), before);

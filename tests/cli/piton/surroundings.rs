@@ -131,7 +131,7 @@ fn a_copied_run_waits_for_a_word_and_a_moved_one_does_not() {
     let (original, copy) = (sandbox.root(), sandbox.top().join("copy"));
     run_tool("/bin/cp".as_ref(), &["-r", original.as_str(), copy.as_str()], &[]);
     let in_copy = |words: &[&str]| sandbox.piton(words.iter().copied()).folder(&copy).run();
-    let plan = in_copy(&["--format", "json", "plan", "v1"]).expect_code(9);
+    let plan = in_copy(&["--format", "json", "plan", "v1", "--exit-code"]).expect_code(9);
     assert_eq!(
         (plan.at("/data/verdict"), plan.findings()),
         (json!("blocked"), vec!["run-untrusted".to_owned()]),

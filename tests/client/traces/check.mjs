@@ -24,7 +24,7 @@ function snapshot(folder) {
 
 /** The rows of `list` that are sessions of the client. */
 function rows(stage, ...flags) {
-  const listed = stage.piton('list', '--exit-zero', ...flags);
+  const listed = stage.piton('list', ...flags);
   return (listed.json.data?.runs ?? []).filter((row) => row.dialect === 'claude');
 }
 
@@ -51,7 +51,7 @@ export function check({ answer }, trace) {
     checkOffered(answer, trace, offered, session);
   } else {
     assert.deepEqual(offered, [], 'nothing of it is open, and it is offered');
-    const shown = stage.piton('plan', session, '--exit-zero', '--steps').json.data;
+    const shown = stage.piton('plan', session, '--steps').json.data;
     assert.deepEqual((shown?.next ?? []).filter((next) => ['run', 'retry'].includes(next.action)), []);
   }
   assert.deepEqual([snapshot(trace.client), snapshot(stage.project)], before, 'something was written');
@@ -62,7 +62,7 @@ function checkOffered(answer, trace, offered, session) {
   assert.equal(offered.length, answer.rows ?? 1, JSON.stringify(offered));
   const [row] = offered;
   assert.ok(session.startsWith(row.id.slice('claude-'.length)), `${row.id} is not ${session}`);
-  const plan = stage.piton('plan', row.id, '--exit-zero', '--steps', '--native').json;
+  const plan = stage.piton('plan', row.id, '--steps', '--native').json;
   const { verdict, next, native, steps, run } = plan.data;
   const said = JSON.stringify({ verdict, next, steps: native.steps, findings: plan.findings }, null, 1);
   assert.equal(row.cause?.kind, answer.cause, JSON.stringify(row));
