@@ -12,7 +12,7 @@ use super::{
     shared_args::Global,
 };
 use crate::{
-    model::{Context, Document, ReportedStatus, human_duration, plural, quoted, until_in_words},
+    model::{Context, Document, ReportedStatus, human_duration, plural, until_in_words},
     ops::{self, Exit},
     runner::{self, EndedStep, Event, RunEnd, RunResult, WorkEnd, WorktreeOutcome},
 };
@@ -180,7 +180,7 @@ impl Screen {
 
     /// Puts how a run ended whose steps are all done.
     fn put_completed<'t>(&self, text: &'t mut Text, result: &RunResult, left: &WorkEnd) -> &'t mut Text {
-        let RunResult { session, folder, done, total, tolerated, up_to_date, failed_items, .. } = result;
+        let RunResult { session, resume, folder, done, total, tolerated, up_to_date, failed_items, .. } = result;
         let WorkEnd { worktree, not_merged } = left;
         let merged = match worktree {
             WorktreeOutcome::Merged | WorktreeOutcome::Removed => ", merged",
@@ -195,7 +195,7 @@ impl Screen {
         text.put(Tone::Good, message).end();
         if *failed_items > 0 {
             let items = plural(*failed_items, "item");
-            text.line(format!("   {items} failed; to run them again: piton run {} --failed", quoted(session)));
+            text.line(format!("   {items} failed; to run them again: {resume} --failed"));
         }
         let is_there = matches!(worktree, WorktreeOutcome::Kept | WorktreeOutcome::Merged);
         if is_there && !self.is_folder_told.load(Ordering::Relaxed) {

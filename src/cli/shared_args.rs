@@ -82,14 +82,6 @@ pub(super) struct Allowed {
     pub(super) over_limits: bool,
 }
 
-impl Allowed {
-    /// Returns the first of these flags that was given.
-    pub(super) fn given(self) -> Option<&'static str> {
-        let flags = [("--accept-edits", self.accept_edits), ("--over-limits", self.over_limits)];
-        flags.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
-    }
-}
-
 #[derive(Debug, Default, Args)]
 pub(super) struct RunArg {
     /// Run id, number from `piton list`, folder or branch of its worktree, or path of a project, worktree or state file (default: the only

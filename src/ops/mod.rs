@@ -148,7 +148,7 @@ pub(crate) use run_location::{
     RunLocation, header_bytes, is_here, sentence as stranger_in_words, short_path, with_short_paths,
 };
 pub(crate) use schema::{SchemaFile, SchemaList, schema, schemas};
-pub(crate) use select::{is_run, location, location_to_read, where_it_moved};
+pub(crate) use select::{location, location_to_read, where_it_moved};
 pub(crate) use session_left::session_left;
 pub(crate) use setup::{Scope as SetupScope, SetupReport, SetupRequest, setup};
 pub(crate) use show::{Effort, PageFile, ShowReport, open_page, show, write_page};

@@ -44,6 +44,12 @@ impl RunLocation {
         self.own_run().filter(|(home, id)| session_header(home, id).is_some_and(|header| !header.is_attended))
     }
 
+    /// Returns the command by which Piton runs the rest of a run of a workflow file.
+    pub(crate) fn rest(&self) -> Option<String> {
+        let (home, id) = self.own_run()?;
+        session_header(home, id).map(|header| header.resume())
+    }
+
     /// Tells whether it is a session of the client.
     pub(crate) fn is_of_client(&self) -> bool {
         self.candidate.dialect == DialectId::Claude

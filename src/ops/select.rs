@@ -49,7 +49,7 @@ pub(crate) fn location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
 
 /// Tells whether a word names a run, and not the workflow file of that name: an id comes first, the name of a workflow only while the run of it
 /// is open.
-pub(crate) fn is_run(ctx: &ProjectContext, location: &RunLocation, word: &str) -> bool {
+pub(super) fn is_run(ctx: &ProjectContext, location: &RunLocation, word: &str) -> bool {
     location.candidate.name.contains(word)
         || !is_over(ctx, location)
         || workflow_file::path_of(&ctx.project, word).is_none()

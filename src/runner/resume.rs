@@ -6,6 +6,7 @@ use super::{
     console::{Console, Event, says_yes},
     error::{ProblemKind, RunError},
     ledger::Ledger,
+    warnings,
 };
 use crate::{
     dialect::piton::{
@@ -420,11 +421,11 @@ impl StepSelection<'_> {
 
     /// Returns the call that asks for the same again.
     pub(super) fn same_call(&self) -> String {
-        let mut call = match self.options.failed {
-            true => format!("piton run {} --failed", quoted(&self.header.session)),
-            false => self.header.resume(),
-        };
-        for (flag, is_given) in [("--force", self.options.force), ("--accept-edits", self.options.accept_edits)] {
+        let mut call = self.header.resume();
+        let asked = self.options;
+        for (flag, is_given) in
+            [("--failed", asked.failed), ("--force", asked.force), ("--accept-edits", asked.accept_edits)]
+        {
             if is_given {
                 call = format!("{call} {flag}");
             }
@@ -481,6 +482,9 @@ impl StepSelection<'_> {
         let is_over = |at: usize| !due.iter().any(|due| due.at == at);
         let done = (0..run.steps.len()).filter(|at| is_over(*at) && !skipped.contains(at)).count();
         self.console.tell(&Event::Resuming { id, project: self.header.root.as_str() });
+        if let Some(behind) = warnings::behind(self.header) {
+            self.console.tell(&Event::Note { text: &behind });
+        }
         self.console.tell(&Event::Loaded { done, total: run.steps.len() });
         let steps = due.first().map(|due| run.steps[due.at].id.clone()).into_iter().collect();
         let interruption = interruption(run, due);

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     dialect::piton::record::Header,
-    model::{RelPath, plural},
+    model::{RelPath, plural, quoted},
     store::{self, worktree},
 };
 
@@ -37,6 +37,18 @@ pub(super) fn at_start(header: &Header) -> Vec<String> {
         warnings.push(format!("HEAD is detached: the work will be on {branch}, and is not merged at the end"));
     }
     warnings
+}
+
+/// Returns what the branch that a run began from has since, and its worktree does not.
+pub(super) fn behind(header: &Header) -> Option<String> {
+    let (base, branch) = (header.base_commit.as_deref()?, header.base_branch.as_deref()?);
+    header.worktree.as_ref()?;
+    let new = worktree::commits_ahead(&header.root, base, branch).filter(|new| *new > 0)?;
+    let (commits, file) = (plural(new, "commit"), quoted(header.workflow.file.as_str()));
+    let commit: String = base.chars().take(8).collect();
+    Some(format!(
+        "It began at commit {commit}; {branch} has {commits} since, not in its worktree. From there: `piton run {file}`"
+    ))
 }
 
 /// Returns a commit with the uncommitted changes of tracked files, HEAD where only new files are not committed; `None` without any. Nothing in

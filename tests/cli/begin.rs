@@ -82,7 +82,7 @@ fn a_step_that_must_not_run_twice_is_not_taken_over_from_another_machine() {
         &["begin", "publish"][..],
         &["begin", "publish", "--take-over"],
         &["begin", "--take-over"],
-        &["run", "v2", "--yes"],
+        &["resume", "v2", "--unattended", "--yes"],
     ] {
         let asked = piton(&sandbox, words).expect_code(9);
         assert!(asked.to_string().contains("must not run twice"), "{words:?}\n{asked}");

@@ -48,13 +48,28 @@ pub(in crate::cli) struct Resume {
     budget: Option<usize>,
     #[command(flatten)]
     allowed: Allowed,
+    /// Run the rest of a run that `piton start` began, instead of handing its next step to an agent
+    #[arg(long, conflicts_with = "attended", help_heading = DRIVEN)]
+    unattended: bool,
+    /// Hand the next step of a run that `piton run` began to an agent, instead of running the rest
+    #[arg(long, help_heading = DRIVEN)]
+    attended: bool,
+    /// Run the items of `foreach` that failed again, and what builds on them
+    #[arg(long, conflicts_with_all = ["from", "force", "until"], help_heading = DRIVEN)]
+    failed: bool,
+    /// Stop when this step is done, with exit 0
+    #[arg(long, value_name = "STEP", help_heading = DRIVEN)]
+    until: Option<String>,
     /// Run up to N steps at the same time, those that do not depend on each other
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Runs that Piton drives")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), help_heading = DRIVEN)]
     jobs: Option<u8>,
     /// Print events as JSON lines
-    #[arg(long, help_heading = "Runs that Piton drives")]
+    #[arg(long, help_heading = DRIVEN)]
     events: bool,
 }
+
+/// The heading of what only a run takes that Piton drives.
+const DRIVEN: &str = "Runs that Piton drives";
 
 impl Command for Resume {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
@@ -67,13 +82,18 @@ impl Command for Resume {
         if !self.dry_run {
             location.check_resumable()?;
         }
-        if let Some((home, session)) = location.session() {
+        let driven = match (self.attended, self.unattended) {
+            (true, _) => None,
+            (false, true) => location.own_run(),
+            (false, false) => location.session(),
+        };
+        if let Some((home, session)) = driven {
             return Ok(self.run_on(home, session, call));
         }
-        let jobs = self.jobs.map(|_| "--jobs");
-        let over_limits = self.allowed.over_limits.then_some("--over-limits");
-        if let Some(flag) = self.events.then_some("--events").or(jobs).or(over_limits) {
-            return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
+        if let Some(flag) = self.only_for_piton() {
+            let hints = Vec::from_iter(location.own_run().is_some().then(|| location.rest()).flatten());
+            let message = format!("{flag} is only for a run that Piton drives");
+            return Err(OpError::Usage { message, hints }.into());
         }
         if self.allowed.accept_edits && (self.dry_run || location.own_run().is_none()) {
             let why = if self.dry_run {
@@ -95,6 +115,19 @@ impl Command for Resume {
 }
 
 impl Resume {
+    /// Returns the first flag that says nothing about a run whose steps agents do.
+    fn only_for_piton(&self) -> Option<&'static str> {
+        let flags = [
+            (self.unattended, "--unattended"),
+            (self.failed, "--failed"),
+            (self.until.is_some(), "--until"),
+            (self.jobs.is_some(), "--jobs"),
+            (self.events, "--events"),
+            (self.allowed.over_limits, "--over-limits"),
+        ];
+        flags.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
+    }
+
     /// Returns why the flags about an answer for an agent cannot be about a run that Piton drives.
     fn only_for_agents(&self) -> Option<String> {
         let shown = self.detail.shown();
@@ -113,6 +146,8 @@ impl Resume {
         let asked = ResumeOptions {
             from: plan.from.into_iter().next(),
             skip: plan.skip,
+            failed: self.failed,
+            until: self.until.clone(),
             jobs: self.jobs.map_or(1, usize::from),
             force: plan.force,
             accept_edits: self.allowed.accept_edits,
@@ -121,7 +156,9 @@ impl Resume {
             dry_run: self.dry_run,
             ..ResumeOptions::default()
         };
-        let is_plain = asked.from.is_none() && asked.skip.is_empty() && !(asked.force || asked.dry_run);
+        let is_plain = asked.from.is_none()
+            && asked.skip.is_empty()
+            && !(asked.force || asked.dry_run || asked.failed || asked.until.is_some());
         let merges = asked.yes && is_plain && runner::waits_for_merge(home, session, &screen);
         if merges {
             let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());

@@ -185,10 +185,10 @@ impl Header {
         }
     }
 
-    /// Returns the command by which Piton runs the rest. A run that was begun for agents is handed to one by `resume`.
+    /// Returns the command by which Piton runs the rest. A run that was begun for agents is handed to one without the flag.
     pub(crate) fn resume(&self) -> String {
-        let verb = if self.is_attended { "run" } else { "resume" };
-        format!("piton {verb} {}", quoted(&self.session))
+        let flag = if self.is_attended { " --unattended" } else { "" };
+        format!("piton resume {}{flag}", quoted(&self.session))
     }
 
     /// Returns the command with which a person has a run of agents take its workflow file as it is now.

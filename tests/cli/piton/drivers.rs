@@ -106,7 +106,7 @@ impl Play {
 
     /// Has Piton run the rest.
     fn runner(&mut self) {
-        if let Some(output) = self.call(&["run", "x"]) {
+        if let Some(output) = self.call(&["resume", "x", "--unattended"]) {
             let is_over = output.code == 1 && output.stderr.contains("is complete already");
             assert!(matches!(output.code, 0 | 9) || is_over, "{output}");
         }
@@ -214,7 +214,7 @@ fn the_output_of_a_command_that_was_cut_off_proves_nothing() {
         let action = if attended { "exec" } else { "retry" };
         assert_eq!((&next["step"], &next["action"]), (&"build".into(), &action.into()), "{next}");
         std::fs::write(format!("{}.go", stage.log()), "").unwrap();
-        let on: &[&str] = if attended { &["run", "x"] } else { &["resume"] };
+        let on: &[&str] = if attended { &["resume", "x", "--unattended"] } else { &["resume"] };
         stage.piton(on.iter().copied()).run().expect_code(0);
         assert_eq!(stage.executions(), ["build", "build", "next"], "attended: {attended}");
     }

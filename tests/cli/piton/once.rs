@@ -101,9 +101,9 @@ fn again(stage: &Stage, run: &str, (driver, options): (Driver, &[&str])) -> Vec<
             each.map(|step| stage.piton(["exec", step, "--run", run]).run()).collect()
         }
         Driver::Unattended | Driver::HandedOver => {
-            let verb = if options.contains(&"--failed") || driver == Driver::HandedOver { "run" } else { "resume" };
+            let handed: &[&str] = if driver == Driver::HandedOver { &["--unattended"] } else { &[] };
             let call = |more: &[&'static str]| {
-                let words = [&[verb, run][..], options, more].concat();
+                let words = [&["resume", run][..], handed, options, more].concat();
                 stage.piton(words).run()
             };
             vec![call(&["--dry-run"]), call(&["--yes"])]

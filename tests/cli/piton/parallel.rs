@@ -32,7 +32,7 @@ fn a_retry_of_failed_items_that_was_cut_off_goes_on_with_them() {
     repair(&stage);
     // The retry is killed in its second item.
     stage.program("work", "[ \"$1\" != c ] || { echo waits >> LOG; sleep 9; }");
-    let mut child = stage.piton(["run", &id, "--failed"]).spawn();
+    let mut child = stage.piton(["resume", &id, "--failed"]).spawn();
     until("the second item begins", || stage.count("waits") == 1);
     kill(child.id());
     child.wait().expect("it was killed");

@@ -137,7 +137,7 @@ fn a_copied_run_waits_for_a_word_and_a_moved_one_does_not() {
         (json!("blocked"), vec!["run-untrusted".to_owned()]),
         "{plan}"
     );
-    for words in [&["begin", "a"][..], &["exec", "b"], &["run", "v1"], &["finish", "a"]] {
+    for words in [&["begin", "a"][..], &["exec", "b"], &["resume", "v1", "--unattended"], &["finish", "a"]] {
         let refused = in_copy(words).expect_code(9);
         assert!(refused.to_string().contains("copied with its project"), "{words:?}\n{refused}");
     }
@@ -184,7 +184,7 @@ fn a_run_names_the_place_that_its_repository_was_moved_from() {
         let id = super::support::session_of(&call(&[&["run", "w.yml"], flags].concat(), &sandbox.root()).stderr);
         let (old, new) = (sandbox.root(), sandbox.top().join("moved"));
         std::fs::rename(&old, &new).unwrap();
-        for words in [&["run", &id][..], &["resume", &id]] {
+        for words in [&["resume", &id][..], &["resume", &id, "--unattended"]] {
             let refused = call(words, sandbox.top()).expect_code(3).to_string();
             assert!(refused.contains("$ROOT, which is not there any more"), "{refused}");
             assert!(refused.contains(&format!("piton --project DIR resume {id}")), "{refused}");
