@@ -135,7 +135,7 @@ impl From<RunError> for CommandError {
             RunError::Problem(problem) => problem,
         };
         let kind = match problem.kind {
-            ProblemKind::No => Exit::No,
+            ProblemKind::No(why) => Exit::No(why),
             ProblemKind::Usage => Exit::Usage,
             ProblemKind::NotFound => Exit::NotFound,
             ProblemKind::Unreadable => Exit::Unreadable,
@@ -222,9 +222,9 @@ fn print(error: &CommandError, format: Format) -> io::Result<()> {
 
 fn document(exit: Exit, message: String, recorded: Option<bool>) -> ErrorDocument {
     ErrorDocument {
-        schema: "error/1".to_owned(),
+        schema: "error/2".to_owned(),
         ok: false,
-        error: ErrorBody { code: exit.name().to_owned(), message, hints: Vec::new(), recorded },
+        error: ErrorBody { code: exit.name().to_owned(), kind: exit.why(), message, hints: Vec::new(), recorded },
         findings: Vec::new(),
     }
 }
@@ -232,7 +232,7 @@ fn document(exit: Exit, message: String, recorded: Option<bool>) -> ErrorDocumen
 fn text(error: &CommandError) -> Text {
     let mut text = Text::default();
     let (mark, tone) = match error.kind {
-        Exit::No
+        Exit::No(_)
         | Exit::Person
         | Exit::Ambiguous
         | Exit::Conflict

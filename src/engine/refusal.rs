@@ -1,5 +1,7 @@
 //! The refusal of a change.
 
+use crate::model::No;
+
 /// Why a change is refused, and what to do instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -14,8 +16,8 @@ pub(crate) struct Refusal {
 pub(crate) enum RefusalKind {
     /// The run has no such step or part.
     NotFound,
-    /// It is already done, or something else comes first.
-    No,
+    /// It cannot be done, or not now.
+    No(No),
     /// A person has to decide.
     Person,
     /// Another driver is at it.

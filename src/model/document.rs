@@ -5,6 +5,22 @@ use serde::Serialize;
 
 use super::Finding;
 
+/// The reason of a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum No {
+    /// It is so already.
+    Already,
+    /// Something else comes first.
+    NotYet,
+    /// It is for another: for Piton, an agent, a person, or another program.
+    NotYours,
+    /// It cannot be done as asked.
+    Invalid,
+    /// There is nothing to do it to.
+    Nothing,
+}
+
 /// The envelope of an answer. Fields may be added to `data` under the same major version.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Document<T> {
@@ -19,7 +35,7 @@ pub(crate) struct Document<T> {
 /// The document that is printed instead of an answer; the exit code is not zero.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ErrorDocument {
-    /// `error/1`.
+    /// `error/2`.
     pub(crate) schema: String,
     pub(crate) ok: bool,
     pub(crate) error: ErrorBody,
@@ -32,6 +48,9 @@ pub(crate) struct ErrorDocument {
 pub(crate) struct ErrorBody {
     /// The stable name of the kind of error.
     pub(crate) code: String,
+    /// Why not, of a refusal: there with the code `no`, and only there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kind: Option<No>,
     pub(crate) message: String,
     /// How to resolve it: exact commands where possible.
     pub(crate) hints: Vec<String>,

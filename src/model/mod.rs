@@ -74,7 +74,7 @@ pub(crate) use delta::Delta;
 pub(crate) use detail::Detail;
 pub(crate) use diff::unified_diff;
 pub(crate) use digest::{sha256_hex, sha256_hex_of};
-pub(crate) use document::{Document, ErrorBody, ErrorDocument};
+pub(crate) use document::{Document, ErrorBody, ErrorDocument, No};
 pub(crate) use evidence::{
     CommitFact, CommittedFile, CommittedState, CommittedStateQuery, Evidence, EvidenceRecord, EvidenceRequest,
     FileFact, MergeRequest, OutputRecord, OutputRequest, OutputSchema, Owner, OwnerProcess, Workspace,

@@ -22,7 +22,7 @@ use crate::{
     },
     engine::{self, EffectiveStatus},
     model::{
-        Change, ChangeKind, DialectId, Entry, EvidenceRecord, FindingCode, Owner, Progress, RelPath, Run, RunId,
+        Change, ChangeKind, DialectId, Entry, EvidenceRecord, FindingCode, No, Owner, Progress, RelPath, Run, RunId,
         StartSpec, Statement, StatementKind, Status, Step, StepId, StepReport, clean, clean_line, mask_secrets, quoted,
     },
     store::{self, CheckpointMeta, RunLock},
@@ -81,12 +81,12 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     if taken.iter().all(|taken| taken.step.status == Status::Completed) {
         let message = format!("{} left no task, agent or workflow open: there is nothing to adopt", run.id);
         let hints = vec![format!("claude --resume {}", quoted(&session)), format!("piton plan {word}")];
-        return Err(OpError::InTheWay { message, hints });
+        return Err(OpError::InTheWay { why: No::Nothing, message, hints });
     }
     if opened.files.root != ctx.project.root {
         let message = format!("{} worked in another work tree of this repository", run.id);
         let there = format!("piton --project {} start --from {word}", quoted(opened.files.root.as_str()));
-        return Err(OpError::InTheWay { message, hints: vec![there] });
+        return Err(OpError::InTheWay { why: No::NotYours, message, hints: vec![there] });
     }
     let name = match name {
         Some(name) => name.to_owned(),
@@ -108,7 +108,7 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     let edits = piton::adopt(&header, (ctx.about(), change), title.as_deref(), &steps, entry).map_err(|findings| {
         let why = findings.first().map_or("its steps are no workflow", |finding| finding.message.as_str());
         let message = format!("{} cannot be adopted: {why}", run.id);
-        OpError::InTheWay { message, hints: vec![format!("claude --resume {}", quoted(&session))] }
+        OpError::InTheWay { why: No::Invalid, message, hints: vec![format!("claude --resume {}", quoted(&session))] }
     })?;
     write(ctx, &header, &edits)?;
     let taken = adopted;
@@ -140,7 +140,11 @@ fn located(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
         return Ok(location);
     }
     let message = format!("{} is no session of Claude Code: it is a run already", location.candidate.name);
-    Err(OpError::InTheWay { message, hints: vec![format!("piton plan {}", quoted(&location.path()))] })
+    Err(OpError::InTheWay {
+        why: No::Already,
+        message,
+        hints: vec![format!("piton plan {}", quoted(&location.path()))],
+    })
 }
 
 /// Refuses a session that lives, or may live, or whose tasks another living one works on.
@@ -174,7 +178,7 @@ fn check_name(ctx: &ProjectContext, name: &str, session: &str) -> Result<(), OpE
         return Ok(());
     }
     let hints = vec![format!("piton start --from {session} --feature NAME")];
-    Err(OpError::InTheWay { message: format!("the name {name} is taken"), hints })
+    Err(OpError::InTheWay { why: No::Already, message: format!("the name {name} is taken"), hints })
 }
 
 /// Returns the steps of a session that its run has, as the planner counts them.

@@ -9,7 +9,8 @@ use super::{OpError, locked_run::LockedRun, opened_run::OpenedRun};
 use crate::{
     engine::{self, Refusal, RefusalKind},
     model::{
-        AgentReport, AgentStatus, ChangeKind, Evidence, Outcome, ReviewVerdict, Run, Status, Step, StepKind, clean_line,
+        AgentReport, AgentStatus, ChangeKind, Evidence, No, Outcome, ReviewVerdict, Run, Status, Step, StepKind,
+        clean_line,
     },
     store,
 };
@@ -108,5 +109,5 @@ fn unfinished(run: &Run, step: &Step, report: &AgentReport) -> Refusal {
         report.status.as_str()
     );
     let hints = vec![engine::failed_command(step, &run.id), engine::end_command(step, None, &run.id, None)];
-    Refusal { kind: RefusalKind::No, message, hints }
+    Refusal { kind: RefusalKind::No(No::Invalid), message, hints }
 }

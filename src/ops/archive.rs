@@ -14,7 +14,7 @@ use super::{
 use crate::{
     dialect::{Archival, EditError, Moved, Register, StateHome, by_id},
     engine::{self, Admitted, Refusal, RefusalKind},
-    model::{ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, RelPath, Statement},
+    model::{ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, No, RelPath, Statement},
     store::{self, CheckpointMeta, RunLock, StoreError},
 };
 
@@ -138,7 +138,7 @@ pub(super) fn bring_back(ctx: &ProjectContext, location: &RunLocation) -> Result
     if store::unread::exists(&to.under(&location.root)) {
         let message = format!("{to} is there already; nothing was restored");
         let hints = vec![format!("piton close {} --abort", engine::quoted(&format!("./{to}")))];
-        return Err(OpError::InTheWay { message, hints });
+        return Err(OpError::InTheWay { why: No::Already, message, hints });
     }
     let moved = |path: &RelPath| match path.as_str().strip_prefix(from.as_str())?.trim_start_matches('/') {
         "" => Some(to.clone()),

@@ -18,7 +18,7 @@ use crate::{
     engine::{self, VersionFiles},
     model::{
         Candidate, Content, DialectId, Edit, EditKind, Entry, FileEntry, Finding, FindingCode, JournalFile, Listing,
-        ListingEntry, LostContent, LostState, Mode, ReadProblem, ReadSpec, RelPath, RunFolder, RunStatus, Severity,
+        ListingEntry, LostContent, LostState, Mode, No, ReadProblem, ReadSpec, RelPath, RunFolder, RunStatus, Severity,
         Timestamp, human_age, is_journal_folder, run_of_journal,
     },
     store::{self, CheckpointMeta, RunLock, Scope},
@@ -206,7 +206,7 @@ pub(super) fn named(ctx: &ProjectContext) -> Option<ArchivedRun> {
 pub(super) fn refusal(ctx: &ProjectContext, archived: &ArchivedRun) -> OpError {
     let message = format!("{} is archived in {}", archived.name, shown(ctx, &archived.folder));
     let show = format!("piton history {}", archived.word(ctx));
-    OpError::InTheWay { message, hints: vec![archived.restore_command(ctx), show] }
+    OpError::InTheWay { why: No::Already, message, hints: vec![archived.restore_command(ctx), show] }
 }
 
 /// Says of each run without a saved state what it was a part of, if that was archived. Autopilot does not take up what a person put away or
@@ -424,7 +424,7 @@ fn check_folder(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpEr
 
 fn in_the_way(ctx: &ProjectContext, archived: &ArchivedRun, other: &str, message: String) -> OpError {
     let hints = vec![format!("piton close {other} --abort"), archived.restore_command(ctx)];
-    OpError::InTheWay { message, hints }
+    OpError::InTheWay { why: No::Already, message, hints }
 }
 
 /// Moves the folder of a run back, unless a run of its name is there.

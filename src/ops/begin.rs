@@ -26,8 +26,8 @@ use crate::{
     },
     engine::{self, ChangeLimits, Planned, Rebegin, Refusal, RefusalKind},
     model::{
-        Action, Change, ChangeKind, Context, DialectId, Edit, EditKind, Evidence, Finding, FindingCode, Next, RelPath,
-        Run, RunId, StepId, Verdict,
+        Action, Change, ChangeKind, Context, DialectId, Edit, EditKind, Evidence, Finding, FindingCode, Next, No,
+        RelPath, Run, RunId, StepId, Verdict,
     },
     store::{self, StoreError},
     workflow::variables::RenderError,
@@ -150,7 +150,7 @@ fn check_no_command(run: &Run, step: &StepId) -> Result<(), OpError> {
         true => format!("the agent of {step} has reported; piton does the rest of the step"),
         false => format!("{step} is a command, which piton runs itself"),
     };
-    Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![command] }))
+    Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYours), message, hints: vec![command] }))
 }
 
 /// Refuses to begin a step of a workflow file that is no work for an agent.
@@ -164,7 +164,7 @@ fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
     let by_hand =
         format!("for a step that was done by hand: `piton finish {} --run {id}`", engine::quoted(step.id.as_str()));
     Err(OpError::Refused(Refusal {
-        kind: RefusalKind::No,
+        kind: RefusalKind::No(No::NotYours),
         message,
         hints: vec![format!("piton resume {id}"), by_hand],
     }))
@@ -188,7 +188,7 @@ fn check_variables(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), O
     let Ok(session) = Session::read(&opened.files) else { return Ok(()) };
     let refused = |what: &str, error: RenderError| {
         let message = format!("the {what} of {} cannot be filled in: {}", step.id, error.message);
-        OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![error.hint] })
+        OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints: vec![error.hint] })
     };
     if let Some(Err(error)) = condition_holds(step, &session.header, &session.state) {
         return Err(refused("condition", error));
@@ -210,7 +210,7 @@ fn check_uses(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), OpErro
     };
     let message = format!("step {} uses {missing}, which does not exist", step.map_or("", |step| step.id.as_str()));
     let plan = format!("piton plan {}", engine::quoted(run.id.as_str()));
-    Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![plan] }))
+    Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYet), message, hints: vec![plan] }))
 }
 
 /// Tells whether the brief goes into a file.

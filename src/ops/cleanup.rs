@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     dialect::Leftover,
-    model::{Content, Edit, EditKind, RelPath, RunStatus},
+    model::{Content, Edit, EditKind, No, RelPath, RunStatus},
     store::{self, CheckpointMeta, RunLock},
 };
 
@@ -100,7 +100,7 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
     candidates.extend(surplus_archives(ctx));
     candidates.sort_by(|left, right| left.item.path.cmp(&right.item.path));
     let mut exit = match (candidates.is_empty(), yes) {
-        (true, _) => Exit::No,
+        (true, _) => Exit::No(No::Invalid),
         (false, true) => Exit::Ok,
         (false, false) => Exit::Person,
     };
@@ -248,7 +248,11 @@ fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<Ut
             return Err(OpError::Store(store::StoreError::Unreadable { path: file.under(root), problem }));
         }
         Content::NameOnly => {
-            return Err(OpError::InTheWay { message: format!("{file} was not read"), hints: Vec::new() });
+            return Err(OpError::InTheWay {
+                why: No::Invalid,
+                message: format!("{file} was not read"),
+                hints: Vec::new(),
+            });
         }
     };
     let to = store::aside::keep_all(&lock, file, ctx.clock.now, &before)?;

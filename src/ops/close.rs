@@ -20,7 +20,7 @@ use super::{
 use crate::{
     dialect::EditError,
     engine::{self, Refusal, RefusalKind},
-    model::{ChangeKind, DialectId, Patch, Progress, Run, RunId, RunStatus, Status, Verdict, plural},
+    model::{ChangeKind, DialectId, No, Patch, Progress, Run, RunId, RunStatus, Status, Verdict, plural},
 };
 
 /// A closed run (`close/1`).
@@ -164,7 +164,7 @@ fn check_merged(opened: &OpenedRun, run: &Run) -> Result<(), OpError> {
 fn no_note(run: &Run) -> Refusal {
     let message = format!("{} has ended: `--note` would not be recorded", run.id);
     let hints = vec![format!("piton close {}", engine::quoted(run.id.as_str()))];
-    Refusal { kind: RefusalKind::No, message, hints }
+    Refusal { kind: RefusalKind::No(No::Already), message, hints }
 }
 
 /// Returns the refusal to end a run without a word about how.

@@ -18,7 +18,7 @@ use crate::{
         record::Header,
         state::{RunPhase, State},
     },
-    model::{Owner, RunFolder, RunId, StepId, clean_line, mask_secrets, plural, quoted},
+    model::{No, Owner, RunFolder, RunId, StepId, clean_line, mask_secrets, plural, quoted},
     store::{self, RunLock, worktree},
 };
 
@@ -113,7 +113,11 @@ pub(crate) fn discard(
     }
     let (Ok(session), Some(run)) = (Session::read(&opened.files), &opened.loaded.run) else {
         let message = format!("{id} cannot be discarded: it cannot be read");
-        return Err(OpError::InTheWay { message, hints: vec![format!("piton close {} --abort", quoted(id))] });
+        return Err(OpError::InTheWay {
+            why: No::Invalid,
+            message,
+            hints: vec![format!("piton close {} --abort", quoted(id))],
+        });
     };
     let held = Held::of(&session.header);
     let records = match dry_run {
@@ -178,6 +182,7 @@ impl Held {
         let of_items = self.items.iter().map(|item| (item.folder.as_path(), item.branch.as_str()));
         for (folder, branch) in of_run.into_iter().chain(of_items) {
             worktree::discard(&ctx.project.root, folder, branch).map_err(|refusal| OpError::InTheWay {
+                why: No::Invalid,
                 message: format!("{} is kept: {refusal}", location.candidate.name),
                 hints: vec![format!("git worktree remove {}", quoted(folder.as_str()))],
             })?;

@@ -13,7 +13,7 @@ use super::{
     report::{Body, Report},
 };
 use crate::{
-    model::{FindingCode, Owner},
+    model::{FindingCode, No, Owner},
     store::{self, Caller, Environment},
 };
 
@@ -40,7 +40,7 @@ pub(crate) fn doctor(request: &Request) -> Report<DoctorReport> {
     let healthy = checks.iter().all(|check| check.result != "problem");
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let body = DoctorReport { version, checks };
-    Report { exit: if healthy { Exit::Ok } else { Exit::No }, body, findings: Vec::new() }
+    Report { exit: if healthy { Exit::Ok } else { Exit::No(No::Invalid) }, body, findings: Vec::new() }
 }
 
 fn program() -> DoctorCheck {

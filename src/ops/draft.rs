@@ -11,7 +11,7 @@ use crate::{
     dialect::EditError,
     document::additions,
     engine::{self, Admitted, ChangeLimits, Refusal, RefusalKind},
-    model::{Change, ChangeKind, Edit, EditKind, Evidence, Finding, FindingCode, Run},
+    model::{Change, ChangeKind, Edit, EditKind, Evidence, Finding, FindingCode, No, Run},
     schema,
 };
 
@@ -71,7 +71,7 @@ impl OpenedRun {
         let message = error.to_string();
         let plan = format!("piton plan {}", engine::quoted(run.id.as_str()));
         let (kind, hints) = match error {
-            EditError::Unsupported(_) => (RefusalKind::No, vec![plan]),
+            EditError::Unsupported(_) => (RefusalKind::No(No::Invalid), vec![plan]),
             EditError::Missing { .. } => (RefusalKind::Unread, vec![plan]),
             EditError::Unreadable { .. } => {
                 let findings = self.loaded.findings.iter().filter(|finding| versions::says_unreadable(finding.code));

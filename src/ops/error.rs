@@ -6,7 +6,7 @@ use super::{exit::Exit, report::ListedRun};
 use crate::{
     dialect::{self, EditError},
     engine::{Refusal, RefusalKind, quoted},
-    model::{Finding, FindingCode, ReadProblem, RelPathError, RunId, mistakes},
+    model::{Finding, FindingCode, No, ReadProblem, RelPathError, RunId, mistakes},
     store::{self, StoreError},
 };
 
@@ -71,9 +71,9 @@ pub(crate) enum OpError {
     /// Another living process drives the run.
     #[error("another process is driving this run: {0}")]
     LiveOwner(String),
-    /// Something exists that must not be overwritten.
+    /// Something about the run or the project stands in the way.
     #[error("{message}")]
-    InTheWay { message: String, hints: Vec<String> },
+    InTheWay { why: No, message: String, hints: Vec<String> },
     /// A person has to confirm, and has not.
     #[error("{message}")]
     NotConfirmed { message: String, hints: Vec<String> },
@@ -107,14 +107,15 @@ impl OpError {
             }
             Self::Refused(refusal) => match refusal.kind {
                 RefusalKind::NotFound => Exit::NotFound,
-                RefusalKind::No => Exit::No,
+                RefusalKind::No(why) => Exit::No(why),
                 RefusalKind::Person => Exit::Person,
                 RefusalKind::Conflict => Exit::Conflict,
                 RefusalKind::Usage => Exit::Usage,
                 RefusalKind::Newer => Exit::Newer,
                 RefusalKind::Unread => Exit::Unreadable,
             },
-            Self::Edit(EditError::Unsupported(_)) | Self::InTheWay { .. } | Self::DefinitionInvalid { .. } => Exit::No,
+            Self::InTheWay { why, .. } => Exit::No(*why),
+            Self::Edit(EditError::Unsupported(_)) | Self::DefinitionInvalid { .. } => Exit::No(No::Invalid),
             Self::Usage { .. } | Self::Path(_) => Exit::Usage,
             Self::Moved { .. } | Self::LiveOwner(_) => Exit::Conflict,
             Self::NotConfirmed { .. } => Exit::Person,
@@ -261,7 +262,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         StoreError::HistoryMissing { .. } => Exit::NotFound,
         StoreError::Config { .. } => Exit::Usage,
         StoreError::NotTrusted { .. } => Exit::Person,
-        StoreError::NoHome => Exit::No,
+        StoreError::NoHome => Exit::No(No::Invalid),
         StoreError::Unreadable { .. }
         | StoreError::Permission { .. }
         | StoreError::NoSpace { .. }

@@ -1,28 +1,30 @@
 //! Exit codes.
 
+use crate::model::No;
+
 /// The exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    Ok = 0,
-    No = 1,
-    Usage = 2,
-    NotFound = 3,
-    Unreadable = 4,
-    Newer = 5,
-    Conflict = 6,
-    StepFailed = 7,
-    Ambiguous = 8,
-    Person = 9,
-    Bug = 70,
-    HungUp = 129,
-    Interrupted = 130,
-    Terminated = 143,
+    Ok,
+    No(No),
+    Usage,
+    NotFound,
+    Unreadable,
+    Newer,
+    Conflict,
+    StepFailed,
+    Ambiguous,
+    Person,
+    Bug,
+    HungUp,
+    Interrupted,
+    Terminated,
 }
 
 impl Exit {
     pub(crate) const ALL: [Self; 14] = [
         Self::Ok,
-        Self::No,
+        Self::No(No::Invalid),
         Self::Usage,
         Self::NotFound,
         Self::Unreadable,
@@ -38,14 +40,49 @@ impl Exit {
     ];
 
     pub(crate) const fn code(self) -> u8 {
-        self as u8
+        match self {
+            Self::Ok => 0,
+            Self::No(_) => 1,
+            Self::Usage => 2,
+            Self::NotFound => 3,
+            Self::Unreadable => 4,
+            Self::Newer => 5,
+            Self::Conflict => 6,
+            Self::StepFailed => 7,
+            Self::Ambiguous => 8,
+            Self::Person => 9,
+            Self::Bug => 70,
+            Self::HungUp => 129,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+        }
+    }
+
+    /// Returns why not, of a refusal.
+    pub(crate) const fn why(self) -> Option<No> {
+        match self {
+            Self::No(why) => Some(why),
+            Self::Ok
+            | Self::Usage
+            | Self::NotFound
+            | Self::Unreadable
+            | Self::Newer
+            | Self::Conflict
+            | Self::StepFailed
+            | Self::Ambiguous
+            | Self::Person
+            | Self::Bug
+            | Self::HungUp
+            | Self::Interrupted
+            | Self::Terminated => None,
+        }
     }
 
     /// Returns the name in error documents.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
-            Self::No => "no",
+            Self::No(_) => "no",
             Self::Usage => "usage",
             Self::NotFound => "not-found",
             Self::Unreadable => "unreadable",
@@ -65,7 +102,7 @@ impl Exit {
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::Ok => "done, or go on",
-            Self::No => "answered no: invalid, nothing to do, or something else comes first",
+            Self::No(_) => "refused; `error.kind` says why: already, not-yet, not-yours, invalid or nothing",
             Self::Usage => "the command line is wrong",
             Self::NotFound => "nothing found: no run, no step, no checkpoint",
             Self::Unreadable => "unreadable or corrupt",

@@ -10,7 +10,7 @@ use super::{
     report::Report,
     select,
 };
-use crate::model::{Patch, PatchAnswer, PatchedFile, Run, StepId, Suggestions, first_names, unified_diff};
+use crate::model::{No, Patch, PatchAnswer, PatchedFile, Run, StepId, Suggestions, first_names, unified_diff};
 
 /// Number of answers that a note names.
 const NAMED: usize = 6;
@@ -37,7 +37,7 @@ pub(crate) fn patch(
         }
     };
     let mut report = plan::report(opened, planned, PlanDetail::default());
-    report.exit = if patch.diff.is_empty() { Exit::No } else { Exit::Ok };
+    report.exit = if patch.diff.is_empty() { Exit::No(No::Nothing) } else { Exit::Ok };
     report.body.plan.patch = Some(patch);
     Ok(report)
 }

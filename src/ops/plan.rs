@@ -14,7 +14,7 @@ use crate::{
     dialect::{Guest, piton},
     engine::{self, Planned, Refusal, RefusalKind},
     model::{
-        Action, Commands, Evidence, FindingCode, LimitWait, Mode, Next, Notice, Options, Owner, PartRef, Plan,
+        Action, Commands, Evidence, FindingCode, LimitWait, Mode, Next, No, Notice, Options, Owner, PartRef, Plan,
         Question, QuestionOption, Run, RunStatus, Step, StepId, Timestamp, Verdict, until_in_words,
     },
     store,
@@ -248,7 +248,7 @@ pub(crate) fn report(opened: OpenedRun, planned: Planned, detail: PlanDetail) ->
 /// Returns the exit code of a verdict.
 pub(crate) fn exit_of(planned: &Planned) -> Exit {
     match planned.plan.verdict {
-        _ if planned.dependencies_unmet => Exit::No,
+        _ if planned.dependencies_unmet => Exit::No(No::NotYet),
         Verdict::Resume | Verdict::Complete => Exit::Ok,
         Verdict::Confirm => Exit::Person,
         Verdict::Blocked if planned.live_owner => Exit::Conflict,
@@ -268,7 +268,7 @@ pub(super) fn refusal(planned: &Planned, run: &Run, what: &str) -> OpError {
         Verdict::Blocked if planned.live_owner => RefusalKind::Conflict,
         Verdict::Blocked if planned.findings.iter().any(versions::is_unreadable) => RefusalKind::Unread,
         Verdict::Blocked | Verdict::Confirm => RefusalKind::Person,
-        Verdict::Resume | Verdict::Complete | Verdict::Nothing => RefusalKind::No,
+        Verdict::Resume | Verdict::Complete | Verdict::Nothing => RefusalKind::No(No::Nothing),
     };
     let more = match plan.verdict {
         // The plan would say no more.

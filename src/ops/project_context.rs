@@ -21,7 +21,8 @@ use crate::{
     engine,
     model::{
         About, Candidate, Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence,
-        Listing, ListingEntry, Mode, ReadProblem, RelPath, Run, RunFolder, StatementKind, Status, StepId, Uid, Unread,
+        Listing, ListingEntry, Mode, No, ReadProblem, RelPath, Run, RunFolder, StatementKind, Status, StepId, Uid,
+        Unread,
     },
     store::{self, Caller, Environment, Project, Scope, SessionHome},
 };
@@ -445,7 +446,7 @@ fn in_client_home(path: &Utf8Path, environment: &Environment) -> bool {
 fn not_ours(session: &str) -> OpError {
     let session = engine::quoted(session);
     let message = format!("{session} is a session of Prodigy, which Piton neither reads nor writes");
-    OpError::InTheWay { message, hints: vec![format!("prodigy resume {session}")] }
+    OpError::InTheWay { why: No::NotYours, message, hints: vec![format!("prodigy resume {session}")] }
 }
 
 /// Returns the folder that a session was started in, if it is known and still exists.

@@ -21,7 +21,7 @@ use crate::{
     dialect::EditError,
     engine::{self, Admitted, ChangeLimits, EffectiveStatus, Refusal, RefusalKind},
     model::{
-        Change, ChangeKind, EditKind, Evidence, FindingCode, RebuiltValue, Reconstruction, RelPath, Run, StepId,
+        Change, ChangeKind, EditKind, Evidence, FindingCode, No, RebuiltValue, Reconstruction, RelPath, Run, StepId,
         Timestamp, sha256_hex_of,
     },
     store,
@@ -172,7 +172,7 @@ pub(super) fn from_evidence(
 /// Records the new name of the branch of a run. Nothing else of its state is replaced.
 pub(crate) fn record_branch(ctx: &ProjectContext, branch: &str) -> Result<Report<CheckpointReport>, OpError> {
     let refuse = |message: String, hint: &str| {
-        OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![hint.to_owned()] })
+        OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints: vec![hint.to_owned()] })
     };
     let opened = select::select(ctx)?;
     if !opened.run()?.records.details {
@@ -192,7 +192,7 @@ fn check_broken(opened: &OpenedRun) -> Result<(), OpError> {
     opened.loaded.run.iter().try_for_each(engine::rollback::check_writable).map_err(OpError::Refused)?;
     let name = run_word(&opened.candidate);
     Err(OpError::Refused(Refusal {
-        kind: RefusalKind::No,
+        kind: RefusalKind::No(No::Nothing),
         message: format!("{} can be read: there is nothing to repair", opened.candidate.state),
         hints: vec![format!("piton plan {name}"), format!("piton history {name}")],
     }))

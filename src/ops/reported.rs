@@ -4,7 +4,8 @@ use super::{OpError, locked_run::LockedRun};
 use crate::{
     engine::{self, Refusal, RefusalKind, share::Stand},
     model::{
-        About, ChangeKind, Decision, Entry, Outcome, Run, StatementKind, StepId, StepKind, StepReport, Uid, clean_line,
+        About, ChangeKind, Decision, Entry, No, Outcome, Run, StatementKind, StepId, StepKind, StepReport, Uid,
+        clean_line,
     },
 };
 
@@ -34,7 +35,7 @@ pub(super) fn about(locked: &LockedRun<'_>, run: &Run, kind: ChangeKind) -> Resu
             let message = format!("{}: begin {} before you report on it", attempts.moved_by(at), step.id);
             let [step, run] = [step.id.as_str(), run.id.as_str()].map(engine::quoted);
             let hints = vec![format!("piton begin {step} --run {run}")];
-            Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints }))
+            Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYet), message, hints }))
         }
         (Some(_) | None, _) => Ok((ChangeKind::Finish(outcome), about)),
     }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     engine::{self, Refusal, RefusalKind},
-    model::{Edit, Entry, RelPath, RollBack, StepId, plural},
+    model::{Edit, Entry, No, RelPath, RollBack, StepId, plural},
     store,
 };
 
@@ -137,7 +137,7 @@ fn brought_back(ctx: &ProjectContext, archived: &ArchivedRun) -> RestoreReport {
 fn nothing_to_restore(opened: &OpenedRun, version: &str) -> Refusal {
     let run = engine::quoted(&opened.candidate.name);
     Refusal {
-        kind: RefusalKind::No,
+        kind: RefusalKind::No(No::Already),
         message: format!("nothing changed: the state is already as it was at {version}"),
         hints: vec![format!("piton history {run}"), format!("piton status {run}")],
     }
@@ -146,7 +146,7 @@ fn nothing_to_restore(opened: &OpenedRun, version: &str) -> Refusal {
 fn unreadable(opened: &OpenedRun, version: &str) -> Refusal {
     let run = engine::quoted(&opened.candidate.name);
     Refusal {
-        kind: RefusalKind::No,
+        kind: RefusalKind::No(No::Invalid),
         message: format!("nothing changed: the state at {version} cannot be read"),
         hints: vec![format!("piton history {run}"), format!("piton restore {run}")],
     }

@@ -12,7 +12,7 @@ use crate::{
         },
     },
     engine,
-    model::{Candidate, Content, DialectId, Finding, FindingCode, ReadSpec},
+    model::{Candidate, Content, DialectId, Finding, FindingCode, No, ReadSpec},
     store::{self, Stranger, Trusted},
 };
 
@@ -77,7 +77,7 @@ impl RunLocation {
         if guest.has_brief {
             hints.push(format!("piton context {}", command_word(&self.root, &self.candidate)));
         }
-        OpError::InTheWay { message: format!("{name} {}", guest.refusal), hints }
+        OpError::InTheWay { why: No::NotYours, message: format!("{name} {}", guest.refusal), hints }
     }
 }
 

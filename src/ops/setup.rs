@@ -12,7 +12,7 @@ use super::{
 use crate::{
     dialect::{Setting, with_setting},
     engine,
-    model::{PERSON_VERBS, RECORDING_VERBS, permission_rule},
+    model::{No, PERSON_VERBS, RECORDING_VERBS, permission_rule},
     store::{self, Environment},
 };
 
@@ -112,6 +112,7 @@ fn change(file: &Utf8Path, settings: &[Setting], write: bool) -> Result<Settings
     let mut after = before.clone().unwrap_or_default();
     for setting in settings {
         after = with_setting(&after, setting).map_err(|error| OpError::InTheWay {
+            why: No::Invalid,
             message: format!("{file} was not changed: {error}"),
             hints: vec![format!("add it by hand: {}", by_hand(setting))],
         })?;

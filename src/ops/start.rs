@@ -22,7 +22,8 @@ use crate::{
     },
     engine,
     model::{
-        Change, ChangeKind, DialectId, Edit, FileSet, Finding, Listing, ListingEntry, Local, RelPath, RunId, StartSpec,
+        Change, ChangeKind, DialectId, Edit, FileSet, Finding, Listing, ListingEntry, Local, No, RelPath, RunId,
+        StartSpec,
     },
     store::{self, RunLock, Scope},
     workflow::{Workflow, inputs},
@@ -269,6 +270,7 @@ fn check_unlike(ctx: &ProjectContext, feature: &str) -> Result<(), OpError> {
         return Ok(());
     };
     Err(OpError::InTheWay {
+        why: No::Already,
         message: format!("{feature} looks like {other}, the name of a run that is here"),
         hints: vec![
             format!("piton plan {}", engine::quoted(&other)),
@@ -295,6 +297,7 @@ fn check_free(ctx: &ProjectContext, spec: &StartSpec) -> Result<(), OpError> {
     }
     let (what, remove): (Vec<String>, Vec<String>) = left.into_iter().unzip();
     Err(OpError::InTheWay {
+        why: No::Already,
         message: format!("work of an earlier run of that name is left: {}", what.join(", ")),
         hints: vec![
             format!("if nothing in it is needed: {}", remove.join(" && ")),
@@ -348,6 +351,7 @@ fn clear(
             engine::quoted(&spec.feature)
         );
         return Err(OpError::InTheWay {
+            why: No::Already,
             message: format!("{what} of {} already exists: {} ({at})", row.id, row.state),
             hints: first.into_iter().chain([again]).collect(),
         });

@@ -16,7 +16,7 @@ use crate::{
     dialect,
     document::parse_json,
     engine::{self, Refusal, RefusalKind},
-    model::{Content, Finding, FindingClass, FindingCode, Options, RelPath, Severity},
+    model::{Content, Finding, FindingClass, FindingCode, No, Options, RelPath, Severity},
     schema, store,
     workflow::looks_like_workflow,
 };
@@ -100,7 +100,7 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report<V
     let exit = match (valid, unreadable) {
         (true, _) => Exit::Ok,
         (false, true) => Exit::Unreadable,
-        (false, false) => Exit::No,
+        (false, false) => Exit::No(No::Invalid),
     };
     Ok(Report { exit, body: ValidateReport { valid, files }, findings })
 }

@@ -9,7 +9,7 @@ use crate::{
     document::json_value,
     engine::{Refusal, RefusalKind, quoted},
     model::{
-        Content, DialectId, Evidence, FileFact, Finding, FindingCode, Listing, Outcome, OutputSchema, RESULT_LIMIT,
+        Content, DialectId, Evidence, FileFact, Finding, FindingCode, Listing, No, Outcome, OutputSchema, RESULT_LIMIT,
         ReadProblem, RelPath, Run, StatementKind, Status, clean_line, nearest,
     },
     schema,
@@ -334,7 +334,7 @@ pub(super) fn check_result(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> 
     let (id, name) = (&step.id, quoted(step.id.as_str()));
     let refuse = |message: String| {
         let hint = format!("piton finish {name} --run {} --result JSON", quoted(run.id.as_str()));
-        Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![hint] }))
+        Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints: vec![hint] }))
     };
     let declared = step.definition.get("result").filter(|_| run.dialect == DialectId::Piton);
     let (Some(schema), result) = (declared, &outcome.result) else {
@@ -402,7 +402,7 @@ pub(super) fn check_commit(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> 
     let again =
         format!("commit the work, then: `piton finish {} --run {}`", quoted(id.as_str()), quoted(run.id.as_str()));
     let message = format!("{id} has `commit_required`, and no commit was made");
-    Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![again] }))
+    Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYet), message, hints: vec![again] }))
 }
 
 /// Validates existing outputs against the schemas their steps declare.

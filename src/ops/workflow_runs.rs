@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     dialect::piton::Session,
-    model::{Owner, Verdict, quoted},
+    model::{No, Owner, Verdict, quoted},
     store::Scope,
 };
 
@@ -69,6 +69,7 @@ fn only(verb: &str, mut runs: Vec<(String, RunLocation)>) -> Result<RunLocation,
     match runs.len() {
         1 => Ok(runs.remove(0).1),
         0 => Err(OpError::InTheWay {
+            why: No::Nothing,
             message: format!("there is no run to {verb}"),
             hints: vec!["piton list --all".to_owned()],
         }),

@@ -66,7 +66,7 @@ published! {
     "event" "One line of `--events`: something that happened in a run of a workflow file." output::<crate::runner::Event<'static>>();
     "discard" "Which run was discarded, and what was lost with it." answer::<crate::ops::DiscardReport>(1);
     "logs" "What the steps of a session printed." answer::<crate::ops::LogsReport>(1);
-    "error" "What is printed instead of an answer." error::<crate::model::ErrorDocument>(1);
+    "error" "What is printed instead of an answer." error::<crate::model::ErrorDocument>(2);
     "envelope" "The document that every answer is wrapped in." output::<crate::model::Document<serde_json::Value>>();
     "finding" "One problem in the files, where it is, and what to do about it." output::<crate::model::Finding>();
     "change" "One state transition, as `--json -` takes it." input::<crate::model::Change>();

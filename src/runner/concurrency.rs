@@ -11,7 +11,7 @@ use super::{
 use crate::{
     dialect::piton::record::Header,
     engine::quoted,
-    model::clean_line,
+    model::{No, clean_line},
     ops::{self, Taken},
     store::RunLock,
     workflow::Workflow,
@@ -75,7 +75,7 @@ pub(super) fn check_free(
 fn group_of(workflow: &Workflow, header: &Header) -> Result<Option<String>, RunError> {
     let group = workflow.concurrency.as_ref().map(|concurrency| &concurrency.group);
     let group = group.map(|group| ops::rendered_before(group, workflow, header)).transpose();
-    group.map_err(|error| RunError::new(ProblemKind::No, error.message, [error.hint]))
+    group.map_err(|error| RunError::new(ProblemKind::No(No::Invalid), error.message, [error.hint]))
 }
 
 fn refused(group: &str, holder: &ops::Holder, again: String) -> RunError {

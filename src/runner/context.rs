@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     dialect::piton::{facts::Facts, record::Header},
-    model::{ChangeKind, RelPath, StepId},
+    model::{ChangeKind, No, RelPath, StepId},
     ops,
     store::{Ticker, worktree::git},
     workflow::{Secret, Step, Workflow, WorktreeFiles, variables},
@@ -156,7 +156,9 @@ fn environment_of(
     read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Vec<(String, String)>, RunError> {
     let given = ops::InitialVariables { header, workflow, folder };
-    let wrong = |message: String| RunError::new(ProblemKind::No, message, ["correct the workflow file".to_owned()]);
+    let wrong = |message: String| {
+        RunError::new(ProblemKind::No(No::Invalid), message, ["correct the workflow file".to_owned()])
+    };
     let mut env = vec![("ARG".to_owned(), header.args.join(" "))];
     for file in &workflow.env_files {
         let path = variables::render(file, &given).map_err(|error| wrong(error.message))?;

@@ -1,7 +1,12 @@
 //! Why a request to the runner failed. The command line turns it into an exit code.
 
 use super::exec::Stop;
-use crate::{engine::Refusal, model::Finding, store::StoreError, workflow::inputs::InputError};
+use crate::{
+    engine::Refusal,
+    model::{Finding, No},
+    store::StoreError,
+    workflow::inputs::InputError,
+};
 
 /// An error that stopped a run, other than a failed step.
 #[derive(Debug, thiserror::Error)]
@@ -26,8 +31,8 @@ pub(crate) struct Problem {
 /// The kind of a problem, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProblemKind {
-    /// There is nothing to do, or something else has to happen first.
-    No,
+    /// It cannot be done, or not now.
+    No(No),
     Usage,
     NotFound,
     Unreadable,

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     dialect::piton::{Session, facts::Facts, record::Header, state::RunPhase},
     engine::quoted,
-    model::{ChangeKind, ClaudeWork, Evidence, Options, Run},
+    model::{ChangeKind, ClaudeWork, Evidence, No, Options, Run},
     store,
     workflow::Workflow,
 };
@@ -104,21 +104,21 @@ pub(crate) fn waits_for_merge(home: &Utf8Path, session: &str, console: &dyn Cons
 
 fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeStyle) -> Result<(), RunError> {
     let id = &header.session;
-    let refuse = |message: String, hint: String| Err(RunError::new(ProblemKind::No, message, [hint]));
+    let refuse = |why, message: String, hint: String| Err(RunError::new(ProblemKind::No(why), message, [hint]));
     if session.state.run.status == RunPhase::Aborted {
         let message = format!("session {id} was aborted, and {}", done_of(run));
-        return refuse(message, format!("piton close {id} --discard"));
+        return refuse(No::Invalid, message, format!("piton close {id} --discard"));
     }
     if header.worktree.is_none() {
         let message = format!("session {id} worked in the project itself; there is nothing to merge");
-        return refuse(message, format!("piton show {id}"));
+        return refuse(No::Nothing, message, format!("piton show {id}"));
     }
     if !header.keeps_work(session.state.run.worktree.as_deref()) {
-        return refuse(format!("session {id} is merged already"), format!("piton show {id}"));
+        return refuse(No::Already, format!("session {id} is merged already"), format!("piton show {id}"));
     }
     if header.base_branch.is_none() && !matches!(style, MergeStyle::Branch(_)) {
         let message = format!("HEAD was detached when session {id} began, so there is no branch to merge into");
-        return refuse(message, format!("piton merge {id} --branch NAME"));
+        return refuse(No::Invalid, message, format!("piton merge {id} --branch NAME"));
     }
     Ok(())
 }
@@ -126,7 +126,11 @@ fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeS
 fn unfinished(header: &Header, run: &Run) -> RunError {
     let id = &header.session;
     let message = format!("session {id} is not finished: {}", done_of(run));
-    RunError::new(ProblemKind::No, message, [format!("piton resume {id}"), format!("piton close {id} --discard")])
+    RunError::new(
+        ProblemKind::No(No::NotYet),
+        message,
+        [format!("piton resume {id}"), format!("piton close {id} --discard")],
+    )
 }
 
 fn done_of(run: &Run) -> String {
@@ -165,7 +169,7 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
             let branch = quoted(context.header.branch.as_deref().unwrap_or_default());
             let message = format!("nothing was merged: {} has no commits on {branch} to merge", context.folder);
             let hint = format!("commit what is there on {branch}, then: `piton merge {id}{}`", request.style.flags());
-            return Err(RunError::new(ProblemKind::No, message, [hint]));
+            return Err(RunError::new(ProblemKind::No(No::Nothing), message, [hint]));
         }
         Ok(left) => {
             let mut ledger = context.ledger();

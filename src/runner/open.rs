@@ -34,7 +34,7 @@ use crate::{
     },
     engine::{self, quoted},
     model::{
-        About, Candidate, Change, ChangeKind, Content, Evidence, Owner, RelPath, Run, RunFolder, RunId, StartSpec,
+        About, Candidate, Change, ChangeKind, Content, Evidence, No, Owner, RelPath, Run, RunFolder, RunId, StartSpec,
         StepId, human_age, mistakes,
     },
     ops, schema,
@@ -519,7 +519,7 @@ fn check_included(header: &Header, files: &WorkflowFiles) -> Result<(), RunError
     let Some(new) = files.included.iter().find(|file| !header.included.contains(file)) else { return Ok(()) };
     let message = format!("{} includes {new} now, which it did not when the run began", header.workflow.file);
     let hint = format!("write the steps of {new} into {}, or begin another run", header.workflow.file);
-    Err(RunError::new(ProblemKind::No, message, [hint]))
+    Err(RunError::new(ProblemKind::No(No::Invalid), message, [hint]))
 }
 
 pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), RunError> {
@@ -542,7 +542,8 @@ pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), Run
         None => {
             let mistakes = mistakes(parsed.findings.len());
             let hint = "correct the file, then run the command again; its schema: `piton schema workflow`".to_owned();
-            Err(RunError::new(ProblemKind::No, format!("{} has {mistakes}", source.file), [hint]).with(parsed.findings))
+            Err(RunError::new(ProblemKind::No(No::Invalid), format!("{} has {mistakes}", source.file), [hint])
+                .with(parsed.findings))
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     dialect::piton::record::Header,
+    model::No,
     store::{self, Project, worktree},
     workflow::{Interpreter, Step, Workflow},
 };
@@ -20,7 +21,7 @@ pub(super) fn check_programs(steps: &[&Step]) -> Result<(), RunError> {
     if steps.iter().any(|step| step.needs_claude()) && !files::is_on_path("claude") {
         let message = "a step of the workflow calls `claude`, which is not on the PATH";
         let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
-        return Err(RunError::new(ProblemKind::No, message, [hint]));
+        return Err(RunError::new(ProblemKind::No(No::Invalid), message, [hint]));
     }
     let mut needed = Vec::new();
     steps.iter().for_each(|step| step.interpreters(&mut needed));
@@ -28,7 +29,11 @@ pub(super) fn check_programs(steps: &[&Step]) -> Result<(), RunError> {
     let Some(missing) = needed.iter().find(is_missing) else { return Ok(()) };
     let message =
         format!("a step of the workflow has `interpreter: {0}`, and {0} is not on the PATH", missing.as_str());
-    Err(RunError::new(ProblemKind::No, message, [format!("install {}, or remove the key", missing.as_str())]))
+    Err(RunError::new(
+        ProblemKind::No(No::Invalid),
+        message,
+        [format!("install {}, or remove the key", missing.as_str())],
+    ))
 }
 
 /// Checks the programs of the steps that are due, and of those around them. A step whose agent has reported runs what is inside it.
@@ -68,7 +73,11 @@ pub(crate) fn check_worktree(project: &Project, in_place: &str) -> Result<(), Ru
         Some(_) => ("a worktree needs a commit, and this repository has none yet".to_owned(), "git commit"),
     };
     let in_place = format!("to work in the folder itself: `{in_place}`");
-    Err(RunError::new(ProblemKind::No, message, [in_place, format!("or: {first}, then run the command again")]))
+    Err(RunError::new(
+        ProblemKind::No(No::Invalid),
+        message,
+        [in_place, format!("or: {first}, then run the command again")],
+    ))
 }
 
 /// Returns the working folder of the steps that are due, and whether it is a worktree that was made for it now.
@@ -112,7 +121,7 @@ pub(super) fn folder(
             format!("once that is fixed: `{}`", header.goes_on()),
             "or in place: `piton run FILE --no-worktree`".to_owned(),
         ];
-        RunError::new(ProblemKind::No, message, hints)
+        RunError::new(ProblemKind::No(No::Invalid), message, hints)
     })?;
     Ok((folder.clone(), true))
 }

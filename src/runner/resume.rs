@@ -16,7 +16,7 @@ use crate::{
     },
     engine::{self, Planned, StepDue, quoted},
     model::{
-        Action, ChangeKind, Finding, FindingCode, Interruption, InterruptionKind, Options, Run, RunHeader, RunId,
+        Action, ChangeKind, Finding, FindingCode, Interruption, InterruptionKind, No, Options, Run, RunHeader, RunId,
         RunStatus, Severity, Status, Step, StepId, StepKind, plural,
     },
     workflow::{Command, Workflow},
@@ -139,7 +139,7 @@ impl StepSelection<'_> {
         let at = self.find(text)?;
         let run = self.ledger.run();
         let (step, id) = (&run.steps[at], quoted(&self.header.session));
-        let refuse = |message: String, hint: String| Err(RunError::new(ProblemKind::No, message, [hint]));
+        let refuse = |why, message: String, hint: String| Err(RunError::new(ProblemKind::No(why), message, [hint]));
         let is_reported = self.ledger.step(&step.id).is_some_and(|state| state.reported.is_some());
         let other = match &self.workflow.steps[at].command {
             Command::Agent(_) if is_reported => None,
@@ -152,17 +152,18 @@ impl StepSelection<'_> {
             | Command::Validate(_) => None,
         };
         if let Some((hint, who)) = other {
-            return refuse(format!("step {} is for {who}", step.id), hint);
+            return refuse(No::NotYours, format!("step {} is for {who}", step.id), hint);
         }
         let Some(place) = self.due.iter().position(|due| due.at == at) else {
             if self.ledger.step(&step.id).is_some_and(|state| state.is_unmet) {
                 return Ok(None);
             }
-            return refuse(format!("step {} is done already", step.id), format!("piton plan {id}"));
+            return refuse(No::Already, format!("step {} is done already", step.id), format!("piton plan {id}"));
         };
         let is_open = |need: &&StepId| self.due[..place].iter().any(|due| run.steps[due.at].id == **need);
         if let Some(open) = step.depends_on.iter().find(is_open) {
             return refuse(
+                No::NotYet,
                 format!("step {} comes after {open}, which is not done", step.id),
                 format!("piton plan {id}"),
             );
@@ -171,7 +172,7 @@ impl StepSelection<'_> {
         let is_retry = step.attempts > 0 && !is_reported;
         if action == Action::Verify && self.took_effect(at)? {
             let message = "it took effect, and is recorded as done; nothing was run".to_owned();
-            return refuse(message, format!("piton plan {}", quoted(&self.header.session)));
+            return refuse(No::Already, message, format!("piton plan {}", quoted(&self.header.session)));
         }
         Ok(Some(ScheduledStep { is_forced: is_repeated, is_retry, ..ScheduledStep::first(at) }))
     }
@@ -193,7 +194,7 @@ impl StepSelection<'_> {
         let at = self.find(text)?;
         let Some(place) = due.iter().position(|due| due.at == at) else {
             let message = format!("step {} is done already; nothing was run", self.ledger.run().steps[at].id);
-            return Err(RunError::new(ProblemKind::No, message, [self.header.resume()]));
+            return Err(RunError::new(ProblemKind::No(No::Already), message, [self.header.resume()]));
         };
         due.truncate(place + 1);
         Ok(())
@@ -222,7 +223,7 @@ impl StepSelection<'_> {
             let waits = self.header.keeps_work(self.ledger.state().run.worktree.as_deref());
             let again = format!("to run it again from its first step: `{resume} --force`");
             let last = format!("piton {} {id}", if waits { "merge" } else { "status" });
-            return Err(RunError::new(ProblemKind::No, message, [again, last]));
+            return Err(RunError::new(ProblemKind::No(No::Already), message, [again, last]));
         }
         if run.status == RunStatus::Aborted && self.options.from.is_none() {
             let message = format!("session {id} was aborted");
@@ -293,7 +294,7 @@ impl StepSelection<'_> {
         if loops.is_empty() {
             let message = format!("session {}: no item of a `foreach` has failed", self.header.session);
             let hint = format!("piton show {}", quoted(&self.header.session));
-            return Err(RunError::new(ProblemKind::No, message, [hint]));
+            return Err(RunError::new(ProblemKind::No(No::Nothing), message, [hint]));
         }
         let passed: Vec<usize> = loops.into_iter().filter(|at| due.iter().all(|due| due.at != *at)).collect();
         self.check_acts_behind(&passed)?;
@@ -360,7 +361,7 @@ impl StepSelection<'_> {
                 let (open, resume) = (&self.ledger.run().steps[open].id, self.header.resume());
                 let message = format!("step {open} comes before `{text}` and is not done");
                 let hints = [resume.clone(), format!("{resume} --from {text} --skip {open}")];
-                Err(RunError::new(ProblemKind::No, message, hints))
+                Err(RunError::new(ProblemKind::No(No::NotYet), message, hints))
             }
         }
     }
@@ -517,11 +518,19 @@ pub(super) fn check_asked(workflow: &Workflow, file: &str, asked: &ResumeOptions
         let is_only = asked.only.as_ref() == Some(id);
         if let Some(first) = step.depends_on.first().filter(|_| is_only) {
             let message = format!("step {id} comes after {}, which is not done", first.id);
-            return Err(RunError::new(ProblemKind::No, message, [format!("{command} --until {}", quoted(id))]));
+            return Err(RunError::new(
+                ProblemKind::No(No::NotYet),
+                message,
+                [format!("{command} --until {}", quoted(id))],
+            ));
         }
         if is_only && matches!(step.command, Command::Agent(_) | Command::Gate(_)) {
             let message = format!("step {id} is for an agent or a person; `--only` runs a step that is a command");
-            return Err(RunError::new(ProblemKind::No, message, [format!("{command} --until {}", quoted(id))]));
+            return Err(RunError::new(
+                ProblemKind::No(No::NotYours),
+                message,
+                [format!("{command} --until {}", quoted(id))],
+            ));
         }
     }
     Ok(())

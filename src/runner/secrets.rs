@@ -8,7 +8,7 @@ use super::{
     error::{ProblemKind, RunError},
     files,
 };
-use crate::{store, workflow::Secret};
+use crate::{model::No, store, workflow::Secret};
 
 /// Shorter values would match unrelated text.
 const SHORTEST: usize = 6;
@@ -100,13 +100,17 @@ pub(super) fn fetch(
         let value = match secret {
             Secret::Env(variable) => store::variable(variable).ok_or_else(|| {
                 let message = format!("the secret `{name}` is not set: the environment has no {variable}");
-                RunError::new(ProblemKind::No, message, [format!("export {variable}=TEXT, then run the command again")])
+                RunError::new(
+                    ProblemKind::No(No::Invalid),
+                    message,
+                    [format!("export {variable}=TEXT, then run the command again")],
+                )
             })?,
             Secret::File(path) => {
                 files::read(&root.join(path)).map(|text| text.trim_end().to_owned()).map_err(|why| {
                     let message = format!("the secret `{name}` cannot be read: {why}");
                     RunError::new(
-                        ProblemKind::No,
+                        ProblemKind::No(No::Invalid),
                         message,
                         [format!("correct the `key` of `{name}` in the workflow file")],
                     )

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     dialect::piton::record::Header,
-    model::{RelPath, plural, quoted},
+    model::{No, RelPath, plural, quoted},
     store::{self, worktree},
 };
 
@@ -56,7 +56,7 @@ pub(super) fn behind(header: &Header) -> Option<String> {
 pub(super) fn carried(root: &Utf8Path, head: Option<&str>) -> Result<Option<String>, RunError> {
     let refused = |why: String| {
         let message = format!("the uncommitted changes cannot be taken along: {why}");
-        RunError::new(ProblemKind::No, message, ["commit them, or leave `--carry-changes` out".to_owned()])
+        RunError::new(ProblemKind::No(No::Invalid), message, ["commit them, or leave `--carry-changes` out".to_owned()])
     };
     let made = worktree::git(root, "stash", &["create"]).map_err(|refusal| refused(refusal.to_string()))?;
     let new = worktree::new_files(root).map_err(|refusal| refused(refusal.to_string()))?;

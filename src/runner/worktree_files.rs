@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     dialect::piton::{facts::Act, record::Header},
-    model::{RelPath, plural},
+    model::{No, RelPath, plural},
     store::{
         self,
         worktree::{git, new_files},
@@ -36,7 +36,7 @@ pub(super) fn set_up(
         let message = format!("the worktree cannot be set up: {why}");
         let again = format!("once that is fixed: `{}`", header.goes_on());
         let hint = format!("correct `worktree` in {}", header.workflow.file);
-        RunError::new(ProblemKind::No, message, [hint, again])
+        RunError::new(ProblemKind::No(No::Invalid), message, [hint, again])
     };
     check_all(root, wanted).map_err(refused)?;
     if let Some(carried) = &header.carried {
@@ -77,7 +77,7 @@ pub(super) fn check_wanted(header: &Header, wanted: &WorktreeFiles) -> Result<()
     }
     check_all(&header.root, wanted).map_err(|why| {
         let hint = format!("correct `worktree` in {}", header.workflow.file);
-        RunError::new(ProblemKind::No, format!("the worktree cannot be set up: {why}"), [hint])
+        RunError::new(ProblemKind::No(No::Invalid), format!("the worktree cannot be set up: {why}"), [hint])
     })
 }
 

@@ -59,11 +59,19 @@ fn a_rollback_is_refused_with_what_to_do_instead() {
     let hint = |text: &str| vec![text.to_owned()];
     for (what, found, expected) in [
         ("no such step", refusal(&run(), &plain, &[], &["z"]), Err((NotFound, hint("piton plan R")))),
-        ("nothing to reopen", refusal(&run(), &plain, &[], &[]), Err((No, hint("piton rollback R")))),
+        (
+            "nothing to reopen",
+            refusal(&run(), &plain, &[], &[]),
+            Err((No(crate::model::No::Nothing), hint("piton rollback R"))),
+        ),
         ("a state that is unclear", refusal(&run(), &odd, &[], &["b"]), Err((Person, hint("piton validate R")))),
         ("which is not among them", refusal(&run(), &odd, &[], &["d"]), Ok(())),
         ("of a word that can be replaced", refusal(&editable, &odd, &[2], &["b"]), Ok(())),
-        ("archived", refusal(&archived, &plain, &[], &["b"]), Err((No, hint("piton restore R")))),
+        (
+            "archived",
+            refusal(&archived, &plain, &[], &["b"]),
+            Err((No(crate::model::No::Already), hint("piton restore R"))),
+        ),
         ("newer", refusal(&newer, &plain, &[], &["b"]), Err((Newer, hint("update piton, then try again")))),
     ] {
         assert_eq!(found, expected, "{what}");

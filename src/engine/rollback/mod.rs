@@ -26,7 +26,7 @@ use super::{
     reconciled::{EffectiveStatus, ReconciledRun},
     refusal::{Refusal, RefusalKind},
 };
-use crate::model::{RollBack, Run, RunStatus, Status, StepId, StepKind};
+use crate::model::{No, RollBack, Run, RunStatus, Status, StepId, StepKind};
 
 /// Tells whether a step was begun, according to its status or the evidence.
 fn has_progress(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
@@ -62,7 +62,7 @@ pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     if run.status == RunStatus::Archived {
         let message = format!("run {} is archived; an archive is read, never written", run.id);
         let hints = vec![command::on_run("restore", &run.id, "")];
-        return Err(Refusal { kind: RefusalKind::No, message, hints });
+        return Err(Refusal { kind: RefusalKind::No(No::Already), message, hints });
     }
     if !run.writable {
         let message = format!("run {} was written by a newer version of its format; it is read, never written", run.id);
@@ -93,7 +93,7 @@ pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result
     let reopened = with_dependents(run, reconciled.graph, reconciled.effective_statuses, &seeds);
     let Some(first) = reopened.first().copied() else {
         let message = format!("no step of run {} was done since {}: there is nothing to roll back", run.id, back.to);
-        return refuse(RefusalKind::No, message, vec![command::on_run("rollback", &run.id, "")]);
+        return refuse(RefusalKind::No(No::Nothing), message, vec![command::on_run("rollback", &run.id, "")]);
     };
     let unreadable = |at: &&usize| {
         reconciled.effective_status(**at) == EffectiveStatus::Unreadable && !reconciled.has_unknown_word(**at)

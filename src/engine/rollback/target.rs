@@ -10,7 +10,7 @@ use crate::{
         reconciled::EffectiveStatus,
         refusal::{Refusal, RefusalKind},
     },
-    model::{Run, StepId, are, clean_line, is_commit_hash},
+    model::{No, Run, StepId, are, clean_line, is_commit_hash},
 };
 
 /// A phase of a run. A run can be rolled back to its end.
@@ -175,7 +175,7 @@ fn after_phase(run: &Run, effective_statuses: &[EffectiveStatus], place: usize) 
         let are = are(open.len());
         let message = format!("the end of {} was not reached: {shown} {are} not done", clean_line(name, 80));
         let hints = vec![listing_command(run), command::on_run("plan", &run.id, "")];
-        return Err(Refusal { kind: RefusalKind::No, message, hints });
+        return Err(Refusal { kind: RefusalKind::No(No::NotYet), message, hints });
     }
     let behind = phases.iter().skip(place).flat_map(|phase| phase.steps.iter().copied());
     Ok(behind.filter(|at| has_progress(run, effective_statuses, *at)).collect())
@@ -191,7 +191,7 @@ fn from_step(
     let Some(at) = at else {
         let message = format!("{id} was not begun: there is nothing to roll back");
         let hints = vec![listing_command(run), command::on_run("plan", &run.id, "")];
-        return Err(Refusal { kind: RefusalKind::No, message, hints });
+        return Err(Refusal { kind: RefusalKind::No(No::Nothing), message, hints });
     };
     let behind = graph.all_dependents(at);
     let all = behind.into_iter().filter(|at| has_progress(run, effective_statuses, *at));

@@ -11,7 +11,7 @@ use crate::{
         EffectiveStatus,
         testing::{at, line_of, review, run_of, step},
     },
-    model::{ChangeKind, ReviewVerdict, Run, RunStatus, Status, Step, StepId, StepKind},
+    model::{ChangeKind, No, ReviewVerdict, Run, RunStatus, Status, Step, StepId, StepKind},
 };
 
 const OVERRIDE_B: &str = "piton decide B override --run R --by NAME --note WHY";
@@ -37,7 +37,7 @@ fn dependencies_come_first_unless_forced() {
     step(&mut run, "B").dangling = vec!["GONE".to_owned()];
     let effective_statuses = [EffectiveStatus::Open, EffectiveStatus::Open];
     let refusal = refused(&run, &effective_statuses, begin("B"), FREE);
-    assert_eq!((refusal.kind, refusal.message.as_str()), (RefusalKind::No, "B still waits for A, GONE"));
+    assert_eq!((refusal.kind, refusal.message.as_str()), (RefusalKind::No(No::NotYet), "B still waits for A, GONE"));
     assert_eq!(refusal.hints, ["piton plan R", OVERRIDE_B]);
     let refusal = refused(&run, &effective_statuses, finish("B", Status::Completed), FREE);
     assert_eq!(refusal.hints, ["piton plan R", OVERRIDE_B]);

@@ -7,7 +7,7 @@ use crate::{
         refusal::{Refusal, RefusalKind, refuse},
         reports::belongs_to,
     },
-    model::{Outcome, ReviewVerdict, StatementKind, Status, Step, StepReport},
+    model::{No, Outcome, ReviewVerdict, StatementKind, Status, Step, StepReport},
 };
 
 impl TransitionCheck<'_> {
@@ -31,7 +31,7 @@ impl TransitionCheck<'_> {
             && !is_same_commit(recorded, commit)
         {
             let message = format!("{} has recorded commit {recorded}; another one is new work", step.id);
-            return Err(refuse(RefusalKind::No, message, [self.redo_of(&step.id)]));
+            return Err(refuse(RefusalKind::No(No::Already), message, [self.redo_of(&step.id)]));
         }
         let verdict = step.review.as_ref().map(|review| review.verdict);
         let withdraws = verdict == Some(ReviewVerdict::ApprovedWithConditions)

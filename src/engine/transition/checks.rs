@@ -11,8 +11,8 @@ use crate::{
         reports::{begun_by, refusal_of},
     },
     model::{
-        ChangeKind, Finding, FindingCode, Outcome, Part, PartKind, Presence, RelPath, ReviewVerdict, RunStatus, Status,
-        Step, StepId, StepKind, are, clean_line, mask_secrets, plural,
+        ChangeKind, Finding, FindingCode, No, Outcome, Part, PartKind, Presence, RelPath, ReviewVerdict, RunStatus,
+        Status, Step, StepId, StepKind, are, clean_line, mask_secrets, plural,
     },
 };
 
@@ -27,7 +27,7 @@ impl TransitionCheck<'_> {
             StepKind::Work | StepKind::Review => Ok(()),
             StepKind::Gate if self.reconciled.effective_status(at) == EffectiveStatus::Done => {
                 let message = format!("{} is a gate and already approved", id.with_title(&step.title));
-                Err(refuse(RefusalKind::No, message, [self.plan()]))
+                Err(refuse(RefusalKind::No(No::Already), message, [self.plan()]))
             }
             StepKind::Gate => {
                 // Where it cannot be approved either, that is why it cannot begin.
@@ -50,7 +50,7 @@ impl TransitionCheck<'_> {
                     (false, Some(at)) => self.command("begin", &self.reconciled.run.steps[at].id, ""),
                     (false, None) => self.plan(),
                 };
-                Err(refuse(RefusalKind::No, message, [hint]))
+                Err(refuse(RefusalKind::No(No::NotYours), message, [hint]))
             }
         }
     }
@@ -199,7 +199,7 @@ impl TransitionCheck<'_> {
             self.command("finish", id, " --status failed --error TEXT"),
             self.decision("override", id),
         ];
-        Err(refuse(RefusalKind::No, message, hints))
+        Err(refuse(RefusalKind::No(No::Invalid), message, hints))
     }
 
     /// Refuses to end a step without the document that it writes or approves.
@@ -225,7 +225,7 @@ impl TransitionCheck<'_> {
         if step.kind == StepKind::Gate || step.status == Status::InProgress {
             hints.push(self.decision("override", &step.id));
         }
-        Err(Refusal { kind: RefusalKind::No, message: missing.join("; "), hints })
+        Err(Refusal { kind: RefusalKind::No(No::NotYet), message: missing.join("; "), hints })
     }
 
     /// Returns the output that is the document of a step, if that is not where the state says.
@@ -250,7 +250,7 @@ impl TransitionCheck<'_> {
         let skip = format!("{} --by NAME --note WHY", command::option("part", &first.name));
         let skip = command::answer("skip", &step.id, &self.reconciled.run.id, &skip);
         let hints = [self.on_part(step, first), skip];
-        Err(refuse(RefusalKind::No, message, hints))
+        Err(refuse(RefusalKind::No(No::NotYet), message, hints))
     }
 
     fn on_part(&self, step: &Step, part: &Part) -> String {
@@ -296,7 +296,7 @@ impl TransitionCheck<'_> {
         let message = format!("{id} {}", self.reconciled.waits_in_words(at));
         // What the state holds back waits for a person, the rest for other steps.
         let is_held = self.reconciled.hold(at).is_some() && self.reconciled.unmet(at).is_empty();
-        let kind = if is_held { RefusalKind::Person } else { RefusalKind::No };
+        let kind = if is_held { RefusalKind::Person } else { RefusalKind::No(No::NotYet) };
         Err(refuse(kind, message, [self.plan(), self.decision("override", id)]))
     }
 
@@ -357,7 +357,7 @@ impl TransitionCheck<'_> {
             let (at, _) = self.find(id)?;
             if *status != Status::Completed || self.reconciled.effective_status(at) != EffectiveStatus::Done {
                 let message = format!("the evidence does not say that {id} is {status}");
-                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+                return Err(refuse(RefusalKind::No(No::Invalid), message, [self.plan()]));
             }
         }
         Ok(())
@@ -368,7 +368,7 @@ impl TransitionCheck<'_> {
         let run = self.reconciled.run;
         if run.degraded {
             let message = format!("{} cannot be read after the repair either", run.id);
-            return Err(refuse(RefusalKind::No, message, [command::on_run("restore", &run.id, "")]));
+            return Err(refuse(RefusalKind::No(No::Invalid), message, [command::on_run("restore", &run.id, "")]));
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::{
         rollback,
     },
     model::{
-        Change, ChangeKind, Decision, DecisionKind, Evidence, Finding, GateOption, Outcome, QuestionOption,
+        Change, ChangeKind, Decision, DecisionKind, Evidence, Finding, GateOption, No, Outcome, QuestionOption,
         ReviewVerdict, Run, Status, Step, StepKind, Timestamp,
     },
 };
@@ -111,7 +111,7 @@ impl TransitionCheck<'_> {
         if !step.recorded {
             let message = format!("{} is read from files that Piton does not write", id.with_title(&step.title));
             let hint = "record the decision in the files that the step is read from".to_owned();
-            return Err(refuse(RefusalKind::No, message, [hint]));
+            return Err(refuse(RefusalKind::No(No::NotYours), message, [hint]));
         }
         match decision.decision {
             DecisionKind::Override => self.override_rule(at, decision),
@@ -132,7 +132,7 @@ impl TransitionCheck<'_> {
         let open: Vec<&str> = self.open().into_iter().take(5).map(|at| run.steps[at].id.as_str()).collect();
         if let [_, ..] = open.as_slice() {
             let message = format!("the work of {} is not done: {} open", run.id, open.join(", "));
-            return Err(refuse(RefusalKind::No, message, [self.plan()]));
+            return Err(refuse(RefusalKind::No(No::NotYet), message, [self.plan()]));
         }
         if self.reconciled.compared.decisions.approved_end().is_some() {
             return Ok(Decided::Already("the merge is approved already".to_owned()));
@@ -174,7 +174,7 @@ impl TransitionCheck<'_> {
             EffectiveStatus::Unreadable => return Err(self.unreadable(step)),
             EffectiveStatus::OpenContainer => {
                 let message = format!("{id} has no work of its own; its child steps are done again one by one");
-                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+                return Err(refuse(RefusalKind::No(No::Invalid), message, [self.plan()]));
             }
             EffectiveStatus::Waiting => {
                 let message = format!("{} waits for a person's approval", id.with_title(&step.title));
@@ -210,7 +210,7 @@ impl TransitionCheck<'_> {
                 if !self.reconciled.run.records.redo =>
             {
                 let message = format!("{id} ({}) is {}, and its format cannot reopen it", step.title, step.status);
-                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+                return Err(refuse(RefusalKind::No(No::Invalid), message, [self.plan()]));
             }
             EffectiveStatus::Done
             | EffectiveStatus::Skipped
@@ -286,7 +286,7 @@ impl TransitionCheck<'_> {
         if rules.is_empty() {
             let message =
                 format!("nothing stops {id} ({}) that could be overridden; it is {}", step.title, step.status);
-            return Err(refuse(RefusalKind::No, message, [self.plan()]));
+            return Err(refuse(RefusalKind::No(No::Nothing), message, [self.plan()]));
         }
         Ok(Decided::Record(vec![Decision { step: Some(id.clone()), despite: Some(rules.join("; ")), ..decision }]))
     }

@@ -30,7 +30,7 @@ fn answer(result: Result<Decided, Refusal>) -> String {
         }
         Ok(Decided::Already(_)) => ALREADY.to_owned(),
         Err(refusal) => match refusal.kind {
-            RefusalKind::No => NO,
+            RefusalKind::No(_) => NO,
             RefusalKind::Person => PERSON,
             RefusalKind::Usage => USAGE,
             RefusalKind::NotFound | RefusalKind::Conflict | RefusalKind::Newer | RefusalKind::Unread => "other",

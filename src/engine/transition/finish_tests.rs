@@ -13,8 +13,8 @@ use crate::{
         testing::{at, line_of, path, review, step},
     },
     model::{
-        Change, ChangeKind, DecisionKind, Evidence, FileFact, Finding, FindingCode, Outcome, Part, PartKind, Presence,
-        Records, ReviewVerdict, Run, Status, StepId, StepKind, Workspace,
+        Change, ChangeKind, DecisionKind, Evidence, FileFact, Finding, FindingCode, No, Outcome, Part, PartKind,
+        Presence, Records, ReviewVerdict, Run, Status, StepId, StepKind, Workspace,
     },
 };
 
@@ -191,7 +191,10 @@ fn a_step_without_its_document_says_where_it_can_be() {
     };
     let run = documented(Status::InProgress);
     let refusal = end(&run, &missing(vec![]), finish(Status::Completed, &[]), FREE).unwrap_err();
-    assert_eq!((refusal.kind, refusal.message.as_str()), (RefusalKind::No, "the plan document plan.md does not exist"));
+    assert_eq!(
+        (refusal.kind, refusal.message.as_str()),
+        (RefusalKind::No(No::NotYet), "the plan document plan.md does not exist")
+    );
     assert_eq!(
         refusal.hints,
         [

@@ -7,7 +7,9 @@ use crate::{
         reconciled::EffectiveStatus,
         refusal::{Refusal, RefusalKind, refuse},
     },
-    model::{ChangeKind, GateEffect, GateOption, Outcome, ReviewVerdict, Step, StepId, StepKind, clean_line, nearest},
+    model::{
+        ChangeKind, GateEffect, GateOption, No, Outcome, ReviewVerdict, Step, StepId, StepKind, clean_line, nearest,
+    },
 };
 
 impl TransitionCheck<'_> {
@@ -93,7 +95,7 @@ impl TransitionCheck<'_> {
                 if let (Some(phases), Some(first)) = (phases, self.reconciled.run.steps.first()) {
                     let message = format!("{id} is approved already; the number of phases is recorded with the plan");
                     let record = self.command("finish", &first.id, &format!(" --phases {phases}"));
-                    return Err(refuse(RefusalKind::No, message, [record]));
+                    return Err(refuse(RefusalKind::No(No::Already), message, [record]));
                 }
                 return Ok(Some(format!("{id} is approved already")));
             }
@@ -108,7 +110,7 @@ impl TransitionCheck<'_> {
             (EffectiveStatus::Skipped | EffectiveStatus::Cancelled | EffectiveStatus::OpenContainer, _)
             | (_, StepKind::Work | StepKind::Review | StepKind::Container) => {
                 let message = format!("{id} ({}) does not wait for approval; it is {}", step.title, step.status);
-                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+                return Err(refuse(RefusalKind::No(No::Invalid), message, [self.plan()]));
             }
             (_, StepKind::Gate) => {
                 self.check_gates(at)?;

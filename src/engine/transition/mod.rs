@@ -19,7 +19,8 @@ use super::{
     rollback,
 };
 use crate::model::{
-    Change, ChangeKind, Evidence, Finding, Outcome, Run, RunStatus, Status, StepId, StepKind, Timestamp, are, plural,
+    Change, ChangeKind, Evidence, Finding, No, Outcome, Run, RunStatus, Status, StepId, StepKind, Timestamp, are,
+    plural,
 };
 pub(super) use checks::open_parts;
 pub(crate) use decide::{Decided, answers, decide};
@@ -170,11 +171,11 @@ impl TransitionCheck<'_> {
             EffectiveStatus::Verify if force => false,
             EffectiveStatus::Done => {
                 let message = format!("{id} is already done");
-                return Err(refuse(RefusalKind::No, message, [self.redo_of(id)]));
+                return Err(refuse(RefusalKind::No(No::Already), message, [self.redo_of(id)]));
             }
             EffectiveStatus::Skipped | EffectiveStatus::Cancelled => {
                 let message = format!("{id} was left out");
-                return Err(refuse(RefusalKind::No, message, [self.redo_of(id)]));
+                return Err(refuse(RefusalKind::No(No::Already), message, [self.redo_of(id)]));
             }
             EffectiveStatus::Verify if self.reconciled.is_outcome_unknown(at) => return Err(self.outcome_unknown(at)),
             EffectiveStatus::Verify => {
@@ -298,7 +299,7 @@ impl TransitionCheck<'_> {
             | EffectiveStatus::Blocked
             | EffectiveStatus::OpenContainer => {
                 let message = format!("no review said no to {id} ({}); it is {}", step.title, step.status);
-                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+                return Err(refuse(RefusalKind::No(No::Invalid), message, [self.plan()]));
             }
         }
         outcome.step = id.clone();
@@ -320,7 +321,7 @@ impl TransitionCheck<'_> {
         }
         if step.kind == StepKind::Container && effective_status != EffectiveStatus::Verify {
             let message = format!("{id} is done when its child steps are");
-            return Err(refuse(RefusalKind::No, message, ["finish its child steps".to_owned()]));
+            return Err(refuse(RefusalKind::No(No::NotYet), message, ["finish its child steps".to_owned()]));
         }
         if completes
             && outcome.part.is_none()
@@ -398,7 +399,7 @@ impl TransitionCheck<'_> {
             }
             (EffectiveStatus::Done, Status::Completed, status) => {
                 let message = format!("{id} is recorded as completed; {status} would undo that");
-                Err(refuse(RefusalKind::No, message, [self.redo_of(id)]))
+                Err(refuse(RefusalKind::No(No::Already), message, [self.redo_of(id)]))
             }
             // One failure may be reported twice, for example by an agent and a hook.
             (EffectiveStatus::Failed, Status::Failed, Status::Failed)
@@ -443,7 +444,7 @@ impl TransitionCheck<'_> {
             Some(_) if effective_status == EffectiveStatus::Unreadable => Err(self.unreadable(step)),
             Some(why) => {
                 let is_done = effective_status == EffectiveStatus::Done || step.kind == StepKind::Container;
-                let kind = if is_done { RefusalKind::No } else { RefusalKind::Person };
+                let kind = if is_done { RefusalKind::No(No::Invalid) } else { RefusalKind::Person };
                 Err(refuse(kind, format!("{} cannot be skipped: {why}", id.with_title(&step.title)), [self.plan()]))
             }
         }
@@ -464,7 +465,7 @@ impl TransitionCheck<'_> {
         match over {
             // The status of the run is not reliable while steps are open (docs/formats/ccw.md#session-file).
             Some(what) if run.status == RunStatus::Aborted || self.open().is_empty() => Err(refuse(
-                RefusalKind::No,
+                RefusalKind::No(No::Already),
                 format!("run {} {what}; it cannot be paused or aborted", run.id),
                 [self.plan()],
             )),
@@ -499,7 +500,7 @@ impl TransitionCheck<'_> {
         let more = if open.len() > 5 { ", ..." } else { "" };
         let message =
             format!("{} of {} {are} not done: {}{more}", plural(open.len(), "step"), run.id, shown.join(", "));
-        Err(refuse(RefusalKind::No, message, [self.plan()]))
+        Err(refuse(RefusalKind::No(No::NotYet), message, [self.plan()]))
     }
 }
 

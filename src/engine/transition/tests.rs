@@ -45,7 +45,7 @@ pub(super) fn word(result: &Result<Admitted, Refusal>) -> &'static str {
         Ok(Admitted::Already(_)) => ALREADY,
         Err(refusal) => match refusal.kind {
             RefusalKind::NotFound => "not found",
-            RefusalKind::No => NO,
+            RefusalKind::No(_) => NO,
             RefusalKind::Person => PERSON,
             RefusalKind::Conflict => "conflict",
             RefusalKind::Usage => USAGE,

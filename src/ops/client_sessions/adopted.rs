@@ -8,7 +8,7 @@ use crate::{
         claude,
         piton::record::{HEADER, Header},
     },
-    model::{Content, RelPath, quoted},
+    model::{Content, No, RelPath, quoted},
     ops::{OpError, archived},
     store,
 };
@@ -51,7 +51,7 @@ pub(crate) fn check_not_adopted(ctx: &ProjectContext, location: &RunLocation) ->
     let Some(AdoptedRun { run, is_archived }) = adopted(ctx).remove(session) else { return Ok(()) };
     let (what, verb) = if is_archived { (", which is archived", "restore") } else { ("", "plan") };
     let message = format!("{} was already adopted as {run}{what}", location.candidate.name);
-    Err(OpError::InTheWay { message, hints: vec![format!("piton {verb} {}", quoted(&run))] })
+    Err(OpError::InTheWay { why: No::Already, message, hints: vec![format!("piton {verb} {}", quoted(&run))] })
 }
 
 /// Refuses a run of another program, which is never written. Of a session it names the run that it was made into, or the command that makes one.

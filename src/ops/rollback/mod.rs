@@ -25,7 +25,7 @@ use crate::{
     dialect::Rollback,
     engine::{self, ChangeLimits, EffectiveStatus, Refusal, RefusalKind, rollback},
     model::{
-        Change, ChangeKind, Edit, Entry, Evidence, Finding, FindingCode, GitImpact, GivenUpCommit, Owner, RollBack,
+        Change, ChangeKind, Edit, Entry, Evidence, Finding, FindingCode, GitImpact, GivenUpCommit, No, Owner, RollBack,
         RollBackRecord, Run,
     },
     ops::versions::{self, Version},
@@ -196,7 +196,7 @@ impl<'a> RollbackContext<'a> {
         if let Some(edits) = &target.edits {
             if edits.is_empty() {
                 return Err(OpError::Refused(Refusal {
-                    kind: RefusalKind::No,
+                    kind: RefusalKind::No(No::Already),
                     message: format!("the state of {} is what {} holds", self.run.id, back.to),
                     hints: vec![rollback::listing_command(self.run)],
                 }));
@@ -210,7 +210,7 @@ impl<'a> RollbackContext<'a> {
         match self.opened.draft(&self.evidence, change, guard)? {
             ChangeDraft::Checkpoint(PreparedChange { change, edits, .. }) => Ok((change, edits)),
             ChangeDraft::Already(message) => {
-                Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: Vec::new() }))
+                Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::Already), message, hints: Vec::new() }))
             }
         }
     }
@@ -318,7 +318,7 @@ fn not_offered(opened: &OpenedRun, to: Option<&str>) -> OpError {
     let message =
         format!("only a nine-step run goes back by its steps; {} goes back by its versions", opened.candidate.name);
     let hints = version.into_iter().chain([format!("piton history {run}")]).collect();
-    OpError::Refused(Refusal { kind: RefusalKind::No, message, hints })
+    OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints })
 }
 
 /// Returns a folder as written in commands: relative to the project if possible.

@@ -8,7 +8,7 @@ use crate::{
         self, Refusal, RefusalKind,
         rollback::{self, TargetMeaning},
     },
-    model::{Edit, StepId, Timestamp, clean_line},
+    model::{Edit, No, StepId, Timestamp, clean_line},
     ops::{
         OpError,
         opened_run::OpenedRun,
@@ -86,7 +86,7 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
     };
     let Some(meaning) = concrete(context, meaning, &known) else {
         return Err(OpError::Refused(Refusal {
-            kind: RefusalKind::No,
+            kind: RefusalKind::No(No::Nothing),
             message: format!("run {} has neither phases nor earlier checkpoints", run.id),
             hints: vec![format!("piton history {}", engine::quoted(run.id.as_str()))],
         }));
@@ -142,7 +142,7 @@ fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>
     let (edits, after) = versions::restoring(opened, &versions::named(opened, id)?)?;
     if !versions::is_sound(&after) {
         return Err(OpError::Refused(Refusal {
-            kind: RefusalKind::No,
+            kind: RefusalKind::No(No::Invalid),
             message: format!("checkpoint {id} of {} holds a state that cannot be read", context.run.id),
             hints: vec![rollback::listing_command(context.run)],
         }));
