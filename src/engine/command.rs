@@ -28,8 +28,8 @@ pub(crate) fn answer(answer: &str, step: &StepId, run: &RunId, tail: &str) -> St
 }
 
 /// Returns the command that approves a gate: with the first of its answers, where it offers several.
-pub(crate) fn approve(gate: &Step, run: &RunId, tail: &str) -> String {
-    answer(gate.options.first().map_or(APPROVE, |first| &first.word), &gate.id, run, tail)
+pub(crate) fn approve(gate: &Step, run: &RunId) -> String {
+    choose(gate, run, gate.options.first().map_or(APPROVE, |first| &first.word))
 }
 
 /// Returns the command that gives an answer at a gate.

@@ -165,7 +165,7 @@ impl Reconciler<'_> {
             }
             let what = format!("{} was changed after {} approved it", output.path, self.step.id);
             self.reasons.push(what.clone());
-            let again = command::approve(self.step, &self.run.id, "");
+            let again = command::approve(self.step, &self.run.id);
             self.note(
                 FindingCode::PlanChanged,
                 what,

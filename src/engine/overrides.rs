@@ -180,7 +180,7 @@ impl Chooser<'_> {
         let (message, begin) = match gate.kind {
             StepKind::Gate => (
                 format!("{id} comes after {}, which is not approved; no option bypasses a gate", gate.id),
-                command::approve(gate, run, ""),
+                command::approve(gate, run),
             ),
             StepKind::Work | StepKind::Review | StepKind::Container => (
                 format!("{id} comes after {}, a review that is not done; no option bypasses it", gate.id),

@@ -126,8 +126,8 @@ fn parallel_steps_must_not_wait_for_each_other() {
 #[test]
 fn no_option_steps_over_a_gate_or_a_review() {
     for (kind, status, fix) in [
-        (StepKind::Gate, Status::Pending, "piton decide G approve --run R"),
-        (StepKind::Gate, Status::WaitingApproval, "piton decide G approve --run R"),
+        (StepKind::Gate, Status::Pending, "piton decide G approve --run R --by NAME"),
+        (StepKind::Gate, Status::WaitingApproval, "piton decide G approve --run R --by NAME"),
         (StepKind::Gate, Status::Failed, "piton plan R"),
         (StepKind::Review, Status::Failed, "piton plan R"),
         (StepKind::Review, Status::InProgress, "piton begin G --run R"),

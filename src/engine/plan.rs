@@ -264,7 +264,7 @@ fn trust_no_older_story(reconciled: &ReconciledRun<'_>, findings: &mut [Finding]
 fn ask_again(run: &Run, step: &Step) -> String {
     match step.kind {
         StepKind::Gate => {
-            format!("`{}` records the approval", command::approve(step, &run.id, " --by NAME"))
+            format!("`{}` records the approval", command::approve(step, &run.id))
         }
         StepKind::Review | StepKind::Work | StepKind::Container => {
             format!("`{}` has it done", command::decide("redo", &step.id, &run.id))

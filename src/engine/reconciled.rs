@@ -174,6 +174,9 @@ impl ReconciledRun<'_> {
             (_, StepKind::Container) if !step.children.is_empty() && step.dangling.is_empty() => {
                 "its child steps are skipped one by one"
             }
+            _ if step.skip_is_done && !self.is_ready(at) => {
+                "what it builds on is open, and its format would say that it is done"
+            }
             (_, StepKind::Work | StepKind::Container) => return None,
         };
         Some(why)

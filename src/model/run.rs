@@ -236,6 +236,8 @@ pub(crate) struct Step {
     pub(crate) recorded: bool,
     /// True if its system does not record that the step began. Its attempts are in Piton's own log.
     pub(crate) begins_unrecorded: bool,
+    /// True if its system has one word for a step that is done and one that was left out.
+    pub(crate) skip_is_done: bool,
     /// True if its output says that the attempt ended blocked, and the state has yet to record that.
     pub(crate) ended_unrecorded: bool,
     /// Whether the run may be over after it: the state does not say whether there are steps behind it.

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     dialect::EditError,
-    engine::{self, Refusal, RefusalKind},
-    model::{ChangeKind, DialectId, No, Patch, Progress, Run, RunId, RunStatus, Status, Verdict, plural},
+    engine::{self, ChangeLimits, Planned, Refusal, RefusalKind},
+    model::{Change, ChangeKind, DialectId, FindingCode, No, Patch, Run, RunId, RunStatus, Status, Verdict, plural},
 };
 
 /// A closed run (`close/1`).
@@ -97,7 +97,7 @@ pub(crate) fn close(ctx: &ProjectContext, request: CloseRequest) -> Result<Repor
         RunStatus::Active | RunStatus::Paused => false,
     };
     if request.ending.is_none() && !is_over && !is_complete {
-        return Err(without_ending(run, &planned.plan.progress));
+        return Err(without_ending(ctx, &opened, run, &planned));
     }
     if !aborts && run.status != RunStatus::Aborted && !force {
         check_merged(&opened, run)?;
@@ -167,14 +167,20 @@ fn no_note(run: &Run) -> Refusal {
     Refusal { kind: RefusalKind::No(No::Already), message, hints }
 }
 
-/// Returns the refusal to end a run without a word about how.
-fn without_ending(run: &Run, progress: &Progress) -> OpError {
+/// Returns the refusal to end a run without a word about how, with the ways to end it that the admission lets through.
+fn without_ending(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, planned: &Planned) -> OpError {
+    if planned.findings.iter().any(|finding| finding.code == FindingCode::RunUntrusted) {
+        return plan::refusal(planned, run, &format!("{} is not ended", run.id));
+    }
     let id = engine::quoted(run.id.as_str());
+    let progress = &planned.plan.progress;
     let open = plural(progress.total - progress.done, "open step");
-    let mut hints = vec![
-        format!("`piton close {id} --done`: its work is in"),
-        format!("`piton close {id} --abort`: it ends as it is"),
-    ];
+    let done = Change { at: ctx.clock.now, kind: ChangeKind::Complete { note: None } };
+    let limits = ChangeLimits::of(ctx.project.config.limits.attempts);
+    let evidence = ctx.workspace_evidence(opened);
+    let is_done = engine::admit(run, &evidence, &opened.loaded.findings, done, limits).is_ok();
+    let mut hints = Vec::from_iter(is_done.then(|| format!("`piton close {id} --done`: its work is in")));
+    hints.push(format!("`piton close {id} --abort`: it ends as it is"));
     if run.dialect == DialectId::Piton {
         hints.push(format!("`piton close {id} --discard`: its worktree and branch go too"));
     }

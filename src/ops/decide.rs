@@ -185,6 +185,7 @@ fn skip_phase(
     }
     let first = open.first().map_or_else(|| last.as_str().to_owned(), |first| first.as_str().to_owned());
     written.message = format!("phase {phase} is left out: {first} to {last}");
+    written.step = Some(StepId::new(&request.step));
     Ok(report(ctx, &locked.opened, written))
 }
 

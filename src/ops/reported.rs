@@ -20,7 +20,10 @@ const NAME_CHARS: usize = 80;
 pub(super) fn about(locked: &LockedRun<'_>, run: &Run, kind: ChangeKind) -> Result<(ChangeKind, About), OpError> {
     let about = locked.ctx().about();
     let ChangeKind::Finish(mut outcome) = kind else { return Ok((kind, about)) };
-    let Some(step) = run.step(&outcome.step) else { return Ok((ChangeKind::Finish(outcome), about)) };
+    // A person's word is about what stands now, not about an attempt.
+    let Some(step) = run.step(&outcome.step).filter(|_| !outcome.accepts) else {
+        return Ok((ChangeKind::Finish(outcome), about));
+    };
     let attempts = Attempts { entries: &locked.opened.journal.entries, step: &step.id };
     let named = outcome.begun.take().map(|digits| attempts.named(&digits, run)).transpose()?;
     let stand = locked.opened.journal.standing.of(&step.id);

@@ -162,6 +162,11 @@ pub(super) fn is_restorable(opened: &OpenedRun, version: &Version<'_>) -> bool {
     restoring(opened, version).is_ok_and(|(_, restored)| is_sound(&restored))
 }
 
+/// Tells whether a version can be restored as a run that can be read, and is not the state as it is.
+pub(super) fn leads_elsewhere(opened: &OpenedRun, version: &Version<'_>) -> bool {
+    restoring(opened, version).is_ok_and(|(edits, restored)| !edits.is_empty() && is_sound(&restored))
+}
+
 /// Tells whether a finding says that a file of the state cannot be read.
 pub(super) fn says_unreadable(code: FindingCode) -> bool {
     code.is_of(FindingClass::Unreadable)

@@ -143,7 +143,7 @@ impl StepSelection<'_> {
         let is_reported = self.ledger.step(&step.id).is_some_and(|state| state.reported.is_some());
         let other = match &self.workflow.steps[at].command {
             Command::Agent(_) if is_reported => None,
-            Command::Gate(_) => Some((engine::approve_command(step, &run.id, " --by NAME --note WHY"), "a person")),
+            Command::Gate(_) => Some((engine::approve_command(step, &run.id), "a person")),
             Command::Agent(_) => Some((format!("piton begin {} --run {id}", quoted(step.id.as_str())), "an agent")),
             Command::Shell(_)
             | Command::Claude(_)

@@ -157,7 +157,9 @@ pub(super) fn problem_of_state(walker: &Walker, call: &Call, output: &Output) ->
             let (_, plan) = walker.json(&format!("piton plan --steps {}", quoted(&run?)));
             problem_of_step(walker, call, &step, &plan)
         }
-        "close" if !call.has("--all") => is_listed(walker, &run?).then(|| "the run is still listed".to_owned()),
+        "close" if !call.has("--all") && !call.has("--dry-run") => {
+            is_listed(walker, &run?).then(|| "the run is still listed".to_owned())
+        }
         "start" if !call.has("--print") => {
             let run = run?;
             (!is_listed(walker, &run)).then(|| "the run is not listed".to_owned())
@@ -216,6 +218,10 @@ fn problem_of_step(walker: &Walker, call: &Call, step: &str, plan: &Value) -> Op
             // A gate that is reopened is put to a person again.
             let gates = plan["data"]["next"].as_array().into_iter().flatten();
             if gates.into_iter().any(|next| next["step"] == step && next["action"] == "approve") {
+                return None;
+            }
+            // Piton runs what is a command.
+            if plan["data"]["commands"]["begin"].is_null() && plan["data"]["commands"]["resume"].is_string() {
                 return None;
             }
             let (code, _) = walker.json(&format!("piton begin --run {}", quoted(plan["data"]["run"]["id"].as_str()?)));

@@ -100,7 +100,7 @@ impl Close {
         let name = quoted(id.as_str());
         let hints = [
             format!("piton close {name} --discard --dry-run"),
-            format!("to agree: piton close {name} --discard --yes"),
+            format!("to agree: `piton close {name} --discard --yes`"),
         ];
         let message = format!("not confirmed to discard {id}{}; nothing was done", lost(would));
         Err(ops::OpError::NotConfirmed { message, hints: hints.to_vec() }.into())

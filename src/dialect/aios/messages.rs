@@ -162,7 +162,7 @@ fn option_commands(run: &Run, findings: &[Finding]) -> [Option<String>; 3] {
     let open = open.filter(|_| !findings.iter().any(is_lost));
     let archive = resume_point::is_archivable(run).then(|| format!("piton close {id} --abort"));
     let from = open.map(|open| {
-        format!("piton resume {id} --from {}   # once what is in the way is resolved", quoted(open.as_str()))
+        format!("once what is in the way is resolved: `piton resume {id} --from {}`", quoted(open.as_str()))
     });
     [archive.clone(), from, archive]
 }

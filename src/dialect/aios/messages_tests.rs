@@ -104,7 +104,7 @@ Reason: critical files are missing, and the state contradicts the project
 Options:
   1. Start the workflow from scratch (preserves existing artifacts)
   2. Start from a specific phase (if some phases are still valid)
-     → piton resume sdc-3.2 --from 3_implement   # once what is in the way is resolved
+     → once what is in the way is resolved: `piton resume sdc-3.2 --from 3_implement`
   3. Clean up the stale state and cancel
 "
     );

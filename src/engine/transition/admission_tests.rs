@@ -63,7 +63,7 @@ fn gated(kind: StepKind) -> Run {
 #[test]
 fn nothing_steps_over_a_gate_or_a_review() {
     for (kind, hint) in
-        [(StepKind::Gate, "piton decide G approve --run R"), (StepKind::Review, "piton begin G --run R")]
+        [(StepKind::Gate, "piton decide G approve --run R --by NAME"), (StepKind::Review, "piton begin G --run R")]
     {
         let run = gated(kind);
         for (effective_status, status) in
@@ -119,7 +119,7 @@ fn the_end_of_a_run_steps_over_no_gate() {
     let refusal =
         refused(&run, &[EffectiveStatus::Waiting, EffectiveStatus::Open, EffectiveStatus::Open], complete(), FORCE);
     assert_eq!(refusal.kind, RefusalKind::Person);
-    assert_eq!(refusal.hints, ["piton decide G approve --run R"]);
+    assert_eq!(refusal.hints, ["piton decide G approve --run R --by NAME"]);
     assert_eq!(
         word(&ask(&run, &[EffectiveStatus::Done, EffectiveStatus::Open, EffectiveStatus::Open], complete(), FORCE)),
         YES

@@ -458,7 +458,7 @@ impl TransitionCheck<'_> {
 
     /// Returns the command that approves a gate.
     pub(super) fn approval(&self, at: usize) -> String {
-        command::approve(&self.reconciled.run.steps[at], &self.reconciled.run.id, "")
+        command::approve(&self.reconciled.run.steps[at], &self.reconciled.run.id)
     }
 
     pub(super) fn command(&self, verb: &str, id: &StepId, tail: &str) -> String {

@@ -147,11 +147,7 @@ impl TransitionCheck<'_> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
         let reviews = self.reconciled.sent_back(at);
-        let begin = |at: usize| self.command("begin", &self.reconciled.run.steps[at].id, "");
         let can_begin = |at: usize| {
-            let is_next = self.reconciled.is_ready(at)
-                && self.reconciled.gate_before(at).is_none()
-                && self.reconciled.run.steps[at].kind != StepKind::Gate;
             if self.reconciled.run.steps[at].is_reported {
                 let exec = self.command("exec", id, "");
                 let past = command::on_run("history", &self.reconciled.run.id, "");
@@ -160,12 +156,10 @@ impl TransitionCheck<'_> {
                 );
                 return Ok(Decided::Already(message));
             }
-            Ok(Decided::Already(match is_next {
-                true => format!("it can be begun without a decision: `{}`", begin(at)),
-                false => {
-                    format!("it is not done, so nothing has to be reopened; `{}` shows what is first", self.plan())
-                }
-            }))
+            Ok(Decided::Already(format!(
+                "{id} is not done: nothing has to be reopened; `{}` shows what is next",
+                self.plan()
+            )))
         };
         let about = match self.reconciled.effective_status(at) {
             // It is asked again, and has its whole time for the answer.

@@ -118,22 +118,6 @@ fn what_refused_the_work_is_done_again_with_the_work() {
 }
 
 #[test]
-fn a_step_that_can_begin_needs_no_decision() {
-    let hint =
-        |run: &Run, id: &str| match decide(run, &Evidence::default(), &[], decision(id, DecisionKind::Redo), FREE) {
-            Ok(Decided::Already(why)) => why.starts_with("it can be begun without a decision"),
-            other => panic!("{other:?}"),
-        };
-    let mut run = line_of(&[("A", Status::Pending), ("B", Status::Pending), ("C", Status::Pending)]);
-    assert_eq!([hint(&run, "A"), hint(&run, "B")], [true, false]);
-    step(&mut run, "A").kind = StepKind::Gate;
-    assert_eq!([hint(&run, "A"), hint(&run, "B")], [false, false]);
-    // Behind a finished step, but still behind the gate.
-    step(&mut run, "B").status = Status::Completed;
-    assert!(!hint(&run, "C"));
-}
-
-#[test]
 fn what_may_be_overridden() {
     let line = |first: Status, second: Status, change: &dyn Fn(&mut Run)| {
         let mut run = line_of(&[("A", first), ("B", second)]);

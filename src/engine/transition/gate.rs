@@ -61,7 +61,7 @@ impl TransitionCheck<'_> {
             (None, true) => Ok(None),
             (Some(choice), true) => {
                 let message = format!("{} has no answers to choose from, so not `{}`", gate.id, clean_line(choice, 60));
-                refuse(message, vec![command::approve(gate, &self.reconciled.run.id, "")])
+                refuse(message, vec![command::approve(gate, &self.reconciled.run.id)])
             }
             (None, false) => {
                 let message = format!("{} takes one of {}", gate.id, words().collect::<Vec<_>>().join(", "));

@@ -457,7 +457,7 @@ fn refusals_say_what_to_do_instead() {
             EffectiveStatus::Waiting,
             begin("S"),
             "S waits for a person's approval",
-            vec!["piton decide S approve --run R"],
+            vec!["piton decide S approve --run R --by NAME"],
         ),
         (
             StepKind::Work,
@@ -471,7 +471,7 @@ fn refusals_say_what_to_do_instead() {
             EffectiveStatus::Open,
             begin("S"),
             "S (Title of S) is a gate: a person approves it",
-            vec!["piton decide S approve --run R"],
+            vec!["piton decide S approve --run R --by NAME"],
         ),
         (
             StepKind::Gate,
@@ -492,14 +492,14 @@ fn refusals_say_what_to_do_instead() {
             EffectiveStatus::Waiting,
             finish("S", Status::Completed),
             "S (Title of S) is a gate: only a person's approval closes it",
-            vec!["piton decide S approve --run R"],
+            vec!["piton decide S approve --run R --by NAME"],
         ),
         (
             StepKind::Work,
             EffectiveStatus::Waiting,
             finish("S", Status::Completed),
             "S (Title of S) waits for approval: only a person's approval closes it",
-            vec!["piton decide S approve --run R"],
+            vec!["piton decide S approve --run R --by NAME"],
         ),
         (
             StepKind::Review,

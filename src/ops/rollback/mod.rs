@@ -313,7 +313,8 @@ fn not_offered(opened: &OpenedRun, to: Option<&str>) -> OpError {
             |to: &str| version.change() == Some("begin") && version.step().is_some_and(|step| step.as_str() == to);
         to.is_none_or(|to| begins(to) || version.name == to)
     };
-    let version = versions::recorded(opened).filter(|version| version.change().is_some()).find(is_it);
+    let is_way = |version: &Version<'_>| is_it(version) && versions::leads_elsewhere(opened, version);
+    let version = versions::recorded(opened).filter(|version| version.change().is_some()).find(is_way);
     let version = version.map(|version| format!("piton restore {run} --to {}", engine::quoted(&version.name)));
     let message =
         format!("only a nine-step run goes back by its steps; {} goes back by its versions", opened.candidate.name);

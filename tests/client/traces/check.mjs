@@ -33,7 +33,7 @@ export function checkLiving(trace) {
   const [session] = trace.sessions();
   trace.stage.now = new Date(Date.now() + 60_000).toISOString();
   assert.deepEqual(rows(trace.stage).filter((row) => session.startsWith(row.id.slice('claude-'.length))), [], 'a living session is offered');
-  const planned = trace.stage.piton('plan', session);
+  const planned = trace.stage.piton('plan', session, '--exit-code');
   assert.equal(planned.code, 6, `a living session is planned: ${planned.out}`);
 }
 

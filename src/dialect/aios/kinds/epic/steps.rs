@@ -319,8 +319,8 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
         let finding = Finding::new(FindingCode::StoryStopped, message).at(&epic.files.state);
         let (id, run) = (quoted(&recorded.id), quoted(EPIC.run_id(&epic.state.id).as_str()));
         let fix = format!(
-            "look at why; then `piton begin {id} --run {run}` tries it again, `piton decide {id} skip --run {run} --note WHY` leaves it \
-             out, `piton close {run} --abort` ends the epic"
+            "look at why; then `piton begin {id} --run {run}` tries it again, `piton decide {id} skip --run {run} --by NAME --note WHY` leaves \
+             it out, `piton close {run} --abort` ends the epic"
         );
         epic.findings.push(finding.line(recorded.line, None).on(&step.id).fix(fix));
     }
@@ -424,6 +424,7 @@ fn merge(wave: &Wave, gate: &Step) -> Step {
     merge.depends_on = vec![gate.id.clone()];
     merge.idempotent = false;
     merge.begins_unrecorded = true;
+    merge.skip_is_done = true;
     merge.probe = Some("git branch --merged".to_owned());
     match (gate.status, wave.status.as_deref()) {
         (Status::Completed, Some("completed")) => merge.status = Status::Completed,
