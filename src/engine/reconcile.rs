@@ -187,7 +187,7 @@ impl Reconciler<'_> {
             Status::InProgress => self.in_progress(),
             Status::Pending | Status::Blocked => self.not_started(),
             Status::Failed => self.failed(),
-            Status::WaitingApproval => EffectiveStatus::Waiting,
+            Status::WaitingApproval => self.waiting(),
             Status::Skipped => EffectiveStatus::Skipped,
             Status::Cancelled => EffectiveStatus::Cancelled,
         }
@@ -236,6 +236,12 @@ impl Reconciler<'_> {
             self.note(FindingCode::StatusOptimistic, message, "update the other source");
         }
         EffectiveStatus::Done
+    }
+
+    /// Returns how a step stands that waits for approval: without its output, work would be done once approved, and at once invalid.
+    fn waiting(&mut self) -> EffectiveStatus {
+        let is_work = self.step.kind == StepKind::Work && self.step.idempotent;
+        if is_work && self.doubt().is_some() { EffectiveStatus::Invalid } else { EffectiveStatus::Waiting }
     }
 
     /// Tells whether files are gone that the work left. Later work may have renamed or removed them.

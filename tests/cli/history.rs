@@ -58,7 +58,7 @@ fn an_open_run_is_archived_only_after_consent() {
         let sandbox = project();
         let before = foreign(&sandbox);
         let error = document(&sandbox.piton(["close"]).run().expect_code(9));
-        assert!(error["error"]["hints"][1].as_str().unwrap().contains(" --abort`"), "{error}");
+        assert!(error["error"]["hints"][0].as_str().unwrap().contains(" --abort`"), "{error}");
         assert_eq!(before.changes(&foreign(&sandbox)), [] as [&str; 0]);
         let to = document(&sandbox.piton(["close", "--abort"]).run().expect_code(0))["data"]["to"].clone();
         assert!(sandbox.exists(to.as_str().unwrap()), "{to}");
