@@ -24,10 +24,10 @@ use crate::{
         record::{HEADER, Header},
         unmet::condition_holds,
     },
-    engine::{self, ChangeLimits, Planned, Rebegin, Refusal, RefusalKind},
+    engine::{self, Admitted, ChangeLimits, Planned, Rebegin, Refusal, RefusalKind},
     model::{
         Action, Change, ChangeKind, Context, DialectId, Edit, EditKind, Evidence, Finding, FindingCode, Next, No,
-        RelPath, Run, RunId, StepId, Verdict,
+        RelPath, Run, RunId, StepId, Uid, Verdict,
     },
     store::{self, StoreError},
     workflow::variables::RenderError,
@@ -72,24 +72,22 @@ pub(crate) fn begin(
     }
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
     let (step, part) = (step.clone(), part.clone());
-    check_no_command(run, &step)?;
-    check_for_agents(run, &step)?;
-    check_variables(&locked.opened, run, &step)?;
-    check_uses(&locked.opened, run, &step)?;
-    check_group(&locked, location, &step)?;
+    check_can_begin(&locked, location, run, &step)?;
     if let (Some(planned), Some(next)) = (&planned, &mut next) {
         half_made::look(ctx, &locked.opened, run, planned, next);
     }
     let (about, change) = (ctx.about(), locked.stamped(kind));
     let refusal = planned.as_ref().and_then(|planned| planned.refusal_of(&step));
     let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
+    let admitted = locked.opened.admitted(&evidence, change.clone(), limits)?;
+    let begun = begun_by(&locked, &admitted, &step, about.id);
     let handed = planned.as_ref().zip(next.as_ref());
     let brief_of =
-        |(planned, next)| context::assemble_begun(&locked.opened, run, planned, next, (Some(about.id), wanted.budget));
+        |(planned, next)| context::assemble_begun(&locked.opened, run, planned, next, (begun, wanted.budget));
     let mut brief = handed.map(brief_of);
     // The plan of a large run is not kept while its edits are computed.
     let planned = planned.filter(|_| cut_off.is_some());
-    let mut draft = locked.opened.draft(&evidence, change.clone(), limits)?;
+    let mut draft = locked.opened.drafted(admitted)?;
     let mut resumed = None;
     if matches!(draft, ChangeDraft::Checkpoint(_)) {
         if let Some(refusal) = refusal {
@@ -119,7 +117,7 @@ pub(crate) fn begin(
     }
     // A brief in the answer says how to report.
     let without_brief = run.step(&step).filter(|_| brief.is_none());
-    let end = without_brief.map(|step| engine::end_command(step, part.as_deref(), &run.id, Some(about.id)));
+    let end = without_brief.map(|step| engine::end_command(step, part.as_deref(), &run.id, begun));
     let revision = match written.moves_files() {
         true => follow(ctx, location, locked, &written)?.revision(),
         false => locked.revision_after(&written),
@@ -140,6 +138,25 @@ pub(crate) fn begin(
         brief_file,
     };
     Ok(Report { findings, ..Report::ok(body) })
+}
+
+/// Refuses a step that is no work for an agent, or whose surroundings are not ready.
+fn check_can_begin(locked: &LockedRun<'_>, location: &RunLocation, run: &Run, step: &StepId) -> Result<(), OpError> {
+    check_no_command(run, step)?;
+    check_for_agents(run, step)?;
+    check_variables(&locked.opened, run, step)?;
+    check_uses(&locked.opened, run, step)?;
+    check_group(locked, location, step)
+}
+
+/// Returns the record that a report on the step is about: of what is begun already, the one that began it.
+fn begun_by(locked: &LockedRun<'_>, admitted: &Admitted, step: &StepId, new: Uid) -> Option<Uid> {
+    match admitted {
+        Admitted::Change { .. } => Some(new),
+        Admitted::Already(_) => {
+            locked.opened.journal.standing.of(step).filter(|stand| stand.is_begun).map(|stand| stand.at)
+        }
+    }
 }
 
 /// Refuses to begin a step that is a command: Piton runs it.

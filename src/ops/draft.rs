@@ -41,9 +41,23 @@ impl OpenedRun {
         change: Change,
         guard: ChangeLimits,
     ) -> Result<ChangeDraft, OpError> {
+        self.drafted(self.admitted(evidence, change, guard)?)
+    }
+
+    /// Asks the admission about a change.
+    pub(super) fn admitted(
+        &self,
+        evidence: &Evidence,
+        change: Change,
+        guard: ChangeLimits,
+    ) -> Result<Admitted, OpError> {
+        engine::admit(self.run()?, evidence, &self.loaded.findings, change, guard).map_err(OpError::Refused)
+    }
+
+    /// Computes the edits of an admitted change and checks them.
+    pub(super) fn drafted(&self, admitted: Admitted) -> Result<ChangeDraft, OpError> {
         let run = self.run()?;
-        let admitted = engine::admit(run, evidence, &self.loaded.findings, change, guard);
-        let (change, findings) = match admitted.map_err(OpError::Refused)? {
+        let (change, findings) = match admitted {
             Admitted::Change { change, findings } => (change, findings),
             Admitted::Already(message) => return Ok(ChangeDraft::Already(message)),
         };

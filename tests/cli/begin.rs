@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{self, Output, Sandbox};
+use crate::{
+    cli::projects,
+    support::{self, Output, Sandbox},
+};
 
 const FLOW: &str = "\
 name: flow
@@ -24,6 +27,34 @@ fn piton<'a>(sandbox: &'a Sandbox, arguments: &[&'a str]) -> Output {
 
 fn in_session<'a>(sandbox: &'a Sandbox, session: &str, arguments: &[&'a str]) -> Output {
     sandbox.piton(arguments.iter().copied()).real_clock().session(session).run()
+}
+
+/// Returns the attempt that the brief of an answer names for its report.
+fn attempt(answer: &Output) -> String {
+    let named = answer.stdout.split_once(" --begun ").unwrap_or_else(|| panic!("{answer}")).1;
+    named.chars().take_while(char::is_ascii_hexdigit).collect()
+}
+
+#[test]
+fn what_is_begun_again_is_reported_on_by_the_record_that_began_it() {
+    for (example, step, end) in [
+        ("dotagent", "task-001:verify", "--verdict APPROVED"),
+        ("ccw", "IMPL-002", "--summary done"),
+        ("aios", "7.2", "--summary done"),
+        ("nine-step", "2:3", "--summary done"),
+        ("own-workflow", "ui", "--summary done"),
+    ] {
+        let sandbox = projects::example(example);
+        let call = |line: &str| sandbox.piton(line.split(' ')).session("s").run();
+        let begin = format!("begin {step} --brief inline");
+        let first = attempt(&call(&begin).expect_code(0));
+        let again = attempt(&call(&begin).expect_code(0));
+        call("resume --yes").expect_code(0);
+        let last = attempt(&call(&begin).expect_code(0));
+        assert_eq!([&again, &last], [&first; 2], "{example}: it is the same attempt");
+        let ended = call(&format!("finish {step} {end} --begun {last}"));
+        assert!(![3, 6].contains(&ended.code), "{example}: {ended}");
+    }
 }
 
 #[test]
