@@ -175,8 +175,10 @@ fn table<'a>(text: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
 fn every_verb_is_in_the_table() {
     let sandbox = Sandbox::new();
     let help = sandbox.piton(["--help"]).real_clock().run().expect_code(0).stdout;
-    let listed = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list of verbs");
-    let verbs: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let listed =
+        help.split("\nSee:\n").nth(1).and_then(|rest| rest.split("\nOptions:").next()).expect("a list of verbs");
+    let rows = listed.lines().filter(|line| line.starts_with("  "));
+    let verbs: Vec<&str> = rows.filter_map(|line| line.split_whitespace().next()).collect();
     let verbs: Vec<&str> = verbs.into_iter().filter(|verb| *verb != "help").collect();
     let text = commands_page();
     let rows = table(&text, "Verbs");

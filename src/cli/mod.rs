@@ -111,14 +111,38 @@ fn print_error(error: &clap::Error) -> io::Result<()> {
     output::write_styled(stream, &error.render().ansi().to_string())
 }
 
+/// Returns the help of the program with its verbs in groups.
+fn grouped(rendered: &clap::builder::StyledStr) -> String {
+    let (plain, text) = (rendered.to_string(), rendered.ansi().to_string());
+    let (mut grouped, mut is_verb) = (String::new(), false);
+    for (plain, line) in plain.lines().zip(text.lines()) {
+        if plain == VERBS {
+            is_verb = true;
+            continue;
+        }
+        is_verb = is_verb && !plain.is_empty();
+        let verb = plain.split_whitespace().next().filter(|_| is_verb);
+        if let Some((group, _)) = args::GROUPS.iter().find(|(_, first)| Some(&*first.to_lowercase()) == verb) {
+            let gap = if grouped.ends_with("\n\n") { "" } else { "\n" };
+            grouped.push_str(&format!("{gap}{group}:\n"));
+        }
+        grouped.push_str(line);
+        grouped.push('\n');
+    }
+    grouped
+}
+
+/// The heading of the verbs.
+const VERBS: &str = "Commands:";
 /// The heading of the options of every verb.
 const GLOBAL: &str = "Global options:";
 
-/// Returns the help of a verb with one line in place of the options of every verb; `None` for anything else.
+/// Returns the help of the program with its verbs in groups, and that of a verb with one line in place of the options of every verb; `None`
+/// for anything else.
 fn help_of_verb(error: &clap::Error) -> Option<String> {
     let rendered = error.render();
     if rendered.to_string().contains("piton [OPTIONS] <COMMAND>") {
-        return None;
+        return Some(grouped(&rendered));
     }
     let text = rendered.ansi().to_string();
     let heading = text.lines().position(|line| line.contains(GLOBAL))?;

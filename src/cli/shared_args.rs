@@ -88,28 +88,15 @@ pub(super) struct RunArg {
     /// run)
     #[arg(value_name = "RUN")]
     run: Option<String>,
-}
-
-impl RunArg {
-    /// Returns the run as typed.
-    pub(super) const fn name(&self) -> Option<&String> {
-        self.run.as_ref()
-    }
-}
-
-#[derive(Debug, Args)]
-pub(super) struct NamedRun {
-    #[command(flatten)]
-    run: RunArg,
     /// Same as RUN
     #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
     named: Option<String>,
 }
 
-impl NamedRun {
+impl RunArg {
     /// Returns the run as typed.
     pub(super) fn name(&self) -> Option<&String> {
-        self.run.name().or(self.named.as_ref())
+        self.run.as_ref().or(self.named.as_ref())
     }
 }
 

@@ -3,34 +3,33 @@
 use super::projects::{self, NINE_STEP, document, replace};
 use crate::support::{Output, Sandbox};
 
-const VERBS: [&str; 28] = [
+const VERBS: [&str; 27] = [
     "list",
     "plan",
-    "context",
     "status",
     "show",
+    "context",
+    "history",
     "validate",
-    "schema",
-    "workflows",
     "start",
     "begin",
     "finish",
-    "decide",
+    "exec",
     "pause",
-    "close",
+    "decide",
     "resume",
+    "close",
     "trust",
+    "restore",
+    "rollback",
     "run",
+    "workflows",
     "logs",
     "merge",
-    "exec",
-    "history",
-    "rollback",
-    "restore",
     "setup",
-    "statusline",
     "doctor",
     "demo",
+    "schema",
     "completions",
 ];
 
@@ -51,9 +50,11 @@ const UNSHAKEN: [&[&str]; 9] = [
 fn every_verb_is_in_the_help_with_one_line() {
     let sandbox = Sandbox::new();
     let help = sandbox.piton(["--help"]).real_clock().run().expect_code(0).stdout;
-    let rows = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let rows: Vec<(&str, &str)> =
-        rows.map(|row| row.trim().split_once(' ').map_or((row, ""), |(verb, about)| (verb, about.trim()))).collect();
+    let rows = help.lines().skip_while(|line| *line != "See:").take_while(|line| *line != "Options:");
+    let rows: Vec<(&str, &str)> = rows
+        .filter(|row| row.starts_with("  "))
+        .map(|row| row.trim().split_once(' ').map_or((row, ""), |(verb, about)| (verb, about.trim())))
+        .collect();
     let verbs: Vec<&str> = rows.iter().map(|(verb, _)| *verb).filter(|verb| *verb != "help").collect();
     assert_eq!(verbs, VERBS);
     for (verb, about) in rows {

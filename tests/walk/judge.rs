@@ -228,6 +228,8 @@ fn problem_of_step(walker: &Walker, call: &Call, step: &str, plan: &Value) -> Op
             return (code != 0).then(|| format!("begin without a step exits {code} afterwards"));
         }
         _ => match (call.option("--verdict"), call.option("--status")) {
+            // A loop of reviews and fixes has a review for each round.
+            (Some("NEEDS_REVISION" | "REJECTED"), _) if step.starts_with("review-") => &["completed"],
             (Some("NEEDS_REVISION" | "REJECTED"), _) => &["failed", "pending"],
             (Some("APPROVED_WITH_CONDITIONS"), _) => return None,
             (_, Some("failed")) => &["failed"],

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::{
-    cli::{output, render::patch::suggested, screen::Screen, shared_args::NamedRun},
+    cli::{output, render::patch::suggested, screen::Screen, shared_args::RunArg},
     model::{human_age, plural, quoted},
     ops::Ending,
     runner::{self, ResumeOptions, ResumeRequest, RunEnd},
@@ -18,7 +18,7 @@ use crate::{
 `piton restore RUN` brings back what was archived.")]
 pub(in crate::cli) struct Close {
     #[command(flatten)]
-    run: NamedRun,
+    run: RunArg,
     /// Its work is in: record that the whole run is over, and archive it (default for a run that is over)
     #[arg(long)]
     done: bool,

@@ -1,12 +1,12 @@
 //! `pause`.
 
 use super::prelude::*;
-use crate::{cli::shared_args::NamedRun, model::ChangeKind, ops::ChangeRequest};
+use crate::{cli::shared_args::RunArg, model::ChangeKind, ops::ChangeRequest};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Pause {
     #[command(flatten)]
-    run: NamedRun,
+    run: RunArg,
     /// Why
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     note: Option<String>,

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::{
-    cli::{output, render, shared_args::NamedRun},
+    cli::{output, render, shared_args::RunArg},
     model::{ChangeKind, StepId, clean_line, human_age, plural},
     ops::{GitMethod, RollbackReport},
 };
@@ -10,7 +10,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Rollback {
     #[command(flatten)]
-    run: NamedRun,
+    run: RunArg,
     /// Where to go back to: the end of a phase (0: the beginning), before a step, a checkpoint of `piton history`, a commit (at
     /// least 7 digits), or `last`: the end of the phase before the latest one begun, else the newest checkpoint. Also written
     /// `phase:2`, `step:2:3`, `checkpoint:000002` or `commit:SHA` (default: list the targets)
