@@ -7,6 +7,7 @@ mod cli;
 mod concurrency;
 #[cfg(target_os = "linux")]
 mod crash;
+mod driver_page;
 mod formats;
 mod hostile;
 mod launcher;
