@@ -401,14 +401,15 @@ impl<'a> Planner<'a> {
         groups
     }
 
-    pub(super) fn commands(&self, verdict: Verdict, next: &[Next], chosen: &Chosen) -> Commands {
+    pub(super) fn commands(&self, verdict: Verdict, next: &[Next], chosen: &Chosen, asks: bool) -> Commands {
         let run = &self.reconciled.run.id;
         let Some(first) = next.first() else { return Commands::default() };
-        // A resume records what the options decide; before that the step cannot begin.
+        // A resume records what the options decide, and what a person agreed to; before that the step cannot begin.
         let needs_resume = !chosen.needs.is_empty()
             || !self.options.skip.is_empty()
             || self.reconciled.run.status == RunStatus::Aborted;
-        let begins = |next: &Next| self.begin(verdict, next).filter(|_| !needs_resume);
+        let waits = |next: &Next| asks && next.action != Action::Verify;
+        let begins = |next: &Next| self.begin(verdict, next).filter(|_| !needs_resume && !waits(next));
         let others = next.iter().skip(1).filter_map(begins).take(OTHERS).collect();
         let after = matches!(first.action, Action::Merge | Action::Archive);
         let context = (!after).then(|| command::on_run("context", run, &command::option("step", first.step.as_str())));

@@ -19,7 +19,8 @@ use super::{
 };
 use crate::model::{
     Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Mode, Next, Options, Plan,
-    Progress, Run, RunHeader, RunStatus, Severity, Statement, Step, StepGroups, StepId, StepKind, StepReport, Verdict,
+    Progress, Run, RunHeader, RunStatus, Severity, Statement, StatementKind, Status, Step, StepGroups, StepId,
+    StepKind, StepReport, Verdict,
 };
 
 /// A plan with the findings behind it.
@@ -36,6 +37,8 @@ pub(crate) struct Planned {
     pub(crate) needs: Vec<(StepId, DecisionKind)>,
     /// Whether autopilot may continue without asking.
     pub(crate) unattended: bool,
+    /// The finding that a person has to see before anything begins.
+    pub(crate) to_confirm: Option<Finding>,
     /// What was said about the run, oldest first.
     pub(crate) statements: Vec<Statement>,
     /// The reports that came when their step had moved, oldest first.
@@ -56,6 +59,21 @@ impl Planned {
         let run = &self.plan.run.id;
         let hints = finding.fix.clone().into_iter().chain([command::on_run("plan", run, "")]).collect();
         Some(Refusal { kind: RefusalKind::Person, message: finding.message.clone(), hints })
+    }
+
+    /// Returns why a step may not begin although its own checks pass: what blocks it, or what a person has to see first.
+    pub(crate) fn refusal_to_begin(&self, step: &StepId) -> Option<Refusal> {
+        self.refusal_of(step).or_else(|| {
+            let last = self.statements.iter().rfind(|statement| statement.step() == Some(step));
+            if last.is_some_and(|last| matches!(last.kind, StatementKind::Decision(_))) {
+                // A person has answered for this step.
+                return None;
+            }
+            let message = format!("{}; a person says first that the run goes on", self.to_confirm.as_ref()?.message);
+            // The plan asks, and has the answers.
+            let hints = vec![command::on_run("plan", &self.plan.run.id, "")];
+            Some(Refusal { kind: RefusalKind::Person, message, hints })
+        })
     }
 }
 
@@ -112,9 +130,9 @@ impl PlanInputs<'_> {
         let mut chosen = if is_archived { Chosen::default() } else { Chooser { reconciled, options }.choose() };
         let (age, mut age_findings) = age(run, evidence, options);
         let mut findings = say_once(load_findings, &mut age_findings);
-        findings.extend(evidence.findings.iter().cloned());
+        findings.extend_from_slice(&evidence.findings);
         self.name_fixes(&reconciled, &mut findings);
-        trust_no_older_story(&reconciled, &mut findings);
+        trust_no_older_story(&reconciled, &evidence.statements, &mut findings);
         findings.append(&mut doubts);
         findings.append(&mut chosen.findings);
         findings.extend(guest::own_choice(run, &chosen.choices));
@@ -134,12 +152,13 @@ impl PlanInputs<'_> {
         self.let_others_go_on(&next, &mut findings);
         findings.sort_by_key(|finding| finding.severity);
         findings.dedup();
-        let verdict = self.verdict(&next, all_over, &findings);
+        let to_confirm = self.to_confirm(&findings);
+        let verdict = self.verdict(&next, all_over, &findings, to_confirm.is_some());
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
+        let to_confirm = to_confirm.filter(|_| verdict == Verdict::Confirm && !unattended);
         let statements = guest::statements(run, evidence);
         let handed = |next: &Next| handed(run, &graph, &statements, &next.step).with_late(&evidence.late, &next.step);
         let handed = next.first().map(handed).unwrap_or_default();
-        let can_be_resumed = chosen.can_be_resumed(run);
         let input = QuestionInput {
             reconciled,
             header: &header,
@@ -148,7 +167,7 @@ impl PlanInputs<'_> {
             findings: &findings,
             options,
             evidence,
-            can_be_resumed,
+            can_be_resumed: chosen.can_be_resumed(run),
         };
         let question = if unattended || is_archived { None } else { question(&input) };
         let steps = planner.groups(&chosen);
@@ -163,7 +182,7 @@ impl PlanInputs<'_> {
             limit_wait: None,
             progress,
             question,
-            commands: planner.commands(verdict, &next, &chosen),
+            commands: planner.commands(verdict, &next, &chosen, to_confirm.is_some()),
             reports: handed.reports,
             decisions: handed.decisions,
             next,
@@ -179,6 +198,7 @@ impl PlanInputs<'_> {
             dependencies_unmet: chosen.dependencies_unmet,
             needs: chosen.needs,
             unattended,
+            to_confirm,
             statements: statements.into_owned(),
             late: evidence.late.clone(),
             uncommitted: evidence.workspace.as_ref().and_then(|found| found.uncommitted.clone()),
@@ -199,14 +219,19 @@ impl PlanInputs<'_> {
         }
     }
 
-    fn verdict(&self, next: &[Next], all_over: bool, findings: &[Finding]) -> Verdict {
+    /// Returns the first finding that a person has to see and has not.
+    fn to_confirm(&self, findings: &[Finding]) -> Option<Finding> {
+        let asks = |finding: &&Finding| finding.severity != Severity::Info && finding.code.needs_confirmation();
+        let is_open = |finding: &&Finding| asks(finding) && !self.evidence.agreed.contains(&finding.subject());
+        findings.iter().find(is_open).filter(|_| !self.options.agrees).cloned()
+    }
+
+    fn verdict(&self, next: &[Next], all_over: bool, findings: &[Finding], needs_confirmation: bool) -> Verdict {
         if self.run.status == RunStatus::Archived {
             return if all_over { Verdict::Complete } else { Verdict::Nothing };
         }
         let blocking = findings.iter().any(|finding| finding.severity == Severity::Blocking);
         let verifies = next.iter().any(|next| next.action == Action::Verify);
-        let needs_confirmation =
-            findings.iter().any(|finding| finding.severity != Severity::Info && finding.code.needs_confirmation());
         if blocking {
             Verdict::Blocked
         } else if all_over && !verifies {
@@ -248,8 +273,9 @@ impl PlanInputs<'_> {
     }
 }
 
-/// A story that says done before its step was begun again is about the work that was sent back: it stops nothing.
-fn trust_no_older_story(reconciled: &ReconciledRun<'_>, findings: &mut [Finding]) {
+/// A story that says done before its step was begun again is about the work that was sent back: it stops nothing. Nor does one that lags
+/// behind what was reported here.
+fn trust_no_older_story(reconciled: &ReconciledRun<'_>, statements: &[Statement], findings: &mut [Finding]) {
     let is_begun_again = |step: &StepId| {
         reconciled.graph.position(step).is_some_and(|at| reconciled.compared.decisions.is_begun_again(at))
     };
@@ -257,6 +283,18 @@ fn trust_no_older_story(reconciled: &ReconciledRun<'_>, findings: &mut [Finding]
     for finding in stories.filter(|finding| finding.step.as_ref().is_some_and(is_begun_again)) {
         finding.severity = finding.severity.max(Severity::Warning);
         finding.fix = Some("its work was sent back: set the story back to in progress".to_owned());
+    }
+    let is_report = |statement: &Statement, id: &StepId| match &statement.kind {
+        StatementKind::Report(report) => report.step == *id && report.status == Status::Completed,
+        StatementKind::Begun(_) | StatementKind::Decision(_) => false,
+    };
+    let is_reported = |id: &StepId| {
+        let is_done = reconciled.run.step(id).is_some_and(|step| step.status == Status::Completed);
+        is_done && statements.iter().any(|statement| is_report(statement, id))
+    };
+    let stories = findings.iter_mut().filter(|finding| finding.code == FindingCode::StoryDrift);
+    for finding in stories.filter(|finding| finding.step.as_ref().is_some_and(is_reported)) {
+        finding.severity = Severity::Info;
     }
 }
 

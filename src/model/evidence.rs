@@ -111,6 +111,8 @@ pub(crate) struct Evidence {
     pub(crate) statements: Vec<Statement>,
     /// The reports that came when their step had moved, oldest first.
     pub(crate) late: Vec<StepReport>,
+    /// The findings, by [`Finding::subject`], that a person saw and let this driver go on with, less than a day ago.
+    pub(crate) agreed: BTreeSet<String>,
     /// Whether the driver of each attempt, by step and number, is still there.
     pub(crate) presences: BTreeMap<(StepId, u32), Presence>,
     /// Digests of the current definitions of recorded steps, for dialects that leave them out of the run.

@@ -258,6 +258,13 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
+    /// Returns what a person saw of it: its code, step and message, but for the age of a state, which changes by itself.
+    pub(crate) fn subject(&self) -> String {
+        let step = self.step.as_ref().map_or("", |step| step.as_str());
+        let message = if self.code == FindingCode::AgeStale { "" } else { &self.message };
+        format!("{} {step} {message}", self.code.as_str())
+    }
+
     pub(crate) fn new(code: FindingCode, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -50,6 +50,8 @@ pub(crate) struct Options {
     pub(crate) force: bool,
     pub(crate) parallel: bool,
     pub(crate) if_dependencies_met: bool,
+    /// A person saw the findings, and says that the run goes on.
+    pub(crate) agrees: bool,
     pub(crate) refresh_analysis: bool,
     pub(crate) from_part: Option<PartRef>,
     pub(crate) retry_part: Option<PartRef>,
@@ -72,6 +74,7 @@ impl Options {
             force: false,
             parallel: false,
             if_dependencies_met: false,
+            agrees: false,
             refresh_analysis: false,
             from_part: None,
             retry_part: None,

@@ -77,7 +77,7 @@ pub(crate) fn begin(
         half_made::look(ctx, &locked.opened, run, planned, next);
     }
     let (about, change) = (ctx.about(), locked.stamped(kind));
-    let refusal = planned.as_ref().and_then(|planned| planned.refusal_of(&step));
+    let refusal = planned.as_ref().and_then(|planned| planned.refusal_to_begin(&step));
     let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
     let admitted = locked.opened.admitted(&evidence, change.clone(), limits)?;
     let begun = begun_by(&locked, &admitted, &step, about.id);
@@ -355,7 +355,7 @@ fn plan_step(locked: &LockedRun<'_>, request: ChangeRequest, evidence: &Evidence
     let named = planned(&before, &PlanRequest { from, force: true, ..PlanRequest::default() })?;
     let next = named.plan.next.iter().find(|next| next.step == *step).cloned();
     // What blocks the run is in the plan without options.
-    let planned = Planned { findings: plain.findings, ..named };
+    let planned = Planned { findings: plain.findings, to_confirm: plain.to_confirm, ..named };
     Ok(Planning { kind, planned: Some(planned), next })
 }
 

@@ -1,11 +1,11 @@
 //! The journal of a run of another system, as it is read: what was said, tried and decided about the run.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     dialect::piton::record::{self, JournalEnd, Remainder},
     engine::{self, share::LastRecords},
-    model::{Entry, Finding, FindingCode, JournalFile, Local},
+    model::{Entry, Finding, FindingCode, JournalFile, Local, Timestamp, Uid},
     store::{self, JournalStanding, Trusted},
 };
 
@@ -13,6 +13,16 @@ use crate::{
 pub(super) const ARCHIVED: &str = "archive";
 /// What the first record of such a journal is chained to.
 const SEED: &[u8] = b"";
+
+/// How long a person's yes holds.
+const DAY: i64 = 24 * 60 * 60;
+
+/// Returns the findings with which a person let this driver go on, less than a day ago.
+pub(super) fn agreed(entries: &[Entry], driver: Option<Uid>, now: Timestamp) -> BTreeSet<String> {
+    let is_recent = |entry: &&Entry| entry.about.driver == driver && now.seconds_since(entry.at) < DAY;
+    let subjects = entries.iter().filter(is_recent).filter_map(|entry| entry.note["agreed"].as_array());
+    subjects.flatten().filter_map(|subject| subject.as_str().map(str::to_owned)).collect()
+}
 
 /// A journal as it was read.
 #[derive(Clone, Debug)]

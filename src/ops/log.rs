@@ -22,6 +22,9 @@ struct ResumeLine<'a> {
     agent: Option<&'a str>,
     interruption_seconds: Option<i64>,
     validation: &'static str,
+    /// The findings that a person saw and let the run go on with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    agreed: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'a str>,
     why: String,
@@ -47,6 +50,7 @@ pub(super) fn line(locked: &LockedRun<'_>, run: &Run, planned: &Planned, agreed:
         agent: next.and_then(|next| next.agent.as_deref()),
         interruption_seconds: plan.age.seconds,
         validation: if warnings.is_empty() { "clean" } else { "warnings" },
+        agreed: if agreed { planned.findings.iter().map(Finding::subject).collect() } else { Vec::new() },
         warnings,
         why: why(planned, agreed),
         said: block.as_ref().map(|block| block.text.as_str()),

@@ -55,6 +55,8 @@ pub(crate) struct PlanRequest {
     pub(crate) force: bool,
     pub(crate) parallel: bool,
     pub(crate) if_dependencies_met: bool,
+    /// A person saw the findings, and says that the run goes on.
+    pub(crate) agrees: bool,
     pub(crate) refresh_analysis: bool,
     /// Part and step.
     pub(crate) from_part: Option<(String, String)>,
@@ -313,6 +315,7 @@ pub(crate) fn options(ctx: &ProjectContext, run: &Run, request: &PlanRequest) ->
         force: request.force,
         parallel: request.parallel,
         if_dependencies_met: request.if_dependencies_met,
+        agrees: request.agrees,
         refresh_analysis: request.refresh_analysis,
         from_part,
         retry_part,

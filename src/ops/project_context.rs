@@ -9,7 +9,7 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    OpError,
+    OpError, journal,
     opened_run::OpenedRun,
     run_location::{self, RunLocation, session_header},
     unfinished, unmatched,
@@ -323,6 +323,7 @@ impl ProjectContext {
         let asked = if with_git { Cow::Borrowed(wanted) } else { Cow::Owned(without_git()) };
         let mut evidence = store::gather(&self.project, &opened.files, &asked, opened.records(), &self.environment);
         evidence.rollbacks = opened.rollbacks();
+        evidence.agreed = journal::agreed(&opened.journal.entries, self.about().driver, self.clock.now);
         workflow_file::check_outputs(opened, &mut evidence);
         self.read_statements(opened, &mut evidence);
         if let Some(run) = &opened.loaded.run {

@@ -80,6 +80,8 @@ pub(crate) fn resume(
     can_ask: bool,
 ) -> Result<ResumeOutcome, OpError> {
     location.check_resumable()?;
+    let plan = PlanRequest { agrees: request.yes, ..request.plan.clone() };
+    let request = &ResumeRequest { plan, ..request.clone() };
     if let Some(guest) = location.guest() {
         return hand_over(ctx, location, request, guest);
     }

@@ -101,6 +101,7 @@ impl PlanFlags {
             force: self.force,
             parallel: self.parallel,
             if_dependencies_met: self.if_dependencies_met,
+            agrees: false,
             refresh_analysis: self.refresh_analysis,
             from_part: part(&self.from_step),
             retry_part: part(&self.retry_step),

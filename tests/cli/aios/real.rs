@@ -50,6 +50,7 @@ fn a_completed_epic_shows_outdated_stories_and_continues_where_it_is_reopened() 
 
 /// The second gate's result for the story is removed; everything else in the file keeps its bytes.
 fn write_and_compare(sandbox: &Sandbox, state: &str) {
+    sandbox.piton(["resume", "--yes"]).run().expect_code(0);
     let before = sandbox.read(state);
     sandbox.piton(["begin", "ACT-6"]).run().expect_code(0);
     assert!(!sandbox.exists(&format!("{state}.bak")), "the history has it");
