@@ -343,7 +343,8 @@ impl Run<'_> {
                 let last = check_order(&own, &history);
                 // A part that is in progress already is not begun again.
                 let least = done.iter().filter(|mark| mark.starts_with("mark")).count();
-                let most = done.len() + killed.len();
+                // And the resume before.
+                let most = done.len() + killed.len() + 1;
                 assert!((least..=most).contains(&last), "{file}: {last} checkpoints for {least} to {most} changes");
                 let name = file.file_name().expect("a file");
                 let versions = history.into_values().flat_map(|checkpoint| checkpoint.files);
