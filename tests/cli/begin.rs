@@ -29,6 +29,43 @@ fn in_session<'a>(sandbox: &'a Sandbox, session: &str, arguments: &[&'a str]) ->
     sandbox.piton(arguments.iter().copied()).real_clock().session(session).run()
 }
 
+/// A month after the last change of every example.
+const LATER: &str = "2026-03-01T12:00:00Z";
+
+#[test]
+fn what_a_person_should_see_first_waits_for_a_yes_in_every_format() {
+    for (example, step) in [
+        ("dotagent", "task-001:verify"),
+        ("ccw", "IMPL-002"),
+        ("aios", "7.2"),
+        ("nine-step", "2:3"),
+        ("own-workflow", "ui"),
+    ] {
+        let sandbox = projects::example(example);
+        if example == "own-workflow" {
+            sandbox.piton(["trust", "spring"]).run().expect_code(0);
+        }
+        let call = |line: &str| sandbox.piton(line.split(' ')).now(LATER).session("s").run();
+        let begin = format!("begin {step}");
+        let plan = call("plan").expect_code(0);
+        assert_eq!(plan.at("/data/verdict"), "confirm", "{example}: {plan}");
+        assert_eq!(plan.at("/data/commands/begin"), Value::Null, "{example}: no command that would be refused");
+        let before = sandbox.tree();
+        let refused = call(&begin).expect_code(9);
+        assert!(refused.stdout.contains("a person says first that the run goes on"), "{example}: {refused}");
+        assert_eq!(beside_locks(before.changes(&sandbox.tree())), [""; 0], "{example}");
+        call("resume --yes").expect_code(0);
+        assert_eq!(call("plan").at("/data/verdict"), "resume", "{example}");
+        call(&begin).expect_code(0);
+    }
+}
+
+/// Returns the changes besides those of the homes of runs, where a lock is taken before anything else.
+fn beside_locks(mut changes: Vec<String>) -> Vec<String> {
+    changes.retain(|change| !change.contains("/lock") && !change.starts_with("+ .piton"));
+    changes
+}
+
 /// Returns the attempt that the brief of an answer names for its report.
 fn attempt(answer: &Output) -> String {
     let named = answer.stdout.split_once(" --begun ").unwrap_or_else(|| panic!("{answer}")).1;
