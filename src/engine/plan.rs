@@ -20,7 +20,7 @@ use super::{
 use crate::model::{
     Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Mode, Next, Options, Plan,
     Progress, Run, RunHeader, RunStatus, Severity, Statement, StatementKind, Status, Step, StepGroups, StepId,
-    StepKind, StepReport, Verdict,
+    StepKind, StepReport, Timestamp, Verdict,
 };
 
 /// A plan with the findings behind it.
@@ -62,11 +62,13 @@ impl Planned {
     }
 
     /// Returns why a step may not begin although its own checks pass: what blocks it, or what a person has to see first.
-    pub(crate) fn refusal_to_begin(&self, step: &StepId) -> Option<Refusal> {
+    pub(crate) fn refusal_to_begin(&self, step: &StepId, now: Timestamp) -> Option<Refusal> {
         self.refusal_of(step).or_else(|| {
             let last = self.statements.iter().rfind(|statement| statement.step() == Some(step));
-            if last.is_some_and(|last| matches!(last.kind, StatementKind::Decision(_))) {
-                // A person has answered for this step.
+            // A person has answered for this step.
+            if last.is_some_and(
+                |last| matches!(&last.kind, StatementKind::Decision(decision) if decision.at.is_of_today(now)),
+            ) {
                 return None;
             }
             let message = format!("{}; a person says first that the run goes on", self.to_confirm.as_ref()?.message);

@@ -72,6 +72,11 @@ impl Timestamp {
         self.0.timestamp()
     }
 
+    /// Tells whether it is less than a day before `now`.
+    pub(crate) fn is_of_today(self, now: Self) -> bool {
+        now.seconds_since(self) < 24 * 60 * 60
+    }
+
     /// Returns the whole seconds since `earlier`; negative if `earlier` is later.
     pub(crate) fn seconds_since(self, earlier: Self) -> i64 {
         (self.0 - earlier.0).num_seconds()

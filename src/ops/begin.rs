@@ -77,7 +77,7 @@ pub(crate) fn begin(
         half_made::look(ctx, &locked.opened, run, planned, next);
     }
     let (about, change) = (ctx.about(), locked.stamped(kind));
-    let refusal = planned.as_ref().and_then(|planned| planned.refusal_to_begin(&step));
+    let refusal = planned.as_ref().and_then(|planned| planned.refusal_to_begin(&step, locked.clock().now));
     let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
     let admitted = locked.opened.admitted(&evidence, change.clone(), limits)?;
     let begun = begun_by(&locked, &admitted, &step, about.id);

@@ -14,12 +14,9 @@ pub(super) const ARCHIVED: &str = "archive";
 /// What the first record of such a journal is chained to.
 const SEED: &[u8] = b"";
 
-/// How long a person's yes holds.
-const DAY: i64 = 24 * 60 * 60;
-
 /// Returns the findings with which a person let this driver go on, less than a day ago.
 pub(super) fn agreed(entries: &[Entry], driver: Option<Uid>, now: Timestamp) -> BTreeSet<String> {
-    let is_recent = |entry: &&Entry| entry.about.driver == driver && now.seconds_since(entry.at) < DAY;
+    let is_recent = |entry: &&Entry| entry.about.driver == driver && entry.at.is_of_today(now);
     let subjects = entries.iter().filter(is_recent).filter_map(|entry| entry.note["agreed"].as_array());
     subjects.flatten().filter_map(|subject| subject.as_str().map(str::to_owned)).collect()
 }
