@@ -127,7 +127,7 @@ fn position(step: Option<&Step>, planned: &Planned) -> String {
 fn report((run, graph): (&Run, &Graph), at: usize, (planned, next): (&Planned, &Next), begun: Option<Uid>) -> String {
     let (step, plan) = (&run.steps[at], &planned.plan);
     let is_work = matches!(next.action, Action::Run | Action::Retry | Action::Return);
-    let can_begin = plan.commands.begin.is_some() || begun.is_some() || planned.to_confirm.is_some();
+    let can_begin = plan.commands.begin.is_some() || begun.is_some();
     if is_work && step.recorded && can_begin {
         let by_parts = Decisions::of(run, graph, &planned.statements).is_done_by_parts(at);
         let open = open_parts(step).into_iter().next().filter(|_| by_parts);
