@@ -10,7 +10,7 @@ use super::{
 use crate::{
     model::{ErrorBody, ErrorDocument, Finding, FindingCode, mask_secrets},
     ops::{self, Exit, OpError},
-    runner::{ProblemKind, RunError, Stop},
+    runner::RunError,
 };
 
 /// Number of runs to choose from that an error names, the newest first.
@@ -134,18 +134,7 @@ impl From<RunError> for CommandError {
             RunError::Refused(refusal) => return OpError::Refused(refusal).into(),
             RunError::Problem(problem) => problem,
         };
-        let kind = match problem.kind {
-            ProblemKind::No(why) => Exit::No(why),
-            ProblemKind::Usage => Exit::Usage,
-            ProblemKind::NotFound => Exit::NotFound,
-            ProblemKind::Unreadable => Exit::Unreadable,
-            ProblemKind::Newer => Exit::Newer,
-            ProblemKind::Conflict => Exit::Conflict,
-            ProblemKind::Person => Exit::Person,
-            ProblemKind::Failed => Exit::StepFailed,
-            ProblemKind::Stopped(stop) => exit_of(stop),
-        };
-        Self { findings: problem.findings, ..Self::new(kind, problem.message, problem.hints) }
+        Self { findings: problem.findings, ..Self::new(problem.kind, problem.message, problem.hints) }
     }
 }
 
@@ -165,15 +154,6 @@ impl From<clap::Error> for CommandError {
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         Self::of(Exit::Unreadable, error.into(), Vec::new())
-    }
-}
-
-/// Returns the exit code of a run that a signal stopped.
-pub(super) const fn exit_of(stop: Stop) -> Exit {
-    match stop {
-        Stop::HangUp => Exit::HungUp,
-        Stop::Interrupt => Exit::Interrupted,
-        Stop::Terminate => Exit::Terminated,
     }
 }
 

@@ -227,12 +227,12 @@ fn put_step(text: &mut Text, step: &EndedStep) {
     text.plain(format!("   {mark} {}{title} ", step.step)).dim(format!("{time}{never}{tries}")).end();
 }
 
-const fn exit_of(end: &RunEnd) -> Exit {
+fn exit_of(end: &RunEnd) -> Exit {
     match end {
         RunEnd::Completed(_) | RunEnd::Stepped { .. } | RunEnd::Planned(_) => Exit::Ok,
         RunEnd::Failed { .. } => Exit::StepFailed,
         RunEnd::Waiting { .. } => Exit::Person,
-        RunEnd::Interrupted(stop) => error::exit_of(*stop),
+        RunEnd::Interrupted(stop) => (*stop).into(),
     }
 }
 

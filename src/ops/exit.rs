@@ -60,22 +60,7 @@ impl Exit {
 
     /// Returns why not, of a refusal.
     pub(crate) const fn why(self) -> Option<No> {
-        match self {
-            Self::No(why) => Some(why),
-            Self::Ok
-            | Self::Usage
-            | Self::NotFound
-            | Self::Unreadable
-            | Self::Newer
-            | Self::Conflict
-            | Self::StepFailed
-            | Self::Ambiguous
-            | Self::Person
-            | Self::Bug
-            | Self::HungUp
-            | Self::Interrupted
-            | Self::Terminated => None,
-        }
+        if let Self::No(why) = self { Some(why) } else { None }
     }
 
     /// Returns the name in error documents.

@@ -4,7 +4,7 @@ use camino::Utf8Path;
 
 use super::{
     console::{Console, Event},
-    error::{ProblemKind, RunError},
+    error::RunError,
     exec::{self, Signals},
     run_environment::RunEnvironment,
 };
@@ -12,7 +12,7 @@ use crate::{
     dialect::piton::record::Header,
     engine::quoted,
     model::{No, clean_line},
-    ops::{self, Taken},
+    ops::{self, Exit, Taken},
     store::RunLock,
     workflow::Workflow,
 };
@@ -29,7 +29,7 @@ pub(super) fn hold(
     let Some(concurrency) = &workflow.concurrency else { return Ok(None) };
     let group = group_of(workflow, header)?.unwrap_or_default();
     let signals = Signals::listen()
-        .map_err(|error| RunError::new(ProblemKind::Unreadable, format!("cannot listen for signals: {error}"), []))?;
+        .map_err(|error| RunError::new(Exit::Unreadable, format!("cannot listen for signals: {error}"), []))?;
     let again = only.map_or_else(
         || header.resume(),
         |step| format!("piton exec {} --run {}", quoted(step), quoted(&header.session)),
@@ -51,7 +51,7 @@ pub(super) fn hold(
         }
         if let Some(stop) = exec::pause(ops::GROUP_WAIT, &signals) {
             let message = format!("{} came while another run of the group was waited for", stop.as_str());
-            return Err(RunError::new(ProblemKind::Stopped(stop), message, [again]));
+            return Err(RunError::new(Exit::from(stop), message, [again]));
         }
     }
 }
@@ -75,10 +75,10 @@ pub(super) fn check_free(
 fn group_of(workflow: &Workflow, header: &Header) -> Result<Option<String>, RunError> {
     let group = workflow.concurrency.as_ref().map(|concurrency| &concurrency.group);
     let group = group.map(|group| ops::rendered_before(group, workflow, header)).transpose();
-    group.map_err(|error| RunError::new(ProblemKind::No(No::Invalid), error.message, [error.hint]))
+    group.map_err(|error| RunError::new(Exit::No(No::Invalid), error.message, [error.hint]))
 }
 
 fn refused(group: &str, holder: &ops::Holder, again: String) -> RunError {
     let hints: Vec<String> = holder.hints().into_iter().chain([again]).collect();
-    RunError::problem(ProblemKind::Conflict, ops::busy_group(group, holder), hints)
+    RunError::problem(Exit::Conflict, ops::busy_group(group, holder), hints)
 }

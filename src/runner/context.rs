@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     console::Console,
-    error::{ProblemKind, RunError},
+    error::RunError,
     exec::Stop,
     files,
     ledger::Ledger,
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     dialect::piton::{facts::Facts, record::Header},
     model::{ChangeKind, No, RelPath, StepId},
-    ops,
+    ops::{self, Exit},
     store::{Ticker, worktree::git},
     workflow::{Secret, Step, Workflow, WorktreeFiles, variables},
 };
@@ -156,9 +156,8 @@ fn environment_of(
     read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Vec<(String, String)>, RunError> {
     let given = ops::InitialVariables { header, workflow, folder };
-    let wrong = |message: String| {
-        RunError::new(ProblemKind::No(No::Invalid), message, ["correct the workflow file".to_owned()])
-    };
+    let wrong =
+        |message: String| RunError::new(Exit::No(No::Invalid), message, ["correct the workflow file".to_owned()]);
     let mut env = vec![("ARG".to_owned(), header.args.join(" "))];
     for file in &workflow.env_files {
         let path = variables::render(file, &given).map_err(|error| wrong(error.message))?;

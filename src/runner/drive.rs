@@ -2,7 +2,7 @@
 
 use super::{
     context::RunContext,
-    error::{ProblemKind, RunError},
+    error::RunError,
     failed_log, finish, on_end, on_stop,
     recorded_step::{self, Reported},
     report::{EndedStep, RunEnd, RunResult},
@@ -13,6 +13,7 @@ use super::{
 use crate::{
     dialect::piton,
     model::{ClaudeWork, quoted},
+    ops::Exit,
 };
 
 /// Runs the steps that are due, then finishes the run.
@@ -99,7 +100,7 @@ pub(super) fn drive(
 /// Returns the error of a run whose `on_stop` failed where no end of it can say so.
 fn after_stop(context: &RunContext<'_>, problem: &str) -> RunError {
     let message = format!("`on_stop` of session {} failed: {problem}", context.header.session);
-    RunError::new(ProblemKind::Failed, message, [context.header.resume()])
+    RunError::new(Exit::StepFailed, message, [context.header.resume()])
 }
 
 /// Runs the steps; returns `None` when all are done, else how the run ended. A step that is asked for alone and the steps of `finally` run one

@@ -1,12 +1,7 @@
-//! Why a request to the runner failed. The command line turns it into an exit code.
+//! Why a request to the runner failed, with the exit code of that.
 
 use super::exec::Stop;
-use crate::{
-    engine::Refusal,
-    model::{Finding, No},
-    store::StoreError,
-    workflow::inputs::InputError,
-};
+use crate::{engine::Refusal, model::Finding, ops::Exit, store::StoreError, workflow::inputs::InputError};
 
 /// An error that stopped a run, other than a failed step.
 #[derive(Debug, thiserror::Error)]
@@ -22,37 +17,29 @@ pub(crate) enum RunError {
 /// A problem with hints on how to solve it.
 #[derive(Debug)]
 pub(crate) struct Problem {
-    pub(crate) kind: ProblemKind,
+    pub(crate) kind: Exit,
     pub(crate) message: String,
     pub(crate) hints: Vec<String>,
     pub(crate) findings: Vec<Finding>,
 }
 
-/// The kind of a problem, which decides the exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ProblemKind {
-    /// It cannot be done, or not now.
-    No(No),
-    Usage,
-    NotFound,
-    Unreadable,
-    Newer,
-    /// Another process is running the session.
-    Conflict,
-    /// A person has to decide.
-    Person,
-    /// The steps of `on_stop` failed.
-    Failed,
-    /// A signal stopped the runner before the first step.
-    Stopped(Stop),
+impl From<Stop> for Exit {
+    /// Returns the exit code of a run that a signal stopped.
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::HangUp => Self::HungUp,
+            Stop::Interrupt => Self::Interrupted,
+            Stop::Terminate => Self::Terminated,
+        }
+    }
 }
 
 impl RunError {
-    pub(crate) fn new<const N: usize>(kind: ProblemKind, message: impl Into<String>, hints: [String; N]) -> Self {
+    pub(crate) fn new<const N: usize>(kind: Exit, message: impl Into<String>, hints: [String; N]) -> Self {
         Self::problem(kind, message.into(), hints.to_vec())
     }
 
-    pub(crate) fn problem(kind: ProblemKind, message: String, hints: Vec<String>) -> Self {
+    pub(crate) fn problem(kind: Exit, message: String, hints: Vec<String>) -> Self {
         Self::Problem(Problem { kind, message, hints, findings: Vec::new() })
     }
 
@@ -66,7 +53,7 @@ impl RunError {
 
 impl From<InputError> for RunError {
     fn from(error: InputError) -> Self {
-        Self::new(ProblemKind::Usage, error.message, [error.hint])
+        Self::new(Exit::Usage, error.message, [error.hint])
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     console::{Event, says_yes},
     context::RunContext,
-    error::{ProblemKind, RunError},
+    error::RunError,
     exec::Stop,
     report::{NotMerged, RunEnd, WorkEnd, WorktreeOutcome},
     step_executor::{StepExecutor, StepOutcome},
@@ -18,6 +18,7 @@ use crate::{
     dialect::piton::{self, facts::Facts},
     engine::quoted,
     model::{ChangeKind, No, RunFolder, clean_line, plural},
+    ops::Exit,
     store::{
         self, RunLock, StoreError,
         worktree::{self, GitRefusal, MergeOutcome},
@@ -309,7 +310,7 @@ fn not_squashed(context: &RunContext<'_>, finished: &FinishedWorktree<'_>, refus
             ]
         }
     };
-    RunError::problem(ProblemKind::No(No::NotYet), message, hints)
+    RunError::problem(Exit::No(No::NotYet), message, hints)
 }
 
 /// Names the work with a branch of its own. One that is at its last commit was made by a call that was cut off.
@@ -327,7 +328,7 @@ fn branch_worktree(
     if !is_made {
         worktree::git(root, "branch", &["--no-track", "--", name, finished.branch]).map_err(|refusal| {
             let hint = format!("piton merge {} --branch OTHER-NAME", context.header.session);
-            RunError::new(ProblemKind::No(No::Invalid), format!("{name} cannot be created: {refusal}"), [hint])
+            RunError::new(Exit::No(No::Invalid), format!("{name} cannot be created: {refusal}"), [hint])
         })?;
     }
     remove_worktree(context, finished, worktree::discard);
@@ -345,7 +346,7 @@ fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Resul
             finished.base, finished.target
         );
         return Err(RunError::new(
-            ProblemKind::No(No::NotYet),
+            Exit::No(No::NotYet),
             message,
             [format!("git -C {target} checkout {}", finished.base), retry],
         ));
@@ -362,7 +363,7 @@ fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Resul
                 true => by_hand,
                 false => format!("`{by_hand}`, then resolve the conflicts in {} and commit", conflicts.join(", ")),
             };
-            Err(RunError::new(ProblemKind::No(No::Invalid), message, [by_hand, retry]))
+            Err(RunError::new(Exit::No(No::Invalid), message, [by_hand, retry]))
         }
     }
 }
@@ -393,7 +394,7 @@ fn run_merge_steps(
         StepOutcome::Failed(failure) => {
             let message = format!("every step is done, and the `merge` of the workflow failed: {}", failure.message);
             let hint = format!("to try it again: `piton merge {}`", context.header.session);
-            Err(RunError::new(ProblemKind::No(No::Invalid), format!("{message}; the worktree is kept"), [hint]))
+            Err(RunError::new(Exit::No(No::Invalid), format!("{message}; the worktree is kept"), [hint]))
         }
     }
 }
@@ -415,7 +416,7 @@ fn run_each(executor: &mut StepExecutor<'_>, steps: &[Step]) -> Result<StepOutco
             StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
             StepOutcome::Failed(_) | StepOutcome::Stopped(_) => return Ok(last),
         }
-        let variables = executor.take_outputs().map_err(|why| RunError::new(ProblemKind::Unreadable, why, []))?;
+        let variables = executor.take_outputs().map_err(|why| RunError::new(Exit::Unreadable, why, []))?;
         context.ledger().record_merge(&step.id, Some(digest), Facts { variables, ..Facts::default() })?;
     }
     Ok(last)

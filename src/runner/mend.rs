@@ -2,7 +2,7 @@
 
 use super::{
     console::{Console, Event, says_yes},
-    error::{ProblemKind, RunError},
+    error::RunError,
     ledger::SessionPaths,
     resume::ResumeOptions,
     run_environment::RunEnvironment,
@@ -13,6 +13,7 @@ use crate::{
         piton::{self, Session, record::Remainder},
     },
     model::{Candidate, Edit, EditKind, FileSet, Status, plural},
+    ops::Exit,
     store::{self, CheckpointMeta},
 };
 
@@ -94,7 +95,7 @@ impl Damaged<'_> {
         let files = store::file_set_locked(&self.environment.project, &lock, &self.paths.own.home, self.candidate, now);
         let session = Session::read(&files).map_err(|finding| {
             let message = finding.message.clone();
-            RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]).with(vec![*finding])
+            RunError::new(Exit::Unreadable, message, ["piton doctor".to_owned()]).with(vec![*finding])
         })?;
         Ok((files, session))
     }
@@ -112,7 +113,7 @@ impl Damaged<'_> {
         };
         let hint = format!("{to}: `{}{flag} --yes`", session.header.resume());
         let hints = Some(from).filter(|_| self.asked.dry_run).into_iter().chain([hint]).collect();
-        Err(RunError::problem(ProblemKind::Person, message.to_owned(), hints))
+        Err(RunError::problem(Exit::Person, message.to_owned(), hints))
     }
 
     /// Makes the journal where it is gone, and says that it begins anew.

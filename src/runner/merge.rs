@@ -5,7 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{
     console::Console,
     context::{RunContext, UsedVariables, environment},
-    error::{ProblemKind, RunError},
+    error::RunError,
     finish::{self, MergeStyle},
     ledger::Ledger,
     mend, open,
@@ -20,6 +20,7 @@ use crate::{
     dialect::piton::{Session, facts::Facts, record::Header, state::RunPhase},
     engine::quoted,
     model::{ChangeKind, ClaudeWork, Evidence, No, Options, Run},
+    ops::Exit,
     store,
     workflow::Workflow,
 };
@@ -48,7 +49,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
         let (_, session, loaded) = mend::load_repaired(&environment, &paths, &candidate, &asked, console)?;
         let Some(run) = loaded.run.filter(|run| run.writable) else {
             let message = format!("session {} cannot be read as it is", header.session);
-            return Err(RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]));
+            return Err(RunError::new(Exit::Unreadable, message, ["piton doctor".to_owned()]));
         };
         let workflow = workflow(&header)?;
         let declared = match &workflow.merge {
@@ -104,7 +105,7 @@ pub(crate) fn waits_for_merge(home: &Utf8Path, session: &str, console: &dyn Cons
 
 fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeStyle) -> Result<(), RunError> {
     let id = &header.session;
-    let refuse = |why, message: String, hint: String| Err(RunError::new(ProblemKind::No(why), message, [hint]));
+    let refuse = |why, message: String, hint: String| Err(RunError::new(Exit::No(why), message, [hint]));
     if session.state.run.status == RunPhase::Aborted {
         let message = format!("session {id} was aborted, and {}", done_of(run));
         return refuse(No::Invalid, message, format!("piton close {id} --discard"));
@@ -126,11 +127,7 @@ fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeS
 fn unfinished(header: &Header, run: &Run) -> RunError {
     let id = &header.session;
     let message = format!("session {id} is not finished: {}", done_of(run));
-    RunError::new(
-        ProblemKind::No(No::NotYet),
-        message,
-        [format!("piton resume {id}"), format!("piton close {id} --discard")],
-    )
+    RunError::new(Exit::No(No::NotYet), message, [format!("piton resume {id}"), format!("piton close {id} --discard")])
 }
 
 fn done_of(run: &Run) -> String {
@@ -148,7 +145,7 @@ fn workflow(header: &Header) -> Result<Workflow, RunError> {
             let branch = header.branch.as_deref().unwrap_or_default();
             let by_hand = format!("or merge by hand: git merge {}", quoted(branch));
             let restore = format!("restore {}, then run the command again", quoted(path.as_str()));
-            Err(RunError::new(ProblemKind::Unreadable, message, [restore, by_hand]))
+            Err(RunError::new(Exit::Unreadable, message, [restore, by_hand]))
         }
     }
 }
@@ -162,14 +159,14 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
         Ok(left) if left.worktree == WorktreeOutcome::Kept && !request.yes => {
             let message = format!("not confirmed; session {id} is as it was");
             let flags = request.style.flags();
-            return Err(RunError::new(ProblemKind::Person, message, [format!("piton merge {id}{flags} --yes")]));
+            return Err(RunError::new(Exit::Person, message, [format!("piton merge {id}{flags} --yes")]));
         }
         // The steps of `merge` in the file decide for themselves what becomes of the branch.
         Ok(left) if left.worktree == WorktreeOutcome::Kept && context.workflow.merge.is_none() => {
             let branch = quoted(context.header.branch.as_deref().unwrap_or_default());
             let message = format!("nothing was merged: {} has no commits on {branch} to merge", context.folder);
             let hint = format!("commit what is there on {branch}, then: `piton merge {id}{}`", request.style.flags());
-            return Err(RunError::new(ProblemKind::No(No::Nothing), message, [hint]));
+            return Err(RunError::new(Exit::No(No::Nothing), message, [hint]));
         }
         Ok(left) => {
             let mut ledger = context.ledger();

@@ -77,7 +77,7 @@ mod warnings;
 mod worktree_files;
 
 pub(crate) use console::{Console, Event, OutputSource};
-pub(crate) use error::{ProblemKind, RunError};
+pub(crate) use error::RunError;
 pub(crate) use exec::{Signals, Stop, Stream, Woken, pause, survive_file_limit};
 pub(crate) use finish::MergeStyle;
 pub(crate) use merge::{MergeRequest, merge, waits_for_merge};

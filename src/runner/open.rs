@@ -12,7 +12,7 @@ use super::{
     console::{Console, Event},
     context::{RunContext, UsedVariables, check_environment, environment},
     drive::drive,
-    error::{ProblemKind, RunError},
+    error::RunError,
     files,
     ledger::{Ledger, SessionPaths},
     mend::load_repaired,
@@ -37,7 +37,8 @@ use crate::{
         About, Candidate, Change, ChangeKind, Content, Evidence, No, Owner, RelPath, Run, RunFolder, RunId, StartSpec,
         StepId, human_age, mistakes,
     },
-    ops, schema,
+    ops::{self, Exit},
+    schema,
     store::{self, CheckpointMeta, Project, SessionHome, worktree},
     workflow::{self, SpendingLimits, Step, Workflow, inputs},
 };
@@ -101,7 +102,7 @@ fn located(start: &StartRequest) -> Result<(RunEnvironment, Source), RunError> {
         let message = format!("there is no {what} {}: {why}", start.file);
         let mut hints = ops::hints_for_missing_workflow(&run_environment.project, &start.file);
         hints.push("for the form of the file: `piton schema workflow`".to_owned());
-        RunError::problem(ProblemKind::NotFound, message, hints)
+        RunError::problem(Exit::NotFound, message, hints)
     })?;
     let source = source(&run_environment.project, &path)?;
     Ok((run_environment, source))
@@ -264,7 +265,7 @@ fn records_of(id: &str) -> Result<RelPath, RunError> {
 
 pub(super) fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
     piton::candidate(id, header)
-        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("`{id}` is not a valid session name"), []))
+        .ok_or_else(|| RunError::new(Exit::Usage, format!("`{id}` is not a valid session name"), []))
 }
 
 /// Drives a session, new or resumed, under its lease.
@@ -318,7 +319,7 @@ fn drive_claimed(
     let header = &header.with_defaults(&workflow.inputs);
     let Some(mut run) = loaded.run.take() else {
         let message = loaded.findings.first().map_or_else(String::new, |finding| finding.message.clone());
-        return Err(RunError::new(ProblemKind::Unreadable, message, []).with(loaded.findings));
+        return Err(RunError::new(Exit::Unreadable, message, []).with(loaded.findings));
     };
     if !run.writable {
         return Err(newer(header));
@@ -403,7 +404,7 @@ fn check_recorded(
     let message = format!("{file} was changed since the run began, which goes on as it was recorded");
     let accept = format!("take the changes: `{}`", header.accept_edits());
     let hints = [accept, format!("or undo them in {file}")];
-    Err(RunError::new(ProblemKind::Person, message, hints))
+    Err(RunError::new(Exit::Person, message, hints))
 }
 
 /// Ends what an earlier runner left at work, and removes the locks of what was ended.
@@ -446,7 +447,7 @@ fn keep_final(workflow: &mut Workflow, run: &mut Run) {
 
 fn newer(header: &Header) -> RunError {
     let message = format!("session {} was written by a newer version of piton", header.session);
-    RunError::new(ProblemKind::Newer, message, ["update piton, then try again".to_owned()])
+    RunError::new(Exit::Newer, message, ["update piton, then try again".to_owned()])
 }
 
 /// Refuses to go on where an agent may be at a step that was begun by hand.
@@ -459,7 +460,7 @@ fn check_no_agent(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Re
     let done = format!("if it is done: `piton finish {step} --run {run}`");
     let again = engine::redo_command(&attempt.step, &RunId::new(&header.session));
     let again = format!("if its agent is gone: `{again}`");
-    Err(RunError::new(ProblemKind::Person, message, [done, again]))
+    Err(RunError::new(Exit::Person, message, [done, again]))
 }
 
 /// Takes the lease of the session; refuses when another process holds it.
@@ -481,7 +482,7 @@ pub(super) fn claim(
             let id = paths.own.path.name();
             let message = format!("session {id} is already running: {description}");
             let hints = ["wait for it, or end it; then try again".to_owned(), format!("piton status {id}")];
-            Err(RunError::new(ProblemKind::Conflict, message, hints))
+            Err(RunError::new(Exit::Conflict, message, hints))
         }
     }
 }
@@ -490,7 +491,7 @@ pub(super) fn claim(
 pub(super) fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
     let file = records_of(id)?.join(HEADER).expect("a constant name");
     let unreadable =
-        |why: String| RunError::new(ProblemKind::Unreadable, format!("{} cannot be read: {why}", file.under(home)), []);
+        |why: String| RunError::new(Exit::Unreadable, format!("{} cannot be read: {why}", file.under(home)), []);
     match store::read_file(home, &file) {
         Content::Bytes(bytes) => Header::parse(&bytes, home).map_err(|error| unreadable(error.to_string())),
         Content::NameOnly => Err(unreadable("it has no content".to_owned())),
@@ -504,7 +505,7 @@ fn source(project: &Project, path: &Utf8Path) -> Result<Source, RunError> {
     let root = root.unwrap_or(&project.root);
     RelPath::below(path, root)
         .map(|file| Source { root: root.to_owned(), file })
-        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("{path} is not a path that a session can store"), []))
+        .ok_or_else(|| RunError::new(Exit::Usage, format!("{path} is not a path that a session can store"), []))
 }
 
 /// The files of a workflow.
@@ -519,15 +520,15 @@ fn check_included(header: &Header, files: &WorkflowFiles) -> Result<(), RunError
     let Some(new) = files.included.iter().find(|file| !header.included.contains(file)) else { return Ok(()) };
     let message = format!("{} includes {new} now, which it did not when the run began", header.workflow.file);
     let hint = format!("write the steps of {new} into {}, or begin another run", header.workflow.file);
-    Err(RunError::new(ProblemKind::No(No::Invalid), message, [hint]))
+    Err(RunError::new(Exit::No(No::Invalid), message, [hint]))
 }
 
 pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), RunError> {
     let path = source.file.under(&source.root);
     let text = files::read(&path).map_err(|why| {
         let (kind, next) = match store::unread::exists(&path) {
-            true => (ProblemKind::Unreadable, "piton doctor"),
-            false => (ProblemKind::NotFound, "piton workflows"),
+            true => (Exit::Unreadable, "piton doctor"),
+            false => (Exit::NotFound, "piton workflows"),
         };
         RunError::new(kind, format!("the workflow file cannot be read: {why}"), [next.to_owned()])
     })?;
@@ -542,7 +543,7 @@ pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), Run
         None => {
             let mistakes = mistakes(parsed.findings.len());
             let hint = "correct the file, then run the command again; its schema: `piton schema workflow`".to_owned();
-            Err(RunError::new(ProblemKind::No(No::Invalid), format!("{} has {mistakes}", source.file), [hint])
+            Err(RunError::new(Exit::No(No::Invalid), format!("{} has {mistakes}", source.file), [hint])
                 .with(parsed.findings))
         }
     }
@@ -551,11 +552,11 @@ pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), Run
 fn without_workflow(header: &Header, error: RunError) -> RunError {
     let path = header.workflow.file.under(&header.workflow.root);
     match error {
-        RunError::Problem(problem) if problem.kind == ProblemKind::NotFound => {
+        RunError::Problem(problem) if problem.kind == Exit::NotFound => {
             let message =
                 format!("session {} cannot continue without its workflow file: {}", header.session, problem.message);
             let hint = format!("restore {}, then: `{}`", quoted(path.as_str()), header.resume());
-            RunError::new(ProblemKind::Unreadable, message, [hint])
+            RunError::new(Exit::Unreadable, message, [hint])
         }
         RunError::Problem(_) | RunError::Store(_) | RunError::Refused(_) => error,
     }

@@ -4,12 +4,12 @@ use camino::Utf8Path;
 
 use super::{
     console::{Console, Event, says_yes},
-    error::{ProblemKind, RunError},
+    error::RunError,
 };
 use crate::{
     dialect::piton::{self, record::Header},
     model::quoted,
-    ops,
+    ops::{self, Exit},
     store::{Stranger, Trusted, unread},
 };
 
@@ -39,10 +39,10 @@ pub(super) fn check(
     {
         let message = format!("{message}; its worktree, {worktree}, is that of {original}");
         let hint = format!("go on there, or begin another run: `piton run {}`", quoted(header.workflow.file.as_str()));
-        return Err(RunError::new(ProblemKind::Person, message, [hint]));
+        return Err(RunError::new(Exit::Person, message, [hint]));
     }
     if !says_yes(console.ask(&format!("{message}. Run them? [y/N]"), None)) {
-        return Err(RunError::new(ProblemKind::Person, message, ops::ways_to_trust(id)));
+        return Err(RunError::new(Exit::Person, message, ops::ways_to_trust(id)));
     }
     Ok(trusted.enter(id, &bytes, home)?)
 }

@@ -3,7 +3,7 @@
 use camino::Utf8PathBuf;
 
 use super::{
-    error::{ProblemKind, RunError},
+    error::RunError,
     files,
     ledger::Ledger,
     report::WorktreeOutcome,
@@ -12,6 +12,7 @@ use super::{
 use crate::{
     dialect::piton::record::Header,
     model::No,
+    ops::Exit,
     store::{self, Project, worktree},
     workflow::{Interpreter, Step, Workflow},
 };
@@ -21,7 +22,7 @@ pub(super) fn check_programs(steps: &[&Step]) -> Result<(), RunError> {
     if steps.iter().any(|step| step.needs_claude()) && !files::is_on_path("claude") {
         let message = "a step of the workflow calls `claude`, which is not on the PATH";
         let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
-        return Err(RunError::new(ProblemKind::No(No::Invalid), message, [hint]));
+        return Err(RunError::new(Exit::No(No::Invalid), message, [hint]));
     }
     let mut needed = Vec::new();
     steps.iter().for_each(|step| step.interpreters(&mut needed));
@@ -29,11 +30,7 @@ pub(super) fn check_programs(steps: &[&Step]) -> Result<(), RunError> {
     let Some(missing) = needed.iter().find(is_missing) else { return Ok(()) };
     let message =
         format!("a step of the workflow has `interpreter: {0}`, and {0} is not on the PATH", missing.as_str());
-    Err(RunError::new(
-        ProblemKind::No(No::Invalid),
-        message,
-        [format!("install {}, or remove the key", missing.as_str())],
-    ))
+    Err(RunError::new(Exit::No(No::Invalid), message, [format!("install {}, or remove the key", missing.as_str())]))
 }
 
 /// Checks the programs of the steps that are due, and of those around them. A step whose agent has reported runs what is inside it.
@@ -73,11 +70,7 @@ pub(crate) fn check_worktree(project: &Project, in_place: &str) -> Result<(), Ru
         Some(_) => ("a worktree needs a commit, and this repository has none yet".to_owned(), "git commit"),
     };
     let in_place = format!("to work in the folder itself: `{in_place}`");
-    Err(RunError::new(
-        ProblemKind::No(No::Invalid),
-        message,
-        [in_place, format!("or: {first}, then run the command again")],
-    ))
+    Err(RunError::new(Exit::No(No::Invalid), message, [in_place, format!("or: {first}, then run the command again")]))
 }
 
 /// Returns the working folder of the steps that are due, and whether it is a worktree that was made for it now.
@@ -108,7 +101,7 @@ pub(super) fn folder(
     if !is_untouched && !is_merged && !asked.force {
         let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
         let again = format!("to restart in a new worktree: `{} --force`", header.resume());
-        return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
+        return Err(RunError::new(Exit::Person, message, ["git worktree list".to_owned(), again]));
     }
     if let Some(parent) = folder.parent() {
         store::create_private_dirs(parent)?;
@@ -121,7 +114,7 @@ pub(super) fn folder(
             format!("once that is fixed: `{}`", header.goes_on()),
             "or in place: `piton run FILE --no-worktree`".to_owned(),
         ];
-        RunError::new(ProblemKind::No(No::Invalid), message, hints)
+        RunError::new(Exit::No(No::Invalid), message, hints)
     })?;
     Ok((folder.clone(), true))
 }

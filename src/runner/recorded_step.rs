@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     console::Event,
     context::RunContext,
-    error::{ProblemKind, RunError},
+    error::RunError,
     exec::{self, Stop},
     report::{Decide, RunEnd},
     resume::ScheduledStep,
@@ -20,7 +20,8 @@ use crate::{
         facts::{Facts, RetryState},
     },
     model::{ChangeKind, Outcome, RelPath, ReviewVerdict, Status, StepId, human_duration},
-    ops, store,
+    ops::{self, Exit},
+    store,
     workflow::{Command, Step},
 };
 
@@ -259,7 +260,7 @@ fn begin(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Re
         let brief = brief.map_err(|error| {
             let message = format!("the brief of step {} cannot be made: {error}", step.id);
             RunError::new(
-                ProblemKind::Unreadable,
+                Exit::Unreadable,
                 message,
                 [format!("piton context {} --step {}", context.header.session, step.id)],
             )

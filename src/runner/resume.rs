@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     console::{Console, Event, says_yes},
-    error::{ProblemKind, RunError},
+    error::RunError,
     ledger::Ledger,
     warnings,
 };
@@ -19,6 +19,7 @@ use crate::{
         Action, ChangeKind, Finding, FindingCode, Interruption, InterruptionKind, No, Options, Run, RunHeader, RunId,
         RunStatus, Severity, Status, Step, StepId, StepKind, plural,
     },
+    ops::Exit,
     workflow::{Command, Workflow},
 };
 
@@ -139,7 +140,7 @@ impl StepSelection<'_> {
         let at = self.find(text)?;
         let run = self.ledger.run();
         let (step, id) = (&run.steps[at], quoted(&self.header.session));
-        let refuse = |why, message: String, hint: String| Err(RunError::new(ProblemKind::No(why), message, [hint]));
+        let refuse = |why, message: String, hint: String| Err(RunError::new(Exit::No(why), message, [hint]));
         let is_reported = self.ledger.step(&step.id).is_some_and(|state| state.reported.is_some());
         let other = match &self.workflow.steps[at].command {
             Command::Agent(_) if is_reported => None,
@@ -194,7 +195,7 @@ impl StepSelection<'_> {
         let at = self.find(text)?;
         let Some(place) = due.iter().position(|due| due.at == at) else {
             let message = format!("step {} is done already; nothing was run", self.ledger.run().steps[at].id);
-            return Err(RunError::new(ProblemKind::No(No::Already), message, [self.header.resume()]));
+            return Err(RunError::new(Exit::No(No::Already), message, [self.header.resume()]));
         };
         due.truncate(place + 1);
         Ok(())
@@ -223,7 +224,7 @@ impl StepSelection<'_> {
             let waits = self.header.keeps_work(self.ledger.state().run.worktree.as_deref());
             let again = format!("to run it again from its first step: `{resume} --force`");
             let last = format!("piton {} {id}", if waits { "merge" } else { "status" });
-            return Err(RunError::new(ProblemKind::No(No::Already), message, [again, last]));
+            return Err(RunError::new(Exit::No(No::Already), message, [again, last]));
         }
         if run.status == RunStatus::Aborted && self.options.from.is_none() {
             let message = format!("session {id} was aborted");
@@ -234,7 +235,7 @@ impl StepSelection<'_> {
             );
             let restart = format!("to restart it: `{resume} --force`");
             return Err(RunError::new(
-                ProblemKind::Person,
+                Exit::Person,
                 message,
                 [format!("piton close {id} --discard"), goes_on, restart],
             ));
@@ -247,7 +248,7 @@ impl StepSelection<'_> {
         if let Some(first) = blocking.first() {
             let hints = first.fix.clone().into_iter().collect::<Vec<_>>();
             let message = first.message.clone();
-            let error = RunError::new(ProblemKind::Person, message, [hints.join("; ")]);
+            let error = RunError::new(Exit::Person, message, [hints.join("; ")]);
             return Err(error.with(blocking));
         }
         Ok(())
@@ -294,7 +295,7 @@ impl StepSelection<'_> {
         if loops.is_empty() {
             let message = format!("session {}: no item of a `foreach` has failed", self.header.session);
             let hint = format!("piton show {}", quoted(&self.header.session));
-            return Err(RunError::new(ProblemKind::No(No::Nothing), message, [hint]));
+            return Err(RunError::new(Exit::No(No::Nothing), message, [hint]));
         }
         let passed: Vec<usize> = loops.into_iter().filter(|at| due.iter().all(|due| due.at != *at)).collect();
         self.check_acts_behind(&passed)?;
@@ -325,7 +326,7 @@ impl StepSelection<'_> {
             engine::decide_command("accept", &step.id, &RunId::new(&self.header.session)),
             format!("once that is met: `piton finish {name} --run {id} --verdict APPROVED`"),
         ];
-        RunError::new(ProblemKind::Person, message, hints)
+        RunError::new(Exit::Person, message, hints)
     }
 
     /// Asks the planner for the steps that are due: from a step on, or all that are left.
@@ -343,7 +344,7 @@ impl StepSelection<'_> {
         found.ok_or_else(|| {
             let known: Vec<&str> = run.steps.iter().take(12).map(|step| step.id.as_str()).collect();
             let message = format!("session {} has no step `{text}`", self.header.session);
-            RunError::new(ProblemKind::NotFound, message, [format!("its steps: {}", known.join(", "))])
+            RunError::new(Exit::NotFound, message, [format!("its steps: {}", known.join(", "))])
         })
     }
 
@@ -353,7 +354,7 @@ impl StepSelection<'_> {
         if gate.kind == StepKind::Gate && self.is_over(from) {
             let message = format!("{} is a gate that was answered", gate.id);
             let again = engine::redo_command(&gate.id, &self.ledger.run().id);
-            return Err(RunError::new(ProblemKind::Person, message, [format!("to have it asked again: `{again}`")]));
+            return Err(RunError::new(Exit::Person, message, [format!("to have it asked again: `{again}`")]));
         }
         match (0..from).find(|at| !self.is_over(*at) && !skipped.contains(at)) {
             None => Ok(from),
@@ -361,7 +362,7 @@ impl StepSelection<'_> {
                 let (open, resume) = (&self.ledger.run().steps[open].id, self.header.resume());
                 let message = format!("step {open} comes before `{text}` and is not done");
                 let hints = [resume.clone(), format!("{resume} --from {text} --skip {open}")];
-                Err(RunError::new(ProblemKind::No(No::NotYet), message, hints))
+                Err(RunError::new(Exit::No(No::NotYet), message, hints))
             }
         }
     }
@@ -388,7 +389,7 @@ impl StepSelection<'_> {
             format!("undo the change to step {first}, then: `{resume}`"),
             format!("or repeat them: `{resume} --accept-edits`"),
         ];
-        Err(RunError::new(ProblemKind::Person, message, hints))
+        Err(RunError::new(Exit::Person, message, hints))
     }
 
     pub(super) fn say(&self, text: &str) {
@@ -459,7 +460,7 @@ impl StepSelection<'_> {
             self.console.tell(&Event::Note { text: &format!("Force restart loses {steps}") });
         } else if done > 0 && !says_yes(self.console.ask(&question, None)) {
             let message = format!("a restart would lose {steps}; not confirmed, nothing was changed");
-            return Err(RunError::new(ProblemKind::Person, message, [format!("to confirm: `{resume} --force --yes`")]));
+            return Err(RunError::new(Exit::Person, message, [format!("to confirm: `{resume} --force --yes`")]));
         }
         let definition = Some(Outline::of(self.workflow, sha256.to_owned()));
         let kept: Vec<StepId> = (self.ledger.run().steps.iter().enumerate())
@@ -513,24 +514,16 @@ pub(super) fn check_asked(workflow: &Workflow, file: &str, asked: &ResumeOptions
         let Some(step) = workflow.steps.iter().find(|step| step.id.as_str() == id) else {
             let known: Vec<&str> = workflow.steps.iter().take(12).map(|step| step.id.as_str()).collect();
             let message = format!("{file} has no step `{id}`");
-            return Err(RunError::new(ProblemKind::NotFound, message, [format!("its steps: {}", known.join(", "))]));
+            return Err(RunError::new(Exit::NotFound, message, [format!("its steps: {}", known.join(", "))]));
         };
         let is_only = asked.only.as_ref() == Some(id);
         if let Some(first) = step.depends_on.first().filter(|_| is_only) {
             let message = format!("step {id} comes after {}, which is not done", first.id);
-            return Err(RunError::new(
-                ProblemKind::No(No::NotYet),
-                message,
-                [format!("{command} --until {}", quoted(id))],
-            ));
+            return Err(RunError::new(Exit::No(No::NotYet), message, [format!("{command} --until {}", quoted(id))]));
         }
         if is_only && matches!(step.command, Command::Agent(_) | Command::Gate(_)) {
             let message = format!("step {id} is for an agent or a person; `--only` runs a step that is a command");
-            return Err(RunError::new(
-                ProblemKind::No(No::NotYours),
-                message,
-                [format!("{command} --until {}", quoted(id))],
-            ));
+            return Err(RunError::new(Exit::No(No::NotYours), message, [format!("{command} --until {}", quoted(id))]));
         }
     }
     Ok(())

@@ -2,14 +2,10 @@
 
 use camino::Utf8Path;
 
-use super::{
-    console::Console,
-    error::{ProblemKind, RunError},
-    origin,
-};
+use super::{console::Console, error::RunError, origin};
 use crate::{
     dialect::piton::record::Header,
-    ops,
+    ops::{self, Exit},
     store::{self, Caller, Environment, Project, Ticker, Trusted},
 };
 
@@ -25,7 +21,7 @@ impl RunEnvironment {
         let environment = Environment::read();
         let project = Project::open(folder, &environment)?;
         let ticker = Ticker::new(now.or(environment.now.as_deref()))
-            .map_err(|error| RunError::new(ProblemKind::Usage, format!("--now: {error}"), []))?;
+            .map_err(|error| RunError::new(Exit::Usage, format!("--now: {error}"), []))?;
         Ok(Self { environment, project, ticker })
     }
 
@@ -40,7 +36,7 @@ impl RunEnvironment {
         if !store::is_folder(&header.root) {
             let message =
                 format!("session {} was made in {}, which is not there any more", header.session, header.root);
-            return Err(RunError::new(ProblemKind::NotFound, message, [ops::where_it_moved(&header.session)]));
+            return Err(RunError::new(Exit::NotFound, message, [ops::where_it_moved(&header.session)]));
         }
         Self::open(&header.root, now)
     }

@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 
-use super::{
-    error::{ProblemKind, RunError},
-    files,
-};
-use crate::{model::No, store, workflow::Secret};
+use super::{error::RunError, files};
+use crate::{model::No, ops::Exit, store, workflow::Secret};
 
 /// Shorter values would match unrelated text.
 const SHORTEST: usize = 6;
@@ -101,7 +98,7 @@ pub(super) fn fetch(
             Secret::Env(variable) => store::variable(variable).ok_or_else(|| {
                 let message = format!("the secret `{name}` is not set: the environment has no {variable}");
                 RunError::new(
-                    ProblemKind::No(No::Invalid),
+                    Exit::No(No::Invalid),
                     message,
                     [format!("export {variable}=TEXT, then run the command again")],
                 )
@@ -110,7 +107,7 @@ pub(super) fn fetch(
                 files::read(&root.join(path)).map(|text| text.trim_end().to_owned()).map_err(|why| {
                     let message = format!("the secret `{name}` cannot be read: {why}");
                     RunError::new(
-                        ProblemKind::No(No::Invalid),
+                        Exit::No(No::Invalid),
                         message,
                         [format!("correct the `key` of `{name}` in the workflow file")],
                     )

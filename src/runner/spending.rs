@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use super::{
-    context::RunContext,
-    error::{ProblemKind, RunError},
-};
+use super::{context::RunContext, error::RunError};
 use crate::{
     dialect::piton::{self, facts::Facts},
     model::{ChangeKind, Timestamp, human_duration, plural},
+    ops::Exit,
     workflow::{SpendingLimits, Step},
 };
 
@@ -105,7 +103,7 @@ impl RunContext<'_> {
             }
         };
         match ledger.snapshot() {
-            Ok(()) => RunError::problem(ProblemKind::Person, message, hints),
+            Ok(()) => RunError::problem(Exit::Person, message, hints),
             Err(error) => error,
         }
     }
@@ -130,6 +128,6 @@ impl RunContext<'_> {
             format!("to go on, with all limits counted from there: `{resume} --over-limits`"),
             format!("or raise `limits` in {file}, then: `{resume}`"),
         ];
-        Err(RunError::new(ProblemKind::Person, message, hints))
+        Err(RunError::new(Exit::Person, message, hints))
     }
 }

@@ -24,6 +24,7 @@ use super::{
 use crate::{
     dialect::piton::{self, unmet},
     model::{AgentReport, ClaudeWork, Context, Outcome, RelPath, StepId},
+    ops::Exit,
     store,
     workflow::{
         Command, Step, StepReference,
@@ -142,9 +143,8 @@ impl StepOutput {
 
 impl<'a> StepExecutor<'a> {
     pub(super) fn new(context: &'a RunContext<'a>) -> Result<Self, RunError> {
-        let signals = Signals::listen().map_err(|error| {
-            RunError::new(super::error::ProblemKind::Unreadable, format!("cannot listen for signals: {error}"), [])
-        })?;
+        let signals = Signals::listen()
+            .map_err(|error| RunError::new(Exit::Unreadable, format!("cannot listen for signals: {error}"), []))?;
         let (locals, outputs) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self {
             context,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     console::says_yes,
     context::{environment, named_secrets},
-    error::{ProblemKind, RunError},
+    error::RunError,
     item_worktrees,
     probe::{Probe, ProbeOutcome},
     resume::StepSelection,
@@ -17,6 +17,7 @@ use crate::{
     dialect::piton::{self, CutOffStep, ItemWorktree, facts::Facts},
     engine::{self, quoted},
     model::{ChangeKind, Outcome, RunId, Status, Step, StepId, clean_line, mask_secrets},
+    ops::Exit,
     workflow::{self, Command},
 };
 
@@ -80,7 +81,7 @@ impl StepSelection<'_> {
             Some(ProbeOutcome::Stopped(stop)) => {
                 let message = format!("{} came while the probe of step {id} ran; nothing was changed", stop.as_str());
                 let hint = self.header.resume();
-                return Err(RunError::new(ProblemKind::Stopped(stop), message, [hint]));
+                return Err(RunError::new(Exit::from(stop), message, [hint]));
             }
             Some(ProbeOutcome::Unknown(why)) => {
                 self.say(&format!("The probe of step {id} is inconclusive: {why}"));
@@ -204,7 +205,7 @@ impl StepSelection<'_> {
             format!("when it did: `{accept}`, then `{resume}`"),
             format!("when it did not: `piton finish {name} {of_item} --status failed`, then `{resume}`"),
         ];
-        RunError::new(ProblemKind::Person, message, hints)
+        RunError::new(Exit::Person, message, hints)
     }
 
     /// Returns how to find out whether a step with this probe took effect; that of an agent's step is a text.
@@ -288,7 +289,7 @@ impl StepSelection<'_> {
             format!("{did}: {kept}"),
             format!("{did_not}: `{redo}`, then `{again}`"),
         ];
-        RunError::new(ProblemKind::Person, message, hints)
+        RunError::new(Exit::Person, message, hints)
     }
 }
 

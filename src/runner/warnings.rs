@@ -2,13 +2,11 @@
 
 use camino::Utf8Path;
 
-use super::{
-    error::{ProblemKind, RunError},
-    files,
-};
+use super::{error::RunError, files};
 use crate::{
     dialect::piton::record::Header,
     model::{No, RelPath, plural, quoted},
+    ops::Exit,
     store::{self, worktree},
 };
 
@@ -56,7 +54,7 @@ pub(super) fn behind(header: &Header) -> Option<String> {
 pub(super) fn carried(root: &Utf8Path, head: Option<&str>) -> Result<Option<String>, RunError> {
     let refused = |why: String| {
         let message = format!("the uncommitted changes cannot be taken along: {why}");
-        RunError::new(ProblemKind::No(No::Invalid), message, ["commit them, or leave `--carry-changes` out".to_owned()])
+        RunError::new(Exit::No(No::Invalid), message, ["commit them, or leave `--carry-changes` out".to_owned()])
     };
     let made = worktree::git(root, "stash", &["create"]).map_err(|refusal| refused(refusal.to_string()))?;
     let new = worktree::new_files(root).map_err(|refusal| refused(refusal.to_string()))?;
