@@ -63,19 +63,19 @@ impl Planned {
 
     /// Returns why a step may not begin although its own checks pass: what blocks it, or what a person has to see first.
     pub(crate) fn refusal_to_begin(&self, step: &StepId, now: Timestamp) -> Option<Refusal> {
+        let to_confirm = || self.to_confirm.as_ref().filter(|_| !self.is_decided(step, now));
         self.refusal_of(step).or_else(|| {
-            let last = self.statements.iter().rfind(|statement| statement.step() == Some(step));
-            // A person has answered for this step.
-            if last.is_some_and(
-                |last| matches!(&last.kind, StatementKind::Decision(decision) if decision.at.is_of_today(now)),
-            ) {
-                return None;
-            }
-            let message = format!("{}; a person says first that the run goes on", self.to_confirm.as_ref()?.message);
+            let message = format!("{}; a person says first that the run goes on", to_confirm()?.message);
             // The plan asks, and has the answers.
             let hints = vec![command::on_run("plan", &self.plan.run.id, "")];
             Some(Refusal { kind: RefusalKind::Person, message, hints })
         })
+    }
+
+    /// Tells whether the last that was said about a step is a person's word, of less than a day ago.
+    fn is_decided(&self, step: &StepId, now: Timestamp) -> bool {
+        let last = self.statements.iter().rfind(|statement| statement.step() == Some(step));
+        last.is_some_and(|last| matches!(&last.kind, StatementKind::Decision(decision) if decision.at.is_of_today(now)))
     }
 }
 

@@ -22,8 +22,7 @@ pub(super) fn at_start(header: &Header) -> Vec<String> {
     let is_work = |path: &&RelPath| path.under(&header.root) != header.workflow.file.under(&header.workflow.root);
     let new = worktree::new_files(&header.root).unwrap_or_default().iter().filter(is_work).count();
     if changed + new > 0 && header.carried.is_none() {
-        let commit = header.base_commit.as_deref().unwrap_or("HEAD");
-        let commit: String = commit.chars().take(8).collect();
+        let commit = short(header.base_commit.as_deref().unwrap_or("HEAD"));
         let both = [(changed, "uncommitted change"), (new, "new file")];
         let both = both.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| plural(count, what));
         let (changes, are) = (both.collect::<Vec<_>>().join(" and "), if changed + new == 1 { "is" } else { "are" });
@@ -43,10 +42,14 @@ pub(super) fn behind(header: &Header) -> Option<String> {
     header.worktree.as_ref()?;
     let new = worktree::commits_ahead(&header.root, base, branch).filter(|new| *new > 0)?;
     let (commits, file) = (plural(new, "commit"), quoted(header.workflow.file.as_str()));
-    let commit: String = base.chars().take(8).collect();
+    let commit = short(base);
     Some(format!(
         "It began at commit {commit}; {branch} has {commits} since, not in its worktree. From there: `piton run {file}`"
     ))
+}
+
+fn short(commit: &str) -> String {
+    commit.chars().take(8).collect()
 }
 
 /// Returns a commit with the uncommitted changes of tracked files, HEAD where only new files are not committed; `None` without any. Nothing in

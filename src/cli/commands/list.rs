@@ -64,9 +64,9 @@ impl Shown for ops::ListReport {
                 page.text.line(ops::NO_RUN);
             }
             if !page.quiet {
-                self.hints.iter().for_each(|hint| {
+                for hint in &self.hints {
                     page.text.line(format!("→ {hint}"));
-                });
+                }
             }
             return;
         }

@@ -61,14 +61,10 @@ pub(in crate::cli) struct Run {
 impl Command for Run {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let screen = Screen::of(call.global, self.events);
-        let file = self.named_file(call);
-        if file.is_none() {
-            self.check_no_run(call)?;
-        }
         let start = StartRequest {
             project: call.global.project.clone(),
             now: call.global.now.clone(),
-            file: file.unwrap_or_else(|| self.file.clone()),
+            file: self.path(call)?,
             args: self.args.iter().chain(&self.rest).cloned().collect(),
             inputs: self.inputs.clone(),
             in_place: self.no_worktree,
@@ -86,21 +82,22 @@ impl Command for Run {
 
 impl Run {
     /// Returns the path of the workflow file that is named.
-    fn named_file(&self, call: &Call<'_>) -> Option<String> {
+    ///
+    /// # Errors
+    ///
+    /// If it is the name of a run.
+    fn path(&self, call: &Call<'_>) -> Result<String, CommandError> {
         if ops::is_workflow_path(&self.file) {
-            return None;
+            return Ok(self.file.clone());
         }
-        let ctx = call.project(None).ok()?;
-        ops::workflow_path(&ctx.project, &self.file).map(|path| path.into_string())
-    }
-
-    /// Refuses a run where a workflow file is named.
-    fn check_no_run(&self, call: &Call<'_>) -> Result<(), CommandError> {
-        if ops::is_workflow_path(&self.file) {
-            return Ok(());
+        let named = |ctx: ops::ProjectContext| ops::workflow_path(&ctx.project, &self.file);
+        if let Some(path) = call.project(None).ok().and_then(named) {
+            return Ok(path.into_string());
         }
         let located = call.project(Some(&self.file)).and_then(|ctx| ops::location(&ctx));
-        let Some(command) = located.ok().as_ref().and_then(ops::RunLocation::rest) else { return Ok(()) };
+        let Some(command) = located.ok().as_ref().and_then(ops::RunLocation::rest) else {
+            return Ok(self.file.clone());
+        };
         let message = format!("{} is a run, and `piton run` begins one from a workflow file", self.file);
         Err(ops::OpError::Usage { message, hints: vec![command] }.into())
     }
