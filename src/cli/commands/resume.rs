@@ -90,7 +90,7 @@ impl Command for Resume {
         if let Some((home, session)) = driven {
             return Ok(self.run_on(home, session, call));
         }
-        if let Some(flag) = self.only_for_piton() {
+        if let Some(flag) = self.only_for_piton(location.own_run().is_some()) {
             let hints = Vec::from_iter(location.rest());
             let message = format!("{flag} is only for a run that Piton drives");
             return Err(OpError::Usage { message, hints }.into());
@@ -115,9 +115,10 @@ impl Command for Resume {
 }
 
 impl Resume {
-    /// Returns the first flag that says nothing about a run whose steps agents do.
-    fn only_for_piton(&self) -> Option<&'static str> {
+    /// Returns the first flag that says nothing about a run whose steps agents do; `is_own`: it is one of a workflow file.
+    fn only_for_piton(&self, is_own: bool) -> Option<&'static str> {
         let flags = [
+            (self.attended && !is_own, "--attended"),
             (self.unattended, "--unattended"),
             (self.failed, "--failed"),
             (self.until.is_some(), "--until"),
