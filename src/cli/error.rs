@@ -8,7 +8,7 @@ use super::{
     typed::TypedCommand,
 };
 use crate::{
-    model::{ErrorBody, ErrorDocument, Finding, FindingCode, mask_secrets},
+    model::{ErrorBody, ErrorDocument, Finding, FindingCode, Suggested, Verb, mask_secrets},
     ops::{self, Exit, OpError},
     runner::RunError,
 };
@@ -68,7 +68,7 @@ impl CommandError {
         if !sessions.is_empty() {
             hints.push(format!("known sessions: {}", sessions.join(", ")));
         }
-        hints.push("piton list --all".to_owned());
+        hints.push(Suggested::new(Verb::List).flag("all").into());
         Self::new(Exit::NotFound, format!("No checkpoint found for session {id}"), hints)
     }
 

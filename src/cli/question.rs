@@ -4,7 +4,7 @@ use std::io;
 
 use super::output::{self, Text};
 use crate::{
-    model::{Question, QuestionOption},
+    model::{Question, QuestionOption, Suggested},
     ops::ListedRun,
 };
 
@@ -48,7 +48,8 @@ pub(super) fn name() -> io::Result<Option<String>> {
 /// Asks for what a command leaves open and returns its words; `None` if something is not filled in. The run is named by its path, since
 /// several may have its id.
 pub(super) fn completed(option: &QuestionOption, run: &str, path: &str) -> io::Result<Option<Vec<String>>> {
-    let mut words = words(&option.command);
+    let Suggested::Own(command) = &option.command else { return Ok(None) };
+    let mut words = command.arguments();
     let named = words.iter().position(|word| word == "--run").map(|at| at + 1).unwrap_or(2);
     if let Some(word) = words.get_mut(named).filter(|word| *word == run) {
         path.clone_into(word);
@@ -83,49 +84,4 @@ pub(super) fn which(runs: &[ListedRun]) -> io::Result<Option<String>> {
     let mut chosen = runs.iter().filter(is_chosen);
     // An id that several runs have chooses none of them.
     Ok(chosen.next().filter(|_| chosen.next().is_none()).map(|run| run.path.clone()))
-}
-
-/// Splits one of our own commands, in which a word with special characters is in single quotes.
-fn words(command: &str) -> Vec<String> {
-    let (mut words, mut word, mut is_quoted, mut is_escaped) = (Vec::new(), None::<Vec<u8>>, false, false);
-    // Inside of `$'`, where a backslash escapes.
-    let mut is_ansi = false;
-    let mut bytes = command.bytes().peekable();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'0'..=b'7' if is_ansi && std::mem::take(&mut is_escaped) => {
-                let digits = [byte].into_iter().chain(bytes.by_ref().take(2));
-                let value = digits.fold(0_u32, |value, digit| value * 8 + u32::from(digit.saturating_sub(b'0')));
-                word.get_or_insert_default().extend(u8::try_from(value));
-            }
-            _ if std::mem::take(&mut is_escaped) => word.get_or_insert_default().push(byte),
-            b'$' if !is_quoted && bytes.peek() == Some(&b'\'') => is_ansi = true,
-            b'\'' => {
-                word.get_or_insert_default();
-                is_quoted = !is_quoted;
-                is_ansi &= is_quoted;
-            }
-            b'\\' if !is_quoted || is_ansi => is_escaped = true,
-            b' ' if !is_quoted => words.extend(word.take()),
-            byte => word.get_or_insert_default().push(byte),
-        }
-    }
-    words.extend(word);
-    words.into_iter().map(|word| String::from_utf8_lossy(&word).into_owned()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::words;
-    use crate::model::quoted;
-
-    #[test]
-    fn a_command_has_the_words_that_a_shell_would_give_it() {
-        for text in
-            ["plain", "with blank", "", "it's", "''", "a\\b", "--x=y z", "\"double\"", "é $HOME", "a\nb'\\", "\u{2028}"]
-        {
-            let command = format!("piton decide {} redo --run {}  --by NAME", quoted(text), quoted(text));
-            assert_eq!(words(&command), ["piton", "decide", text, "redo", "--run", text, "--by", "NAME"], "{command}");
-        }
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::{Command, CommandFactory as _};
 
 use super::args::Cli;
-use crate::model::{PERSON_VERBS, RECORDING_VERBS, VERBS_READ_BY_CALL};
+use crate::model::{PERSON_VERBS, RECORDING_VERBS, VERBS_READ_BY_CALL, Verb};
 
 /// The verbs that the client asks about: they run programs, decide, move or remove state, write elsewhere or change settings, or no
 /// agent has a use for them.
@@ -160,4 +160,12 @@ fn no_flag_of_a_recording_verb_does_more_than_record() {
         }
     }
     assert_eq!(found, known.into_iter().map(str::to_owned).collect(), "a reason for a flag that is gone");
+}
+
+#[test]
+fn every_printed_verb_is_one_of_the_program() {
+    let grammar = Cli::command();
+    for verb in Verb::ALL {
+        assert!(grammar.find_subcommand(verb.as_str()).is_some(), "{verb}");
+    }
 }

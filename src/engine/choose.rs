@@ -7,7 +7,9 @@ use super::{
     reconciled::{EffectiveStatus, ReconciledRun},
     reports::begun_by,
 };
-use crate::model::{Action, DecisionKind, Finding, FindingCode, Hold, Options, Pace, Run, StepId, StepKind};
+use crate::model::{
+    Action, DecisionKind, Finding, FindingCode, Hold, Options, Pace, Run, StepId, StepKind, Suggested, Verb,
+};
 
 /// The rule for a step that evidence shows as done, and whose status only has to be recorded.
 pub(crate) const BUILT: &str = "3.built";
@@ -462,8 +464,7 @@ impl Chooser<'_> {
         {
             if !step.dangling.is_empty() {
                 let message = format!("{} depends on {}, which does not exist", step.id, step.dangling.join(", "));
-                let tail = format!("{} --force", command::option("from", step.id.as_str()));
-                let plan = command::on_run("plan", &self.reconciled.run.id, &tail);
+                let plan = Suggested::of(Verb::Plan, &self.reconciled.run.id).option("from", &step.id).flag("force");
                 let finding = Finding::new(FindingCode::DependencyDangling, message).on(&step.id);
                 let finding = finding.fix(format!("correct the dependency, or `{plan}`"));
                 findings.push(match &step.file {

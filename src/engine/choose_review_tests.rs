@@ -233,10 +233,10 @@ fn open_conditions_belong_to_the_work_then_to_its_review() {
         assert_eq!(planned.plan.verdict, Verdict::Confirm);
         let accept = planned.plan.question.as_ref().and_then(|question| question.option("accept"));
         assert_eq!(
-            accept.map(|option| option.command.as_str()),
+            accept.map(|option| option.command.to_string()).as_deref(),
             Some("piton decide 4 accept --run R --by NAME --note WHY")
         );
-        (next_of(&planned), planned.plan.commands.begin.unwrap_or_default())
+        (next_of(&planned), planned.plan.commands.begin.map_or_else(String::new, String::from))
     };
     // A person says first that they are met.
     assert_eq!(of(&run), (vec!["return 3".to_owned()], String::new()));

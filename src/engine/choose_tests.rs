@@ -50,7 +50,7 @@ fn a_gate_is_always_put_to_a_person() {
         // A gate that was refused is lifted by a decision, not by an approval.
         let approve = planned.plan.question.as_ref().and_then(|question| question.option("approve"));
         let expected = (status != Status::Failed).then_some("piton decide G approve --run R --by NAME");
-        assert_eq!(approve.map(|option| option.command.as_str()), expected);
+        assert_eq!(approve.map(|option| option.command.to_string()).as_deref(), expected);
     }
     let mut stale = line_of(&[("A", Status::Completed), ("G", Status::Completed), ("C", Status::Pending)]);
     step(&mut stale, "G").kind = StepKind::Gate;
@@ -316,7 +316,7 @@ fn what_must_not_run_twice_is_asked_about() {
     assert_eq!(notable_codes(&planned), [FindingCode::OutcomeUnknown]);
     let question = planned.plan.question.unwrap();
     assert_eq!(question.default.as_deref(), Some("leave"));
-    let commands: Vec<&str> = question.options.iter().map(|option| option.command.as_str()).collect();
+    let commands: Vec<String> = question.options.iter().map(|option| option.command.to_string()).collect();
     let accept = "piton decide B accept --run R --by NAME --note WHY";
     assert_eq!(commands, [accept, "piton decide B redo --run R --by NAME --note WHY", "piton status R"]);
     assert_eq!(planned.plan.commands.begin, None);
@@ -339,7 +339,10 @@ fn force_begins_the_first_open_step_when_nothing_is_ready() {
     assert_eq!(finding(&planned, FindingCode::OverrideForced).message, "B was forced although it waits for A");
     assert_eq!(planned.plan.commands.begin, None, "the resume records the override first");
     assert_eq!(planned.needs, [(StepId::new("B"), DecisionKind::Override)]);
-    assert_eq!(planned.plan.commands.resume.as_deref(), Some("piton resume R --force"));
+    assert_eq!(
+        planned.plan.commands.resume.as_ref().map(ToString::to_string).as_deref(),
+        Some("piton resume R --force")
+    );
     let planned = forced(&line_of(&[("A", Status::Cancelled), ("B", Status::InProgress)]));
     assert_eq!(next_of(&planned), ["retry B"]);
     for gate in [StepKind::Gate, StepKind::Review] {

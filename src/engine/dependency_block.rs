@@ -7,7 +7,7 @@ use super::{
     command,
     reconciled::EffectiveStatus,
 };
-use crate::model::{Finding, FindingCode, StepId, StepKind};
+use crate::model::{Finding, FindingCode, StepId, StepKind, Suggested, Verb};
 
 impl Chooser<'_> {
     /// Rule 6: work is left, but none of it can start. Names the chain from the first waiting step down to the root.
@@ -25,7 +25,7 @@ impl Chooser<'_> {
         let message = format!("nothing can start: {left} open{path}; {} {cause}{freed}", step.id);
         let fix = match self.reconciled.effective_status(root) {
             EffectiveStatus::Unreadable => self.reconciled.replace_word(root).unwrap_or_else(|| {
-                format!("correct it; `{}` says where", command::on_run("validate", &self.reconciled.run.id, ""))
+                format!("correct it; `{}` says where", Suggested::of(Verb::Validate, &self.reconciled.run.id))
             }),
             EffectiveStatus::Done
             | EffectiveStatus::Skipped

@@ -8,7 +8,8 @@ use super::{
     reconciled::{EffectiveStatus, Limit},
 };
 use crate::model::{
-    Action, DecisionKind, Finding, FindingCode, Step, StepId, StepKind, clean_line, mask_secrets, plural, safe_line,
+    Action, DecisionKind, Finding, FindingCode, Step, StepId, StepKind, Suggested, Verb, clean_line, mask_secrets,
+    plural, safe_line,
 };
 
 /// The longest reason of a rejection that a finding repeats, in characters.
@@ -78,7 +79,7 @@ impl Chooser<'_> {
         let free = chosen.choices.iter().find(is_free).map(|choice| &self.reconciled.run.steps[choice.at]);
         let free = free
             .filter(|step| step.recorded)
-            .map(|step| command::on_step("begin", &step.id, &self.reconciled.run.id, ""));
+            .map(|step| Suggested::on_step(Verb::Begin, &step.id, &self.reconciled.run.id));
         let gates = chosen.choices.iter().filter(|choice| choice.action == Action::Approve);
         let expired: Vec<Finding> = gates
             .filter_map(|gate| {

@@ -6,14 +6,14 @@ use super::{
     cause::cause,
     choose::{Choice, Chosen},
     command,
-    overrides::flags,
+    overrides::with_options,
     reconciled::{EffectiveStatus, ReconciledRun},
     strategy::strategy,
 };
 use crate::model::{
     Action, CauseKind, Commands, Evidence, Finding, FindingCode, FollowUp, InterruptionKind, InterruptionReport, Next,
     Options, Owner, Part, PartKind, PartRef, PlannedPart, RedoCost, Run, RunStatus, Status, Step, StepGroups, StepId,
-    StepKind, Verdict, clean_line, mask_secrets,
+    StepKind, Suggested, Verb, Verdict, clean_line, mask_secrets,
 };
 
 /// Maximum length of a quoted reason, in characters.
@@ -412,11 +412,11 @@ impl<'a> Planner<'a> {
         let begins = |next: &Next| self.begin(verdict, next).filter(|_| !needs_resume && !waits(next));
         let others = next.iter().skip(1).filter_map(begins).take(OTHERS).collect();
         let after = matches!(first.action, Action::Merge | Action::Archive);
-        let context = (!after).then(|| command::on_run("context", run, &command::option("step", first.step.as_str())));
+        let context = (!after).then(|| command::context(&first.step, run));
         let resume = match verdict {
             Verdict::Resume | Verdict::Confirm if chosen.can_be_resumed(self.reconciled.run) => {
-                let flags = format!("{}{}", flags(self.options), self.reconciled.run.resume_option);
-                Some(command::on_run("resume", run, &flags))
+                let resume = with_options(self.options, Suggested::of(Verb::Resume, run));
+                Some(resume.flags(self.reconciled.run.resume_flags.iter().copied()))
             }
             Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing => None,
         };
@@ -424,7 +424,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns the command that begins or records a next step; what decides about one is never a command of the plan.
-    fn begin(&self, verdict: Verdict, next: &Next) -> Option<String> {
+    fn begin(&self, verdict: Verdict, next: &Next) -> Option<Suggested> {
         let run = &self.reconciled.run.id;
         let at = self.reconciled.graph.position(&next.step);
         match next.action {
@@ -438,17 +438,16 @@ impl<'a> Planner<'a> {
             // A person decides: the question has the commands. Also after the work that failed at a gate was done again.
             Action::Approve => None,
             Action::Retry if self.is_gate(&next.step) => None,
-            Action::Exec => Some(command::on_step("exec", &next.step, run, "")),
+            Action::Exec => Some(Suggested::on_step(Verb::Exec, &next.step, run)),
             Action::Run | Action::Retry | Action::Return => {
-                let agent = next.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
-                Some(command::on_step("begin", &next.step, run, &agent))
+                Some(Suggested::on_step(Verb::Begin, &next.step, run).maybe("agent", next.agent.as_ref()))
             }
             Action::Verify if at.is_some_and(|at| self.reconciled.is_outcome_unknown(at)) => None,
             // Nothing is recorded in a file that cannot be read.
             Action::Verify if at.is_some_and(|at| self.reconciled.compared.unread.contains(&at)) => None,
             Action::Verify => at.map(|at| command::finish(self.step(at), run)),
-            Action::Archive => Some(command::on_run("close", run, "")),
-            Action::Merge => self.reconciled.run.merge_command().map(str::to_owned),
+            Action::Archive => Some(Suggested::of(Verb::Close, run)),
+            Action::Merge => self.reconciled.run.merge_command().cloned(),
         }
     }
 

@@ -5,7 +5,9 @@ use super::{
     command,
     reconciled::{EffectiveStatus, ReconciledRun},
 };
-use crate::model::{Finding, FindingCode, Options, PartKind, PartRef, Run, Status, Step, StepId, StepKind, quoted};
+use crate::model::{
+    Finding, FindingCode, Options, PartKind, PartRef, Run, Status, Step, StepId, StepKind, Suggested, Verb, quoted,
+};
 
 /// An option that cannot be honoured; a finding says why.
 #[derive(Debug)]
@@ -108,7 +110,7 @@ impl Chooser<'_> {
         let id = &self.reconciled.run.steps[at].id;
         if !has_failed(self.reconciled.effective_status(at)) && !self.options.force {
             let message = format!("{id} neither failed nor was interrupted, so there is nothing to retry");
-            let plan = command::on_run("plan", &self.reconciled.run.id, &command::option("from", id.as_str()));
+            let plan = Suggested::of(Verb::Plan, &self.reconciled.run.id).option("from", id);
             chosen.findings.push(refused(message, format!("`{plan}` runs it again anyway")).on(id));
             return;
         }
@@ -166,7 +168,7 @@ impl Chooser<'_> {
         let effective_status = self.reconciled.effective_status(at);
         if effective_status == EffectiveStatus::Unreadable {
             let message = format!("the state of {id} cannot be interpreted; the step is left alone");
-            return Some(refused(message, command::on_run("validate", run, "")));
+            return Some(refused(message, Suggested::of(Verb::Validate, run)));
         }
         if step.kind == StepKind::Container {
             let message = format!("{id} has no work of its own");
@@ -184,14 +186,14 @@ impl Chooser<'_> {
             ),
             StepKind::Work | StepKind::Review | StepKind::Container => (
                 format!("{id} comes after {}, a review that is not done; no option bypasses it", gate.id),
-                command::on_step("begin", &gate.id, run, ""),
+                Suggested::on_step(Verb::Begin, &gate.id, run),
             ),
         };
         // A gate that itself waits, or a review that said no, is not what comes next.
         let is_next = gate.recorded
             && self.reconciled.is_ready(gate_at)
             && self.reconciled.effective_status(gate_at) != EffectiveStatus::Failed;
-        let fix = if is_next { begin } else { command::on_run("plan", run, "") };
+        let fix = if is_next { begin } else { Suggested::of(Verb::Plan, run) };
         Some(refused(message, fix))
     }
 
@@ -254,7 +256,7 @@ impl Chooser<'_> {
         let mut chosen = choices.iter().filter(|choice| choice.is_work()).map(|choice| self.step(choice));
         let Some(step) = chosen.find(|step| step.id == part.step) else {
             let message = format!("{option} is about {}, which is not next", part.step);
-            return refused(message, format!("add{}", command::option("from", part.step.as_str())));
+            return refused(message, format!("add --from {}", quoted(part.step.as_str())));
         };
         if step.detail.parts.iter().any(|other| other.name == part.part) {
             return Finding::new(FindingCode::Override, format!("{option} {verb} {} of {}", part.part, part.step));
@@ -289,38 +291,25 @@ fn refused(message: impl Into<String>, fix: impl Into<String>) -> Finding {
     Finding::new(FindingCode::OverrideRefused, message).fix(fix)
 }
 
-/// Returns the options that reproduce this plan, for the command that acts on it.
-pub(super) fn flags(options: &Options) -> String {
-    let mut flags = String::new();
-    for id in &options.from {
-        flags.push_str(&command::option("from", id.as_str()));
-    }
-    match &options.retry {
-        None => {}
-        Some(None) => flags.push_str(" --retry"),
-        Some(Some(id)) => flags.push_str(&command::option("retry", id.as_str())),
-    }
-    for id in &options.skip {
-        flags.push_str(&command::option("skip", id.as_str()));
-    }
-    if let Some(id) = &options.to_step {
-        flags.push_str(&command::option("to-step", id.as_str()));
-    }
+/// Adds the options that reproduce this plan to the command that acts on it.
+pub(super) fn with_options(options: &Options, command: Suggested) -> Suggested {
+    let command = options.from.iter().fold(command, |command, id| command.option("from", id));
+    let command = match &options.retry {
+        None => command,
+        Some(None) => command.flag("retry"),
+        Some(Some(id)) => command.option("retry", id),
+    };
+    let command = options.skip.iter().fold(command, |command, id| command.option("skip", id));
     let switches = [
-        (options.force, " --force"),
-        (options.parallel, " --parallel"),
-        (options.if_dependencies_met, " --if-dependencies-met"),
-        (options.refresh_analysis, " --refresh-analysis"),
+        (options.force, "force"),
+        (options.parallel, "parallel"),
+        (options.if_dependencies_met, "if-dependencies-met"),
+        (options.refresh_analysis, "refresh-analysis"),
     ];
-    flags.extend(switches.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag));
+    let switches = switches.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag);
     let parts =
         [("from-step", &options.from_part), ("retry-step", &options.retry_part), ("skip-step", &options.skip_part)];
-    for (name, part) in parts {
-        if let Some(part) = part {
-            flags.push_str(&command::option(name, &part.part));
-            flags.push(' ');
-            flags.push_str(&quoted(part.step.as_str()));
-        }
-    }
-    flags
+    let parts = parts.into_iter().filter_map(|(name, part)| part.as_ref().map(|part| (name, part)));
+    let command = command.maybe("to-step", options.to_step.as_ref()).flags(switches);
+    parts.fold(command, |command, (name, part)| command.pair(name, &part.part, part.step.as_str()))
 }

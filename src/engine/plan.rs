@@ -20,7 +20,7 @@ use super::{
 use crate::model::{
     Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Mode, Next, Options, Plan,
     Progress, Run, RunHeader, RunStatus, Severity, Statement, StatementKind, Status, Step, StepGroups, StepId,
-    StepKind, StepReport, Timestamp, Verdict,
+    StepKind, StepReport, Suggested, Timestamp, Verb, Verdict,
 };
 
 /// A plan with the findings behind it.
@@ -57,7 +57,7 @@ impl Planned {
         };
         let finding = self.findings.iter().find(stops)?;
         let run = &self.plan.run.id;
-        let hints = finding.fix.clone().into_iter().chain([command::on_run("plan", run, "")]).collect();
+        let hints = finding.fix.clone().into_iter().chain([Suggested::of(Verb::Plan, run).into()]).collect();
         Some(Refusal { kind: RefusalKind::Person, message: finding.message.clone(), hints })
     }
 
@@ -67,7 +67,7 @@ impl Planned {
         self.refusal_of(step).or_else(|| {
             let message = format!("{}; a person says first that the run goes on", to_confirm()?.message);
             // The plan asks, and has the answers.
-            let hints = vec![command::on_run("plan", &self.plan.run.id, "")];
+            let hints = vec![Suggested::of(Verb::Plan, &self.plan.run.id).into()];
             Some(Refusal { kind: RefusalKind::Person, message, hints })
         })
     }

@@ -142,7 +142,7 @@ fn what_comes_after_the_last_step_is_asked_for() {
     );
     run.follow_up = Some(FollowUp { action: Action::Archive, ..merge() });
     let planned = plan_of(&run, &options());
-    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton close R"));
+    assert_eq!(planned.plan.commands.begin.as_ref().map(ToString::to_string).as_deref(), Some("piton close R"));
     assert!(planned.plan.question.is_none());
     run.status = RunStatus::Completed;
     assert_eq!(next_of(&plan_of(&run, &options())), ["archive B"], "what is over is put away");
@@ -259,8 +259,8 @@ fn a_gate_is_asked_for_in_every_mode() {
     }
 }
 
-fn commands_of(question: &Question) -> Vec<&str> {
-    question.options.iter().map(|option| option.command.as_str()).collect()
+fn commands_of(question: &Question) -> Vec<String> {
+    question.options.iter().map(|option| option.command.to_string()).collect()
 }
 
 #[test]
@@ -382,17 +382,26 @@ fn commands_are_exact() {
     let mut run = clean();
     step(&mut run, "B").agent = Some("@code developer".to_owned());
     let commands = plan_of(&run, &options()).plan.commands;
-    assert_eq!(commands.begin.as_deref(), Some("piton begin B --run R --agent '@code developer'"));
-    assert_eq!(commands.context.as_deref(), Some("piton context R --step B"));
-    assert_eq!(commands.resume.as_deref(), Some("piton resume R"));
+    assert_eq!(
+        commands.begin.as_ref().map(ToString::to_string).as_deref(),
+        Some("piton begin B --run R --agent '@code developer'")
+    );
+    assert_eq!(commands.context.as_ref().map(ToString::to_string).as_deref(), Some("piton context R --step B"));
+    assert_eq!(commands.resume.as_ref().map(ToString::to_string).as_deref(), Some("piton resume R"));
     step(&mut run, "B").agent = None;
     step(&mut run, "B").id = StepId::new("--force");
     step(&mut run, "C").depends_on = ids(&["--force"]);
     run.id = RunId::new("$(id)");
     let commands = plan_of(&run, &options()).plan.commands;
-    assert_eq!(commands.begin.as_deref(), Some("piton begin --run '$(id)' -- '--force'"));
-    assert_eq!(commands.context.as_deref(), Some("piton context '$(id)' --step='--force'"));
-    assert_eq!(commands.resume.as_deref(), Some("piton resume '$(id)'"));
+    assert_eq!(
+        commands.begin.as_ref().map(ToString::to_string).as_deref(),
+        Some("piton begin --run '$(id)' -- '--force'")
+    );
+    assert_eq!(
+        commands.context.as_ref().map(ToString::to_string).as_deref(),
+        Some("piton context '$(id)' --step='--force'")
+    );
+    assert_eq!(commands.resume.as_ref().map(ToString::to_string).as_deref(), Some("piton resume '$(id)'"));
 }
 
 #[test]
@@ -421,7 +430,7 @@ fn the_resume_command_leads_to_the_same_plan() {
         ..options()
     };
     assert_eq!(
-        plan_of(&run, &options).plan.commands.resume.as_deref(),
+        plan_of(&run, &options).plan.commands.resume.as_ref().map(ToString::to_string).as_deref(),
         Some(
             "piton resume R --from B --from C --skip D --force --refresh-analysis --from-step p B --retry-step 'q r' B --skip-step s B"
         )

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{command, reconciled::ReconciledRun, reports::begun_by, rollback};
+use super::{reconciled::ReconciledRun, reports::begun_by, rollback};
 use crate::model::{
     Action, Attempt, DecisionKind, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, Options, Owner, RelPath,
-    Run, RunStatus, Severity, Statement, StatementKind, Step, StepId, StepKind, Timestamp, Workspace, clean_line,
-    plural, quoted,
+    Run, RunStatus, Severity, Statement, StatementKind, Step, StepId, StepKind, Suggested, Timestamp, Verb, Workspace,
+    clean_line, plural, quoted,
 };
 
 /// Returns the problems with resuming a run that are not about its steps, rule 2 first.
@@ -35,11 +35,7 @@ pub(super) fn older_than_log(run: &Run, evidence: &Evidence) -> Option<Finding> 
         ids.join(", "),
         if ids.len() == 1 { "was" } else { "were" }
     );
-    Some(
-        Finding::new(FindingCode::StateOlderThanLog, message)
-            .on(&first.id)
-            .fix(command::on_run("history", &run.id, "")),
-    )
+    Some(Finding::new(FindingCode::StateOlderThanLog, message).on(&first.id).fix(Suggested::of(Verb::History, &run.id)))
 }
 
 /// Returns the steps that were recorded as done after the state was written, which does not have them as done.
@@ -73,7 +69,7 @@ pub(super) fn driven_elsewhere(reconciled: &ReconciledRun<'_>) -> Vec<Finding> {
     let driven = (0..run.steps.len()).filter(|at| reconciled.is_driven_elsewhere(*at));
     let finding = |attempt: &Attempt| {
         let message = format!("{} is in progress: {}", attempt.step, begun_by(attempt));
-        let status = command::on_run("status", &run.id, "");
+        let status = Suggested::of(Verb::Status, &run.id);
         let fix = match attempt.driver.as_ref().and_then(|driver| driver.session.as_ref()) {
             Some(session) => {
                 let session = quoted(&clean_line(session, 80));
@@ -187,7 +183,7 @@ fn no_worktree(run: &Run, found: &Workspace, folder: &RelPath, branch: &str) -> 
 
 /// Returns the commands for a branch that was renamed: one that takes that back, and one that records the new name. `None` if the
 /// recorded branch exists.
-pub(super) fn renamed(run: &Run, found: &Workspace) -> Option<(String, Option<String>)> {
+pub(super) fn renamed(run: &Run, found: &Workspace) -> Option<(Suggested, Option<Suggested>)> {
     let (old, new) = (run.workspace.branch.as_ref()?, found.branch.as_ref()?);
     // The branch that the run began on was checked out, not renamed.
     let is_main = run.workspace.base_branch.as_ref() == Some(new) || ["main", "master"].contains(&new.as_str());
@@ -198,8 +194,8 @@ pub(super) fn renamed(run: &Run, found: &Workspace) -> Option<(String, Option<St
         return None;
     }
     let folder = quoted(run.workspace.place().unwrap_or("."));
-    let rename = format!("git -C {folder} branch -m {} {}", quoted(new), quoted(old));
-    let record = command::on_run("restore", &run.id, &command::option("branch", new));
+    let rename = Suggested::Other(format!("git -C {folder} branch -m {} {}", quoted(new), quoted(old)));
+    let record = Suggested::of(Verb::Restore, &run.id).option("branch", new);
     Some((rename, run.records.details.then_some(record)))
 }
 
@@ -221,7 +217,7 @@ fn wrong_branch(run: &Run, found: &Workspace, place: &str, expected: &str) -> Fi
     if expected.starts_with('-') {
         return finding.fix("correct the branch in the state");
     }
-    let (branch, abort) = (quoted(expected), command::on_run("close", &run.id, " --abort"));
+    let (branch, abort) = (quoted(expected), Suggested::of(Verb::Close, &run.id).flag("abort"));
     finding.fix(match (found.branch_exists, run.workspace.place()) {
         (Some(false), _) => {
             let (fetch, switch) = (format!("git -C {folder} fetch"), format!("git -C {folder} switch -c {branch}"));
@@ -246,7 +242,7 @@ fn plan_document(run: &Run, evidence: &Evidence) -> Option<Finding> {
         let finding = Finding::new(FindingCode::PlanMissing, format!("the plan document {plan} does not exist"));
         match writer {
             Some(writer) => {
-                let elsewhere = command::on_step("finish", &writer.id, &run.id, " --output FILE");
+                let elsewhere = Suggested::on_step(Verb::Finish, &writer.id, &run.id).option("output", "FILE");
                 finding.fix(format!("restore it, or name the place where it is: `{elsewhere}`"))
             }
             None => finding.fix("restore it, or correct its path in the state"),
@@ -264,7 +260,7 @@ fn aborted(run: &Run, options: &Options) -> Option<Finding> {
         let aborted =
             Finding::new(FindingCode::RunAborted, "the run was aborted; it continues only on explicit request");
         match run.records.resume {
-            true => aborted.fix(command::on_run("resume", &run.id, " --force")),
+            true => aborted.fix(Suggested::of(Verb::Resume, &run.id).flag("force")),
             false => aborted.fix("its format cannot take that back: start it again with its own command"),
         }
     })

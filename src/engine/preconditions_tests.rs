@@ -223,7 +223,7 @@ fn an_aborted_run_asks_before_it_continues() {
     assert_eq!((planned.plan.verdict, notable_codes(&planned)), (Verdict::Blocked, vec![FindingCode::RunAborted]));
     assert_eq!(finding(&planned, FindingCode::RunAborted).fix.as_deref(), Some("piton resume R --force"));
     let question = planned.plan.question.unwrap();
-    let commands: Vec<&str> = question.options.iter().map(|option| option.command.as_str()).collect();
+    let commands: Vec<String> = question.options.iter().map(|option| option.command.to_string()).collect();
     assert_eq!(commands, ["piton resume R --force --yes", "piton status R"]);
     assert_eq!(question.default.as_deref(), Some("no"));
     let forced = plan_of(&run, &Options { force: true, ..options() });

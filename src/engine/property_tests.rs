@@ -203,7 +203,7 @@ fn check(run: &Run, planned: &Planned, effective_statuses: &[EffectiveStatus]) -
         prop_assert!(question.options.iter().any(|option| !option.changes_nothing), "an answer that does something");
         prop_assert!(question.default.as_ref().is_none_or(|default| question.option(default).is_some()));
         for (at, option) in question.options.iter().enumerate() {
-            prop_assert!(!option.command.is_empty());
+            prop_assert!(!option.command.to_string().is_empty());
             prop_assert!(question.options.iter().skip(at + 1).all(|other| other.id != option.id));
         }
     }

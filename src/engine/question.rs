@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{command, overrides::flags, preconditions::renamed, reconciled::ReconciledRun};
+use super::{command, overrides::with_options, preconditions::renamed, reconciled::ReconciledRun};
 use crate::model::{
     Action, DecisionKind, Evidence, Finding, FindingClass, FindingCode, GateOption, Mode, Next, Options, Question,
-    QuestionOption, Records, RunHeader, RunId, Severity, Step, StepId, StepKind, Verdict, quoted,
+    QuestionOption, Records, RunHeader, RunId, Severity, Step, StepId, StepKind, Suggested, Verb, Verdict, quoted,
 };
-
-/// What a person adds to a decision. Words in capitals stand for what is filled in.
-const BY_AND_WHY: &str = " --by NAME --note WHY";
 
 /// The inputs of a question.
 pub(super) struct QuestionInput<'a> {
@@ -47,7 +44,7 @@ pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
     match (input.verdict, input.options.mode) {
         (Verdict::Blocked | Verdict::Nothing, _) => None,
         (Verdict::Complete, _) if !input.options.skip.is_empty() && input.can_be_resumed => {
-            let yes = QuestionOption::new("yes", "record it", input.resume("")).by_person();
+            let yes = QuestionOption::new("yes", "record it", input.resume().yes()).by_person();
             let skipped: Vec<&str> = input.options.skip.iter().map(StepId::as_str).collect();
             let text = format!("Nothing else is left. Record that {} is skipped?", skipped.join(", "));
             Some(input.yes_or_no(text, yes, "no"))
@@ -57,18 +54,18 @@ pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
         (Verdict::Resume | Verdict::Confirm, _) if !input.can_be_resumed => None,
         (Verdict::Resume | Verdict::Confirm, Mode::Preflight) => {
             let options = vec![
-                QuestionOption::new("proceed", "resume", input.resume("")).by_person(),
+                QuestionOption::new("proceed", "resume", input.resume().yes()).by_person(),
                 input.leave("cancel", "leave it as it is"),
             ];
             let text = "Check every line above. Type \"proceed\" to continue.".to_owned();
             Some(Question { text, options, default: Some("cancel".to_owned()) })
         }
         (Verdict::Resume, Mode::Autopilot | Mode::Interactive) => {
-            let yes = QuestionOption::new("yes", "resume", input.resume(""));
+            let yes = QuestionOption::new("yes", "resume", input.resume().yes());
             Some(input.yes_or_no("Proceed with resume?".to_owned(), yes, "yes"))
         }
         (Verdict::Confirm, Mode::Autopilot | Mode::Interactive) => {
-            let yes = QuestionOption::new("yes", "resume", input.resume("")).by_person();
+            let yes = QuestionOption::new("yes", "resume", input.resume().yes()).by_person();
             let mut question = input.yes_or_no(confirm_text(input), yes, "no");
             let accept = input.accept_conditions();
             question.options.splice(1..1, accept);
@@ -103,28 +100,25 @@ impl QuestionInput<'_> {
         next.action == Action::Approve || (next.action == Action::Retry && is_gate())
     }
 
-    fn resume(&self, more: &str) -> String {
-        command::on_run(
-            "resume",
-            self.run(),
-            &format!("{}{}{more} --yes", flags(self.options), self.reconciled.run.resume_option),
-        )
+    fn resume(&self) -> Suggested {
+        let resume = with_options(self.options, Suggested::of(Verb::Resume, self.run()));
+        resume.flags(self.reconciled.run.resume_flags.iter().copied())
     }
 
     fn leave(&self, id: &str, label: &str) -> QuestionOption {
-        QuestionOption::leave(id, label, command::on_run("status", self.run(), ""))
+        QuestionOption::leave(id, label, Suggested::of(Verb::Status, self.run()))
     }
 
     /// Returns the option that aborts the run, unless it belongs to another program.
     fn abort(&self) -> Option<QuestionOption> {
-        let abort =
-            QuestionOption::new("abort", "abort the run", command::on_run("close", self.run(), " --abort")).by_person();
+        let abort = QuestionOption::new("abort", "abort the run", Suggested::of(Verb::Close, self.run()).flag("abort"))
+            .by_person();
         (self.reconciled.run.records != Records::NONE).then_some(abort)
     }
 
-    /// Returns an option that records a decision about a step.
-    fn decide(&self, verb: &str, label: &str, step: &StepId, tail: &str) -> QuestionOption {
-        QuestionOption::new(verb, label, command::answer(verb, step, self.run(), tail)).by_person()
+    /// Returns an option that records a decision about a step, with its reason.
+    fn decide(&self, verb: &str, label: &str, step: &StepId) -> QuestionOption {
+        QuestionOption::new(verb, label, command::decide(verb, step, self.run())).by_person()
     }
 
     /// Returns the options that take work although the conditions of its review are open.
@@ -138,7 +132,7 @@ impl QuestionInput<'_> {
         let is_one = recorded.len() == 1;
         let option = |step: &&Step| QuestionOption {
             id: if is_one { "accept".to_owned() } else { format!("accept {}", step.id) },
-            ..self.decide("accept", "take it with its conditions open", &step.id, BY_AND_WHY)
+            ..self.decide("accept", "take it with its conditions open", &step.id)
         };
         recorded.iter().map(option).collect()
     }
@@ -153,23 +147,27 @@ impl QuestionInput<'_> {
         let missing = self.reconciled.missing_documents(at, self.evidence);
         let mut options = match self.reconciled.writer_of(at).filter(|_| !missing.is_empty()) {
             None if !step.options.is_empty() => step.options.iter().map(|option| self.answer(step, option)).collect(),
-            None => vec![self.decide("approve", "approve it", &step.id, " --by NAME")],
+            None => vec![QuestionOption::new("approve", "approve it", command::approve(step, self.run())).by_person()],
             Some(writer) => vec![
-                self.decide("redo", "let it be written", &writer.id, BY_AND_WHY),
-                self.decide("override", "approve without it", &step.id, BY_AND_WHY),
+                self.decide("redo", "let it be written", &writer.id),
+                self.decide("override", "approve without it", &step.id),
             ],
         };
         if step.returns_to.is_some() && step.options.is_empty() {
-            let changes = command::on_step("finish", &step.id, self.run(), " --verdict NEEDS_REVISION --error TEXT");
+            let changes = Suggested::on_step(Verb::Finish, &step.id, self.run())
+                .option("verdict", "NEEDS_REVISION")
+                .option("error", "TEXT");
             options.push(QuestionOption::new("changes", "request changes", changes).by_person());
         }
         if self.reconciled.run.records.rejections && step.options.is_empty() {
-            let reject = command::on_step("finish", &step.id, self.run(), " --verdict REJECTED --error WHY");
+            let reject = Suggested::on_step(Verb::Finish, &step.id, self.run())
+                .option("verdict", "REJECTED")
+                .option("error", "WHY");
             options.push(QuestionOption::new("finish", "reject it", reject).by_person());
         }
         let is_word = step.options.iter().any(|option| option.word == "pause");
         if self.reconciled.run.records.pause && !is_word {
-            options.push(QuestionOption::new("pause", "pause the run", command::on_run("pause", self.run(), "")));
+            options.push(QuestionOption::new("pause", "pause the run", Suggested::of(Verb::Pause, self.run())));
         }
         let although = if missing.is_empty() { String::new() } else { format!(", although {}", missing.join("; ")) };
         Some(ask(format!("Approve {}{although}?", gate.step.with_title(&gate.title)), options))
@@ -185,12 +183,12 @@ impl QuestionInput<'_> {
     fn merge(&self) -> Option<Question> {
         let merge = self.next.iter().find(|next| next.action == Action::Merge)?;
         if let Some(command) = self.reconciled.run.merge_command() {
-            let yes = QuestionOption::new("merge", "merge it", format!("{command} --yes")).by_person();
+            let yes = QuestionOption::new("merge", "merge it", command.clone().yes()).by_person();
             let options = vec![yes, self.leave("no", "leave it as it is")];
             return Some(Question { text: format!("{}?", merge.title), options, default: Some("no".to_owned()) });
         }
         let approve = command::approve_end(self.run());
-        let complete = command::on_run("close", self.run(), " --done");
+        let complete = Suggested::of(Verb::Close, self.run()).flag("done");
         let is_approved = self.reconciled.compared.decisions.approved_end().is_some();
         let is_merged = self.evidence.merged == Some(true);
         let mut options = Vec::new();
@@ -221,7 +219,7 @@ impl QuestionInput<'_> {
             Some(base) => (format!("git -C {root} switch {} && {merge}", quoted(base)), base.as_str()),
             None => (merge, "the branch of the project"),
         };
-        Some(QuestionOption::new("merge", format!("merge {branch} into {into}"), command).by_person())
+        Some(QuestionOption::new("merge", format!("merge {branch} into {into}"), Suggested::Other(command)).by_person())
     }
 
     /// Returns the question about a blocking finding; `None` if it must be fixed first.
@@ -238,19 +236,19 @@ impl QuestionInput<'_> {
             let options = self.ways_out(step, "do the work again");
             Some(ask(message.clone(), options))
         } else if finding.code == FindingCode::GateExpired {
-            let again = self.decide("redo", "ask it again", step?, BY_AND_WHY);
+            let again = self.decide("redo", "ask it again", step?);
             let options = std::iter::once(again).chain(self.abort()).collect();
             Some(ask(message.clone(), options))
         } else if finding.code == FindingCode::OutcomeUnknown {
             step.and_then(|_| self.effects())
         } else if finding.code == FindingCode::RunAborted && self.can_be_resumed {
-            let yes = QuestionOption::new("yes", "resume it", self.resume(" --force")).by_person();
+            let yes = QuestionOption::new("yes", "resume it", self.resume().flag("force").yes()).by_person();
             Some(self.yes_or_no(format!("{message}. Resume it?"), yes, "no"))
         } else if finding.code == FindingCode::WorktreeMissing
             && self.reconciled.run.workspace.wanted_worktree.is_some()
         {
             let add = finding.fix.as_ref().filter(|fix| fix.starts_with("git "))?;
-            let make = QuestionOption::new("worktree", "make the worktree", add.clone()).by_person();
+            let make = QuestionOption::new("worktree", "make the worktree", Suggested::Other(add.clone())).by_person();
             Some(ask("Make the worktree now?".to_owned(), std::iter::once(make).chain(self.abort()).collect()))
         } else if finding.code == FindingCode::BranchMismatch {
             let renamed = self.evidence.workspace.as_ref().and_then(|found| renamed(self.reconciled.run, found));
@@ -277,7 +275,7 @@ impl QuestionInput<'_> {
         unknown.retain(|(step, _)| asked.insert(*step));
         let is_one = unknown.len() == 1;
         let of = |step: &StepId| if is_one { String::new() } else { format!("{step}: ") };
-        let option = |step: &StepId, verb: &str, label: &str, command: String| {
+        let option = |step: &StepId, verb: &str, label: &str, command: Suggested| {
             let id = if is_one { verb.to_owned() } else { format!("{verb} {step}") };
             QuestionOption::new(&id, format!("{}{label}", of(step)), command).by_person()
         };
@@ -298,7 +296,7 @@ impl QuestionInput<'_> {
     /// Returns an option for each decision that a person can make about a step that said no or that failed too often.
     fn ways_out(&self, step: &StepId, redo: &str) -> Vec<QuestionOption> {
         let ways = self.reconciled.graph.position(step).map(|at| self.reconciled.ways_out(at));
-        let option = |(kind, command): (DecisionKind, String)| {
+        let option = |(kind, command): (DecisionKind, Suggested)| {
             let label = match kind {
                 DecisionKind::Redo => redo,
                 DecisionKind::Accept => "accept it as it is",
@@ -323,7 +321,7 @@ impl QuestionInput<'_> {
         let folder = quoted(workspace.place().unwrap_or("."));
         let is_lost = self.evidence.workspace.as_ref().is_some_and(|found| found.branch_exists == Some(false));
         let (verb, label) = if is_lost { ("switch -c", "create") } else { ("checkout", "check out") };
-        let command = format!("git -C {folder} {verb} {}", quoted(branch));
+        let command = Suggested::Other(format!("git -C {folder} {verb} {}", quoted(branch)));
         Some(QuestionOption::new("checkout", format!("{label} {branch}"), command).by_person())
     }
 }

@@ -201,7 +201,7 @@ fn the_merge_is_approved_then_done_then_recorded() {
         assert_eq!((ids(&asked).join(" ").as_str(), asked.text.as_str()), (expected, text), "{approved} {merged:?}");
     }
     let command = |change: fn(&mut Run)| {
-        ask(true, None, change).option("merge").map(|option| (option.label.clone(), option.command.clone()))
+        ask(true, None, change).option("merge").map(|option| (option.label.clone(), option.command.to_string()))
     };
     let merge = "git -C /project merge --no-ff work";
     let on_project = Some(("merge work into the branch of the project".to_owned(), merge.to_owned()));

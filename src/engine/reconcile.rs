@@ -15,7 +15,7 @@ use super::{
 };
 use crate::model::{
     Evidence, FileFact, Finding, FindingClass, FindingCode, Presence, RelPath, ReviewVerdict, Run, Statement,
-    StatementKind, Status, Step, StepId, StepKind, StepReport, clean_line, plural,
+    StatementKind, Status, Step, StepId, StepKind, StepReport, Suggested, Verb, clean_line, plural,
 };
 
 /// Returns the effective status of every step, by position in `run.steps`.
@@ -212,7 +212,8 @@ impl Reconciler<'_> {
             return self.outcome_unknown(doubt);
         }
         if self.step.proof.is_commit && self.step.commit.is_none() && self.ended_in_git() {
-            let fix = format!("`{}`", command::on_step("finish", &self.step.id, &self.run.id, " --commit SHA"));
+            let fix =
+                format!("`{}`", Suggested::on_step(Verb::Finish, &self.step.id, &self.run.id).option("commit", "SHA"));
             let message = format!("{} was finished without a commit", self.step.id.with_title(&self.step.title));
             self.note(FindingCode::CommitMissing, message, format!("commit the work, then name the commit: {fix}"));
         }

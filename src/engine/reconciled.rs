@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{command, decisions::Decisions, graph::Graph, proof::missing_documents};
 use crate::model::{
     Action, Attempt, DecisionKind, Evidence, Finding, GateEffect, Hold, Presence, Records, ReviewVerdict, Run, Status,
-    Step, StepId, StepKind, Timestamp, clean_line, human_duration, mask_secrets, safe_line,
+    Step, StepId, StepKind, Suggested, Timestamp, Verb, clean_line, human_duration, mask_secrets, safe_line,
 };
 
 /// Characters of a reason that the state gives.
@@ -129,12 +129,12 @@ impl<'a> ReconciledRun<'a> {
 impl ReconciledRun<'_> {
     /// Returns what a person can decide about a step that said no or that failed too often, each with its command. What the format cannot
     /// record is left out.
-    pub(super) fn ways_out(&self, at: usize) -> Vec<(DecisionKind, String)> {
+    pub(super) fn ways_out(&self, at: usize) -> Vec<(DecisionKind, Suggested)> {
         let (run, step) = (self.run, &self.run.steps[at]);
         let decide = |kind: DecisionKind| (kind, command::decide(kind.as_str(), &step.id, &run.id));
         let is_no = matches!(step.kind, StepKind::Review | StepKind::Gate);
         let can_skip = self.skip_refusal(at).is_none();
-        let abort = || (DecisionKind::Abort, command::on_run("close", &run.id, " --abort"));
+        let abort = || (DecisionKind::Abort, Suggested::of(Verb::Close, &run.id).flag("abort"));
         let ways = [
             run.records.redo.then(|| decide(DecisionKind::Redo)),
             is_no.then(|| decide(DecisionKind::Accept)),

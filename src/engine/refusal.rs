@@ -30,6 +30,10 @@ pub(crate) enum RefusalKind {
     Unread,
 }
 
-pub(super) fn refuse<const N: usize>(kind: RefusalKind, message: String, hints: [String; N]) -> Refusal {
-    Refusal { kind, message, hints: hints.to_vec() }
+pub(super) fn refuse(
+    kind: RefusalKind,
+    message: String,
+    hints: impl IntoIterator<Item = impl Into<String>>,
+) -> Refusal {
+    Refusal { kind, message, hints: hints.into_iter().map(Into::into).collect() }
 }

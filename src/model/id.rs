@@ -43,6 +43,12 @@ impl RunId {
     }
 }
 
+impl AsRef<str> for RunId {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -79,6 +85,12 @@ impl StepId {
     /// Compares ignoring case and leading zeros of numbers (docs/formats/ccw.md#task-ids).
     pub(crate) fn is_spelled_like(&self, text: &str) -> bool {
         natural(&self.0, text) == Ordering::Equal
+    }
+}
+
+impl AsRef<str> for StepId {
+    fn as_ref(&self) -> &str {
+        self.as_str()
     }
 }
 

@@ -7,6 +7,7 @@
 //!   people see it), `change` (one requested transition), `report` (what is reported and decided), `agent_report` (the words of an
 //!   agent), `rollback`, `repair`, `patch`.
 //! - Unattended agents: `claude_work` (what calls of `claude -p` did and cost).
+//! - Commands that are printed: `suggested`.
 //! - Rights: `rights` (the verbs that a client may run without asking a person).
 //! - Files: `files` (paths, listings, contents, edits), `diff`, `delta`, `digest`, `config` (`piton.toml`).
 //! - Output: `document` (the envelope), `finding` (every problem that has a code).
@@ -57,6 +58,7 @@ mod secrets;
 mod session;
 mod shown;
 mod status;
+mod suggested;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;
@@ -112,6 +114,7 @@ pub(crate) use secrets::{mask_secrets, safe_line, safe_text};
 pub(crate) use session::{Cause, CauseKind, DrivenRun, GivenBrief, SessionEvent, SessionLine};
 pub(crate) use shown::{AttemptEnd, ShownAttempt, ShownStep, ShownWitness, StepMark};
 pub(crate) use status::{ReportedStatus, ReviewVerdict, Status, letters_and_digits};
+pub(crate) use suggested::{Suggested, Verb};
 pub(crate) use text::{are, clean, clean_line, first_names, is_plain_word, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_duration, human_lead, until_in_words};
 pub(crate) use uid::Uid;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RelPath, StepId, words};
+use crate::model::Suggested;
 
 /// Edits that a dialect suggests but may not make.
 #[derive(Debug, Default)]
@@ -86,7 +87,7 @@ pub(crate) struct PatchAnswer {
     pub(crate) step: StepId,
     pub(crate) answer: AnswerWord,
     /// The command that prints this patch alone.
-    pub(crate) command: String,
+    pub(crate) command: Suggested,
     #[serde(flatten)]
     pub(crate) file: PatchedFile,
 }

@@ -8,6 +8,7 @@ use super::{
     Cause, Decision, DialectId, InterruptionKind, Mode, Patch, RelPath, Run, RunId, StepId, StepReport, Timestamp,
     words,
 };
+use crate::model::{Suggested, Verb};
 
 /// The resume plan: which step is next, why, and what blocks it.
 #[derive(Clone, Debug)]
@@ -344,7 +345,7 @@ pub(crate) struct QuestionOption {
     pub(crate) id: String,
     pub(crate) label: String,
     /// The command that does it. `NAME`, `WHY` and `TEXT` stand for what the person fills in.
-    pub(crate) command: String,
+    pub(crate) command: Suggested,
     /// Whether only a person may choose it.
     pub(crate) person: bool,
     /// Whether it leaves everything as it is: its command only reads.
@@ -359,17 +360,17 @@ impl Question {
 
     /// Tells whether an answer is to resume the run.
     pub(crate) fn offers_resume(&self) -> bool {
-        self.options.iter().any(|option| option.command.starts_with("piton resume "))
+        self.options.iter().any(|option| option.command.verb() == Some(Verb::Resume))
     }
 }
 
 impl QuestionOption {
-    pub(crate) fn new(id: &str, label: impl Into<String>, command: String) -> Self {
+    pub(crate) fn new(id: &str, label: impl Into<String>, command: Suggested) -> Self {
         Self { id: id.to_owned(), label: label.into(), command, person: false, changes_nothing: false }
     }
 
     /// Builds the option that changes nothing; `command` only reads.
-    pub(crate) fn leave(id: &str, label: impl Into<String>, command: String) -> Self {
+    pub(crate) fn leave(id: &str, label: impl Into<String>, command: Suggested) -> Self {
         Self { changes_nothing: true, ..Self::new(id, label, command) }
     }
 
@@ -383,14 +384,14 @@ impl QuestionOption {
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Commands {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) begin: Option<String>,
+    pub(crate) begin: Option<Suggested>,
     /// The same for the other next steps, at most 4.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) others: Vec<String>,
+    pub(crate) others: Vec<Suggested>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) context: Option<String>,
+    pub(crate) context: Option<Suggested>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) resume: Option<String>,
+    pub(crate) resume: Option<Suggested>,
 }
 
 impl Commands {

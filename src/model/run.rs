@@ -9,6 +9,7 @@ use super::{
     Cause, Detail, DialectId, GateOption, GuestProof, Interruption, Mode, RelPath, ReportedStatus, ReviewVerdict,
     RunId, Status, StepId, Timestamp, sha256_hex,
 };
+use crate::model::Suggested;
 
 /// One execution of a workflow.
 #[derive(Clone, Debug)]
@@ -52,8 +53,8 @@ pub(crate) struct Run {
     pub(crate) records: Records,
     /// True if its format has no word for a paused run. The journal has it.
     pub(crate) stops_unrecorded: bool,
-    /// The option that a resume needs from a person, with a space before it: the run stopped at a limit that its file sets. Else empty.
-    pub(crate) resume_option: &'static str,
+    /// The flags that a resume needs from a person: the run stopped at a limit that its file sets, or its file was edited.
+    pub(crate) resume_flags: Vec<&'static str>,
     /// False for a format version newer than this program.
     pub(crate) writable: bool,
     /// Whether part of the state could not be read. The rest is still planned.
@@ -166,7 +167,7 @@ pub(crate) struct FollowUp {
     pub(crate) agent: Option<String>,
     pub(crate) reason: String,
     /// The command of Piton that merges the work; `None` where a person merges it with git.
-    pub(crate) merge: Option<String>,
+    pub(crate) merge: Option<Suggested>,
 }
 
 /// The smallest unit that is resumed.
@@ -428,9 +429,9 @@ impl Step {
 
 impl Run {
     /// Returns the command of Piton that merges the work, once every step is done; `None` for an aborted run, and where a person merges it.
-    pub(crate) fn merge_command(&self) -> Option<&str> {
+    pub(crate) fn merge_command(&self) -> Option<&Suggested> {
         let is_given_up = matches!(self.status, RunStatus::Aborted | RunStatus::Archived);
-        self.follow_up.as_ref().filter(|_| !is_given_up)?.merge.as_deref()
+        self.follow_up.as_ref().filter(|_| !is_given_up)?.merge.as_ref()
     }
 
     /// Returns an active run with defaults for everything else.
@@ -459,7 +460,7 @@ impl Run {
             own_choice: None,
             records: Records::ALL,
             stops_unrecorded: false,
-            resume_option: "",
+            resume_flags: Vec::new(),
             ended: None,
             waits: false,
             interruption: None,

@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 
 use super::{
     Action, Age, Clock, Commands, Config, Content, FileEntry, FileSet, Next, Outcome, Plan, Progress, RedoCost,
-    RelPath, Run, RunHeader, Status, StepGroups, StepId, Timestamp, Verdict,
+    RelPath, Run, RunHeader, Status, StepGroups, StepId, Suggested, Timestamp, Verdict,
 };
 
 /// Builds the header of a run for a plan.
@@ -91,5 +91,12 @@ pub(crate) fn files_of(state: &str, text: &[u8]) -> FileSet {
         main_root: None,
         clock: Clock { now, utc_offset_seconds: 0 },
         config: Arc::new(Config::default()),
+    }
+}
+
+impl PartialEq<&str> for Suggested {
+    fn eq(&self, line: &&str) -> bool {
+        let shown = self.to_string();
+        shown == *line
     }
 }

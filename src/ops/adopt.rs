@@ -23,7 +23,8 @@ use crate::{
     engine::{self, EffectiveStatus},
     model::{
         Change, ChangeKind, DialectId, Entry, EvidenceRecord, FindingCode, No, Owner, Progress, RelPath, Run, RunId,
-        StartSpec, Statement, StatementKind, Status, Step, StepId, StepReport, clean, clean_line, mask_secrets, quoted,
+        StartSpec, Statement, StatementKind, Status, Step, StepId, StepReport, Suggested, Verb, clean, clean_line,
+        mask_secrets, quoted,
     },
     store::{self, CheckpointMeta, RunLock},
 };
@@ -69,7 +70,7 @@ struct TakenOver {
 /// Makes a run of a session. `name` is that of the run, if not one made of the session's.
 pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<AdoptReport>, OpError> {
     let location = located(ctx)?;
-    let word = quoted(&location.candidate.name);
+    let word = &location.candidate.name;
     let session = location.candidate.state.name().trim_end_matches(".jsonl").to_owned();
     client_sessions::check_not_adopted(ctx, &location)?;
     let opened = ctx.read(&location)?;
@@ -80,19 +81,19 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     let taken = taken_over(&opened, run, &statuses);
     if taken.iter().all(|taken| taken.step.status == Status::Completed) {
         let message = format!("{} left no task, agent or workflow open: there is nothing to adopt", run.id);
-        let hints = vec![format!("claude --resume {}", quoted(&session)), format!("piton plan {word}")];
+        let hints = vec![format!("claude --resume {}", quoted(&session)), Suggested::of(Verb::Plan, word).into()];
         return Err(OpError::InTheWay { why: No::Nothing, message, hints });
     }
     if opened.files.root != ctx.project.root {
         let message = format!("{} worked in another work tree of this repository", run.id);
-        let there = format!("piton --project {} start --from {word}", quoted(opened.files.root.as_str()));
+        let there = Suggested::new(Verb::Start).option("from", word).project(opened.files.root.as_str()).to_string();
         return Err(OpError::InTheWay { why: No::NotYours, message, hints: vec![there] });
     }
     let name = match name {
         Some(name) => name.to_owned(),
         None => location.candidate.name.replacen(SESSION, NAME, 1),
     };
-    check_name(ctx, &name, &word)?;
+    check_name(ctx, &name, word)?;
     let title = claude::adopted_words(&opened.files).title.map(|title| line(&title, TITLE_CHARS));
     let header = header(ctx, &name, &session, title.clone())?;
     let spec = StartSpec { description: title.clone(), ..StartSpec::new(&run.workflow, &name) };
@@ -121,7 +122,7 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
         progress: Progress { done, total: taken.len(), tolerated: 0 },
         interrupted: with(&|step| step.status == Status::InProgress && !step.is_unknown),
         to_look_at: with(&|step| step.is_unknown),
-        next: format!("piton plan {}", quoted(&name)),
+        next: Suggested::of(Verb::Plan, &name).into(),
         run: RunId::new(name),
     }))
 }
@@ -131,7 +132,7 @@ fn located(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     let location = select::location_to_read(ctx).map_err(|error| match (&error, &ctx.run) {
         (OpError::UnknownRun { wanted, .. }, Some(_)) if client_sessions::is_of_another_project(ctx, wanted) => {
             let message = format!("the session {wanted} worked in another project");
-            let there = format!("piton --project DIR start --from {}", quoted(wanted));
+            let there = Suggested::new(Verb::Start).option("from", wanted).project("DIR").to_string();
             OpError::Refused(engine::Refusal { kind: engine::RefusalKind::NotFound, message, hints: vec![there] })
         }
         _ => error,
@@ -140,11 +141,7 @@ fn located(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
         return Ok(location);
     }
     let message = format!("{} is no session of Claude Code: it is a run already", location.candidate.name);
-    Err(OpError::InTheWay {
-        why: No::Already,
-        message,
-        hints: vec![format!("piton plan {}", quoted(&location.path()))],
-    })
+    Err(OpError::InTheWay { why: No::Already, message, hints: vec![Suggested::of(Verb::Plan, location.path()).into()] })
 }
 
 /// Refuses a session that lives, or may live, or whose tasks another living one works on.
@@ -163,7 +160,7 @@ fn check_left(opened: &OpenedRun, run: &Run, owner: &Owner) -> Result<(), OpErro
         None => Ok(()),
         Some(finding) => {
             let message = format!("{}; nothing was done", finding.message);
-            let hints = finding.fix.iter().cloned().chain([format!("piton plan {}", quoted(run.id.as_str()))]);
+            let hints = finding.fix.iter().cloned().chain([Suggested::of(Verb::Plan, &run.id).into()]);
             Err(OpError::NotConfirmed { message, hints: hints.collect() })
         }
     }

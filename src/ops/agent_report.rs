@@ -95,7 +95,7 @@ fn check_verdict(run: &Run, step: &Step, outcome: &Outcome, report: &AgentReport
          accept the work all the same",
         step.id
     );
-    let hints = vec![engine::end_command(step, None, &run.id, None)];
+    let hints = vec![engine::end_command(step, None, &run.id, None).into()];
     Err(OpError::Refused(Refusal { kind: RefusalKind::Person, message, hints }))
 }
 
@@ -108,6 +108,8 @@ fn unfinished(run: &Run, step: &Step, report: &AgentReport) -> Refusal {
         step.id,
         report.status.as_str()
     );
-    let hints = vec![engine::failed_command(step, &run.id), engine::end_command(step, None, &run.id, None)];
+    let hints = [engine::failed_command(step, &run.id), engine::end_command(step, None, &run.id, None)]
+        .map(String::from)
+        .to_vec();
     Refusal { kind: RefusalKind::No(No::Invalid), message, hints }
 }

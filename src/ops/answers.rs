@@ -7,7 +7,7 @@ use crate::{
     engine,
     model::{
         Action, Answer, AnswerWord, Next, PatchAnswer, PatchedFile, Plan, Question, QuestionOption, ReadProblem, Run,
-        Status, Step, StepId, Suggestion, first_names, unified_diff,
+        Status, Step, StepId, Suggested, Suggestion, Verb, first_names, unified_diff,
     },
 };
 
@@ -41,6 +41,11 @@ fn of_step(opened: &OpenedRun, run: &Run, step: &Step) -> Vec<PatchAnswer> {
     found.into_iter().filter_map(|answer| patch_answer(opened, step, answer)).collect()
 }
 
+/// Returns the command that prints the patches of a run.
+fn patch_command(opened: &OpenedRun) -> Suggested {
+    Suggested::of(Verb::Plan, command_word(&opened.files.root, &opened.candidate)).flag("patch")
+}
+
 fn patch_answer(opened: &OpenedRun, step: &Step, answer: Answer) -> Option<PatchAnswer> {
     let Suggestion { file, after, reasons } = answer.suggestion;
     let before = match opened.files.problem(&file) {
@@ -50,11 +55,7 @@ fn patch_answer(opened: &OpenedRun, step: &Step, answer: Answer) -> Option<Patch
     };
     let diff = unified_diff(file.as_str(), before, std::str::from_utf8(&after).ok()?);
     let said = format!("{}={}", step.id, answer.word.as_str());
-    let command = format!(
-        "piton plan {} --patch --answer {}",
-        command_word(&opened.files.root, &opened.candidate),
-        engine::quoted(&said)
-    );
+    let command = patch_command(opened).option("answer", said);
     let file = PatchedFile { file, reasons, diff };
     (!file.diff.is_empty()).then_some(PatchAnswer { step: step.id.clone(), answer: answer.word, command, file })
 }
@@ -78,15 +79,14 @@ pub(super) fn question(opened: &OpenedRun, run: &Run, plan: &Plan) -> Option<Que
     };
     let mut options: Vec<QuestionOption> = found.iter().map(option).collect();
     if !built.is_empty() {
-        let all = format!("piton plan {} --patch", command_word(&opened.files.root, &opened.candidate));
         let label = "all of them are done: prints the patch that says so";
-        options.insert(0, QuestionOption::new("all", label, all).by_person());
+        options.insert(0, QuestionOption::new("all", label, patch_command(opened)).by_person());
     }
     let is_open = matches!(step.status, Status::Pending | Status::InProgress | Status::Failed);
     if is_open && !found.is_empty() && found.iter().all(|one| one.answer != AnswerWord::Open) {
-        let (run, step) = (command_word(&opened.files.root, &opened.candidate), engine::quoted(step.id.as_str()));
         let label = format!("{alone}{}: its brief continues it", AnswerWord::Open.in_words());
-        let command = format!("piton context {run} --step {step}");
+        let command =
+            Suggested::of(Verb::Context, command_word(&opened.files.root, &opened.candidate)).option("step", &step.id);
         options.push(QuestionOption::leave(AnswerWord::Open.as_str(), label, command));
     }
     (options.len() > 1).then_some(Question { text, options, default: None })

@@ -14,7 +14,9 @@ use super::{
 use crate::{
     dialect::{Archival, EditError, Moved, Register, StateHome, by_id},
     engine::{self, Admitted, Refusal, RefusalKind},
-    model::{ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, No, RelPath, Statement},
+    model::{
+        ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, No, RelPath, Statement, Suggested, Verb,
+    },
     store::{self, CheckpointMeta, RunLock, StoreError},
 };
 
@@ -137,7 +139,7 @@ pub(super) fn bring_back(ctx: &ProjectContext, location: &RunLocation) -> Result
     let to = record.and_then(was_in).unwrap_or(to);
     if store::unread::exists(&to.under(&location.root)) {
         let message = format!("{to} is there already; nothing was restored");
-        let hints = vec![format!("piton close {} --abort", engine::quoted(&format!("./{to}")))];
+        let hints = vec![Suggested::of(Verb::Close, format!("./{to}")).flag("abort").into()];
         return Err(OpError::InTheWay { why: No::Already, message, hints });
     }
     let moved = |path: &RelPath| match path.as_str().strip_prefix(from.as_str())?.trim_start_matches('/') {

@@ -27,7 +27,7 @@ use crate::{
     engine::{self, Admitted, ChangeLimits, Planned, Rebegin, Refusal, RefusalKind},
     model::{
         Action, Change, ChangeKind, Context, DialectId, Edit, EditKind, Evidence, Finding, FindingCode, Next, No,
-        RelPath, Run, RunId, StepId, Uid, Verdict,
+        RelPath, Run, RunId, StepId, Suggested, Uid, Verb, Verdict,
     },
     store::{self, StoreError},
     workflow::variables::RenderError,
@@ -162,7 +162,7 @@ fn begun_by(locked: &LockedRun<'_>, admitted: &Admitted, step: &StepId, new: Uid
 /// Refuses to begin a step that is a command: Piton runs it.
 fn check_no_command(run: &Run, step: &StepId) -> Result<(), OpError> {
     let Some(of) = run.step(step).filter(|step| step.is_command) else { return Ok(()) };
-    let command = format!("piton exec {} --run {}", engine::quoted(step.as_str()), engine::quoted(run.id.as_str()));
+    let command = Suggested::of(Verb::Exec, step).run(&run.id).into();
     let message = match of.is_reported {
         true => format!("the agent of {step} has reported; piton does the rest of the step"),
         false => format!("{step} is a command, which piton runs itself"),
@@ -193,7 +193,7 @@ fn check_group(locked: &LockedRun<'_>, location: &RunLocation, step: &StepId) ->
     let files = &locked.opened.files;
     let header = files.bytes(&files.own.path.join(HEADER)?).and_then(|bytes| Header::parse(bytes, home).ok());
     let Some(group) = header.and_then(|header| header.group) else { return Ok(()) };
-    let again = format!("piton begin {} --run {}", engine::quoted(step.as_str()), engine::quoted(id));
+    let again = Suggested::of(Verb::Begin, step).option("run", id);
     group::take_for_agents((&locked.ctx().project, locked.clock()), (home, id), &group, &again)
 }
 
@@ -226,7 +226,7 @@ fn check_uses(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), OpErro
         return Ok(());
     };
     let message = format!("step {} uses {missing}, which does not exist", step.map_or("", |step| step.id.as_str()));
-    let plan = format!("piton plan {}", engine::quoted(run.id.as_str()));
+    let plan = Suggested::of(Verb::Plan, &run.id).into();
     Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYet), message, hints: vec![plan] }))
 }
 
@@ -260,7 +260,7 @@ fn write_brief(
 /// Returns the finding for a brief that is in the answer because its file could not be written.
 fn unwritten(error: &StoreError) -> Finding {
     let message = format!("the checkpoint is written, but not the file of the brief: {error}");
-    Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor")
+    Finding::new(FindingCode::RecordUnwritten, message).fix(Suggested::new(Verb::Doctor))
 }
 
 /// Drafts a begin that first records the interruption before it with a resume, in one checkpoint. `None` if that cannot be recorded.
@@ -372,5 +372,8 @@ fn first_of(planned: &Planned, run: &Run) -> Result<StepId, OpError> {
 }
 
 fn not_a_begin() -> OpError {
-    OpError::Usage { message: "the change is not a begin".to_owned(), hints: vec!["piton schema change".to_owned()] }
+    OpError::Usage {
+        message: "the change is not a begin".to_owned(),
+        hints: vec![Suggested::of(Verb::Schema, "change").into()],
+    }
 }

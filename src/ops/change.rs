@@ -19,7 +19,7 @@ use crate::{
     engine::{self, ChangeLimits, Rebegin},
     model::{
         Action, ChangeKind, Decision, DecisionKind, Evidence, FindingCode, Options, Owner, ReviewVerdict, Run, Status,
-        Step, Timestamp, mask_secrets,
+        Step, Suggested, Timestamp, Verb, mask_secrets,
     },
     schema, store,
 };
@@ -41,7 +41,8 @@ impl ChangeRequest {
 
     /// Parses a change from JSON (`--json`), of the kind that matches the verb.
     pub(crate) fn from_json(text: &str, verb: &str) -> Result<ChangeKind, OpError> {
-        let usage = |message: String| OpError::Usage { message, hints: vec!["piton schema change".to_owned()] };
+        let usage =
+            |message: String| OpError::Usage { message, hints: vec![Suggested::of(Verb::Schema, "change").into()] };
         let mut value: Value =
             serde_json::from_str(text).map_err(|error| usage(format!("the change is not JSON: {error}")))?;
         let Some(object) = value.as_object_mut() else {
@@ -137,7 +138,7 @@ fn check_plan(locked: &LockedRun<'_>, run: &Run, kind: &ChangeKind, evidence: &E
 }
 
 /// Returns the command after a part of a step was changed.
-fn next_of_parts(written: &Written, opened: &OpenedRun) -> Option<String> {
+fn next_of_parts(written: &Written, opened: &OpenedRun) -> Option<Suggested> {
     let run = opened.loaded.run.as_ref().filter(|_| written.is_of_part)?;
     // The items of a loop are begun by the runner.
     let step = run.step(written.step.as_ref()?).filter(|step| !piton::is_loop(&step.definition));
@@ -184,14 +185,14 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, mut written: Writ
     Report { findings: written.findings, ..Report::ok(body) }
 }
 
-fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change: &str) -> Option<String> {
+fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change: &str) -> Option<Suggested> {
     let run = opened.loaded.run.as_ref()?;
     let evidence = Evidence { owner: Owner::None, ..ctx.workspace_evidence(opened) };
     let options = Options { attempt_limit: ctx.project.config.limits.attempts, ..Options::at(ctx.clock.now) };
     let header = opened.header(run, revision.to_owned());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     // The state may name another run id than before.
-    let plan = || format!("piton plan {}", engine::quoted(run.id.as_str()));
+    let plan = || Suggested::of(Verb::Plan, &run.id);
     if opened.loaded.is_unattended {
         // Its steps are run by a resume.
         return Some(planned.plan.commands.resume.unwrap_or_else(plan));
@@ -204,7 +205,10 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change
         _ => {}
     }
     let make_worktree = planned.findings.into_iter().find(|finding| finding.code == FindingCode::WorktreeMissing);
-    let required = make_worktree.filter(|_| run.workspace.wanted_worktree.is_some()).and_then(|finding| finding.fix);
+    let required = make_worktree
+        .filter(|_| run.workspace.wanted_worktree.is_some())
+        .and_then(|finding| finding.fix)
+        .map(Suggested::Other);
     Some(planned.plan.commands.begin.or(required).unwrap_or_else(plan))
 }
 

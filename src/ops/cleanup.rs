@@ -221,7 +221,7 @@ fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<O
             if let Some(command) = run.and_then(|run| lifecycle::archive_command(&opened, run, ctx.clock.now)) {
                 let message =
                     format!("it has a worktree, or steps of `finally` that did not run; `{command}` ends those");
-                return Err(OpError::NotConfirmed { message, hints: vec![command] });
+                return Err(OpError::NotConfirmed { message, hints: vec![command.into()] });
             }
             archive::archive_run(ctx, location, archive::ArchiveRequest::default())
                 .map(|to| Some(archived::shown(ctx, &to)))

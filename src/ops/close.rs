@@ -20,7 +20,10 @@ use super::{
 use crate::{
     dialect::EditError,
     engine::{self, ChangeLimits, Planned, Refusal, RefusalKind},
-    model::{Change, ChangeKind, DialectId, FindingCode, No, Patch, Run, RunId, RunStatus, Status, Verdict, plural},
+    model::{
+        Change, ChangeKind, DialectId, FindingCode, No, Patch, Run, RunId, RunStatus, Status, Suggested, Verb, Verdict,
+        plural,
+    },
 };
 
 /// A closed run (`close/1`).
@@ -145,25 +148,25 @@ fn check_given_up(opened: &OpenedRun, aborts: bool) -> Result<(), OpError> {
             "{} cannot be read; archiving it may lose work that `restore` could bring back",
             opened.candidate.state
         ),
-        hints: vec![format!("piton restore {path}"), format!("piton close {path} --abort")],
+        hints: vec![Suggested::of(Verb::Restore, &path).into(), Suggested::of(Verb::Close, &path).flag("abort").into()],
     })
 }
 
 /// Refuses to call a run done whose work is in its own worktree.
 fn check_merged(opened: &OpenedRun, run: &Run) -> Result<(), OpError> {
     let kept = lifecycle::not_merged(opened).and_then(|finding| finding.fix.clone());
-    let Some(merge) = run.merge_command().map(str::to_owned).or(kept) else { return Ok(()) };
-    let id = engine::quoted(&opened.candidate.name);
+    let Some(merge) = run.merge_command().map(ToString::to_string).or(kept) else { return Ok(()) };
+    let discard = Suggested::of(Verb::Close, &opened.candidate.name).flag("discard");
     Err(OpError::NotConfirmed {
         message: format!("the work of {} is not merged", opened.candidate.name),
-        hints: vec![merge, format!("piton close {id} --discard")],
+        hints: vec![merge, discard.into()],
     })
 }
 
 /// Returns the refusal to drop a note about a run that has ended.
 fn no_note(run: &Run) -> Refusal {
     let message = format!("{} has ended: `--note` would not be recorded", run.id);
-    let hints = vec![format!("piton close {}", engine::quoted(run.id.as_str()))];
+    let hints = vec![Suggested::of(Verb::Close, &run.id).into()];
     Refusal { kind: RefusalKind::No(No::Already), message, hints }
 }
 
@@ -199,14 +202,14 @@ fn archived(
     let mut report = CloseReport {
         run: RunId::new(name),
         to: None,
-        next: format!("piton plan {}", engine::quoted(name)),
+        next: Suggested::of(Verb::Plan, name).into(),
         restore: None,
         start: None,
         patch: None,
         message,
     };
     if let Some(run) = run.filter(|run| lifecycle::needs_discard(run)) {
-        report.next = format!("piton close {} --discard", engine::quoted(run.id.as_str()));
+        report.next = Suggested::of(Verb::Close, &run.id).flag("discard").into();
         return Ok(Report::ok(report));
     }
     if request.abort.is_some() {
@@ -219,11 +222,11 @@ fn archived(
     let is_completed = run.is_some_and(|run| run.status == RunStatus::Completed);
     // What is delivered is not started again.
     let again = if is_completed { None } else { startable::again(&ctx.project, opened) };
-    report.next = again.unwrap_or_else(|| "piton list".to_owned());
+    report.next = again.unwrap_or_else(|| Suggested::new(Verb::List).into());
     report.start = opened.dialect.archives().starts_anew().filter(|_| !is_completed).map(str::to_owned);
     let archived = archived::find(ctx);
     let archived = archived.iter().find(|archived| archived.folder == to);
-    let restore = || format!("piton restore {}", engine::quoted(name));
+    let restore = || Suggested::of(Verb::Restore, name).into();
     report.restore = Some(archived.map_or_else(restore, |archived| archived.restore_command(ctx)));
     report.to = Some(archived::shown(ctx, &to));
     Ok(Report::ok(report))

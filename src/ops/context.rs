@@ -15,7 +15,7 @@ use super::{
 use crate::{
     dialect::StateHome,
     engine::{self, Planned},
-    model::{Context, Next, Run, RunStatus, StepId, Timestamp, Uid, Verdict},
+    model::{Context, Next, Run, RunStatus, StepId, Suggested, Timestamp, Uid, Verb, Verdict},
 };
 
 /// Size limit of a brief in bytes, unless the caller names another.
@@ -150,7 +150,7 @@ fn next_for(
     }
     next.ok_or_else(|| {
         let message = format!("{step} is behind a gate that is not approved");
-        let hints = vec![format!("piton plan {}", engine::quoted(run.id.as_str()))];
+        let hints = vec![Suggested::of(Verb::Plan, &run.id).into()];
         OpError::Refused(engine::Refusal { kind: engine::RefusalKind::Person, message, hints })
     })
 }

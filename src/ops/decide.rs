@@ -17,7 +17,7 @@ use crate::{
     engine::{self, ChangeLimits, Decided},
     model::{
         Action, ChangeKind, Decision, DecisionKind, Finding, Outcome, Question, QuestionOption, ReviewVerdict, Run,
-        RunId, Severity, Statement, StatementKind, Step, StepId, StepKind, Verdict, are, clean_line,
+        RunId, Severity, Statement, StatementKind, Step, StepId, StepKind, Suggested, Verb, Verdict, are, clean_line,
     },
 };
 
@@ -157,7 +157,7 @@ fn skip_phase(
     let mut locked = LockedRun::open(ctx, location)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
     let usage = |message: String, hint: String| OpError::Usage { message, hints: vec![hint] };
-    let plan = format!("piton plan {}", engine::quoted(run.id.as_str()));
+    let plan = Suggested::of(Verb::Plan, &run.id).into();
     if !run.records.details {
         return Err(usage(format!("the steps of {} are left out one by one", run.id), plan));
     }
@@ -193,7 +193,7 @@ fn skip_phase(
 fn without_note(location: &RunLocation, request: &AnswerRequest) -> OpError {
     let (step, run) = (StepId::new(&request.step), RunId::new(&location.candidate.name));
     let message = format!("a reason is needed to {} {step}", request.answer);
-    OpError::Usage { message, hints: vec![engine::decide_command(&request.answer, &step, &run)] }
+    OpError::Usage { message, hints: vec![engine::decide_command(&request.answer, &step, &run).into()] }
 }
 
 /// Refuses a flag that says nothing with the answer.
@@ -213,7 +213,7 @@ fn check_flags(location: &RunLocation, request: &AnswerRequest, of_gate: bool, o
 
 /// Returns the command that lists the answers about a step.
 fn answers_of(location: &RunLocation, request: &AnswerRequest) -> String {
-    format!("piton decide {} --run {}", engine::quoted(&request.step), engine::quoted(&location.candidate.name))
+    Suggested::of(Verb::Decide, &request.step).option("run", &location.candidate.name).into()
 }
 
 /// Returns the phase of a word such as `phase-2`.

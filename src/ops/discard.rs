@@ -18,7 +18,7 @@ use crate::{
         record::Header,
         state::{RunPhase, State},
     },
-    model::{No, Owner, RunFolder, RunId, StepId, clean_line, mask_secrets, plural, quoted},
+    model::{No, Owner, RunFolder, RunId, StepId, Suggested, Verb, clean_line, mask_secrets, plural, quoted},
     store::{self, RunLock, worktree},
 };
 
@@ -116,7 +116,7 @@ pub(crate) fn discard(
         return Err(OpError::InTheWay {
             why: No::Invalid,
             message,
-            hints: vec![format!("piton close {} --abort", quoted(id))],
+            hints: vec![Suggested::of(Verb::Close, id).flag("abort").into()],
         });
     };
     let held = Held::of(&session.header);

@@ -11,7 +11,7 @@ use crate::{
     dialect::EditError,
     document::additions,
     engine::{self, Admitted, ChangeLimits, Refusal, RefusalKind},
-    model::{Change, ChangeKind, Edit, EditKind, Evidence, Finding, FindingCode, No, Run},
+    model::{Change, ChangeKind, Edit, EditKind, Evidence, Finding, FindingCode, No, Run, Suggested, Verb},
     schema,
 };
 
@@ -83,7 +83,7 @@ impl OpenedRun {
     /// Adds to an error of the dialect what to do about it, for this run.
     fn not_written(&self, run: &Run, error: EditError) -> OpError {
         let message = error.to_string();
-        let plan = format!("piton plan {}", engine::quoted(run.id.as_str()));
+        let plan = Suggested::of(Verb::Plan, &run.id).into();
         let (kind, hints) = match error {
             EditError::Unsupported(_) => (RefusalKind::No(No::Invalid), vec![plan]),
             EditError::Missing { .. } => (RefusalKind::Unread, vec![plan]),

@@ -6,7 +6,7 @@ use super::{exit::Exit, report::ListedRun};
 use crate::{
     dialect::{self, EditError},
     engine::{Refusal, RefusalKind, quoted},
-    model::{Finding, FindingCode, No, ReadProblem, RelPathError, RunId, mistakes},
+    model::{Finding, FindingCode, No, ReadProblem, RelPathError, RunId, Suggested, Verb, mistakes},
     store::{self, StoreError},
 };
 
@@ -168,22 +168,22 @@ impl OpError {
             }
             Self::Store(
                 StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
-            ) => vec![permission_fix(path), "piton doctor".to_owned()],
-            Self::Store(StoreError::HistoryMissing { .. }) => one("piton history".to_owned()),
+            ) => vec![permission_fix(path), Suggested::new(Verb::Doctor).into()],
+            Self::Store(StoreError::HistoryMissing { .. }) => one(Suggested::new(Verb::History).into()),
             Self::Store(
                 StoreError::LockTimeout { .. }
                 | StoreError::NoLock { .. }
                 | StoreError::UnsafePath { .. }
                 | StoreError::ReadOnly { .. },
-            ) => one("piton doctor".to_owned()),
+            ) => one(Suggested::new(Verb::Doctor).into()),
             Self::Store(StoreError::Full { path }) => one(format!(
                 "`mv {0} {0}.full` begins a new one: Piton then no longer knows what was reported and decided before",
                 quoted(path.as_str())
             )),
             Self::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
-                vec!["`piton plan` shows the current state of the run".to_owned(), "piton doctor".to_owned()]
+                vec!["`piton plan` shows the current state of the run".to_owned(), Suggested::new(Verb::Doctor).into()]
             }
-            Self::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
+            Self::Store(StoreError::Config { .. }) => one(Suggested::of(Verb::Schema, "config").into()),
             Self::Store(StoreError::NotTrusted { path }) => ways_to_trust(path.as_str()).into(),
             Self::Store(StoreError::NoHome) => {
                 one("set PITON_HOME to a folder that lasts, then run the command again".to_owned())
@@ -196,10 +196,10 @@ impl OpError {
             Self::UnknownRun { known, .. } if known.is_empty() => {
                 one("to look elsewhere: `piton --project DIR list`".to_owned())
             }
-            Self::UnknownRun { known, .. } => vec![there_are(known), "piton list --all".to_owned()],
+            Self::UnknownRun { known, .. } => vec![there_are(known), Suggested::new(Verb::List).flag("all").into()],
             Self::Ambiguous { .. } => Vec::new(),
             Self::StepNowhere { runs, .. } => {
-                runs.iter().take(NAMES_SHOWN).map(|run| format!("piton plan {}", quoted(run.as_str()))).collect()
+                runs.iter().take(NAMES_SHOWN).map(|run| Suggested::of(Verb::Plan, run).into()).collect()
             }
             Self::Unreadable { findings, .. } => findings.iter().filter_map(|finding| finding.fix.clone()).collect(),
             Self::UnknownStep { known, .. } if known.is_empty() => Vec::new(),
@@ -211,13 +211,13 @@ impl OpError {
             Self::Edit(EditError::Register { file, .. }) => {
                 one(format!("correct {} or move it away, then archive again", quoted(file)))
             }
-            Self::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
+            Self::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one(Suggested::new(Verb::Plan).into()),
             Self::Usage { hints, .. }
             | Self::InTheWay { hints, .. }
             | Self::TargetAmbiguous { hints, .. }
             | Self::NotConfirmed { hints, .. } => hints.clone(),
             Self::DefinitionInvalid { file, .. } => {
-                vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]
+                vec![Suggested::of(Verb::Validate, file).into(), Suggested::of(Verb::Schema, "workflow").into()]
             }
             Self::Moved { run, .. } => one(format!("`piton plan {}` shows the current state", quoted(run))),
             Self::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),

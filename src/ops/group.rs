@@ -16,7 +16,7 @@ use crate::{
         },
     },
     engine::{Refusal, RefusalKind, quoted},
-    model::{Clock, DialectId, RunFolder, RunStatus, clean_line},
+    model::{Clock, DialectId, RunFolder, RunStatus, Suggested, clean_line},
     store::{self, Project, RunLock, StoreError},
     workflow::{
         Workflow,
@@ -107,7 +107,7 @@ pub(crate) fn take_for_agents(
     of: (&Project, Clock),
     run: (&Utf8Path, &str),
     group: &str,
-    again: &str,
+    again: &Suggested,
 ) -> Result<(), OpError> {
     let Taken::By(holder) = take(of, run, group)? else { return Ok(()) };
     let hints = holder.hints().into_iter().chain([format!("when it is over: `{again}`")]).collect();

@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     dialect::piton::record::{self, JournalEnd, Remainder},
-    engine::{self, share::LastRecords},
-    model::{Entry, Finding, FindingCode, JournalFile, Local, Timestamp, Uid},
+    engine::share::LastRecords,
+    model::{Entry, Finding, FindingCode, JournalFile, Local, Suggested, Timestamp, Uid, Verb},
     store::{self, JournalStanding, Trusted},
 };
 
@@ -67,7 +67,7 @@ impl ReadJournal {
 pub(super) fn read(trusted: &Trusted, journal: &JournalFile) -> ReadJournal {
     let file = journal.file();
     let refused = |code, message: String| {
-        let fix = format!("piton trust {}", engine::quoted(file.as_str()));
+        let fix = Suggested::of(Verb::Trust, &file);
         ReadJournal {
             finding: Some(Finding::new(code, message).fix(fix)),
             ..ReadJournal::not_begun(Vec::new(), LastRecords::default())
@@ -86,7 +86,7 @@ pub(super) fn read(trusted: &Trusted, journal: &JournalFile) -> ReadJournal {
         let is_late = !standing.take(record.said());
         entries.extend(record.facts.entry.map(|entry| entry.of_record(record.about, is_late)));
     });
-    let fix = |found: Finding| found.fix(format!("piton trust --no {}", engine::quoted(file.as_str())));
+    let fix = |found: Finding| found.fix(Suggested::new(Verb::Trust).option("no", &file));
     let finding = match remainder {
         Remainder::Nothing | Remainder::Truncated { .. } | Remainder::Lost { .. } | Remainder::Absent => None,
         Remainder::Broken { line, reason } => {

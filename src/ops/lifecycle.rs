@@ -13,7 +13,7 @@ use crate::{
     engine::{self, Planned, Refusal, RefusalKind},
     model::{
         Action, DecisionKind, DialectId, Finding, FindingCode, Interruption, InterruptionKind, Plan, Run, RunStatus,
-        Status, Step, Timestamp, Verdict, clean_line, human_duration, safe_line,
+        Status, Step, Suggested, Timestamp, Verb, Verdict, clean_line, human_duration, safe_line,
     },
 };
 
@@ -49,17 +49,17 @@ impl Lifecycle {
     }
 
     /// Returns the command that fits the stage; `None` if the plan decides.
-    pub(super) fn command(&self, opened: &OpenedRun, run: &Run, plan: &Plan, now: Timestamp) -> Option<String> {
-        let command = |verb: &str| Some(format!("piton {verb} {}", engine::quoted(run.id.as_str())));
+    pub(super) fn command(&self, opened: &OpenedRun, run: &Run, plan: &Plan, now: Timestamp) -> Option<Suggested> {
+        let plan_of = || Some(Suggested::of(Verb::Plan, &run.id));
         match self.stage {
             _ if opened.dialect.state_home() == StateHome::Client || opened.guest().is_some() => None,
             Stage::Open => None,
-            Stage::Finished if not_merged(opened).is_some() => not_merged(opened)?.fix.clone(),
-            Stage::Paused => plan.commands.resume.clone().or_else(|| command("plan")),
+            Stage::Finished if not_merged(opened).is_some() => not_merged(opened)?.fix.clone().map(Suggested::Other),
+            Stage::Paused => plan.commands.resume.clone().or_else(plan_of),
             Stage::Finished if plan.commands.begin.is_some() => plan.commands.begin.clone(),
-            Stage::Finished if plan.next.iter().any(|next| next.action == Action::Merge) => command("plan"),
-            Stage::Aborted | Stage::Finished => archive_command(opened, run, now).or_else(|| command("plan")),
-            Stage::Archived => Some("piton list".to_owned()),
+            Stage::Finished if plan.next.iter().any(|next| next.action == Action::Merge) => plan_of(),
+            Stage::Aborted | Stage::Finished => archive_command(opened, run, now).or_else(plan_of),
+            Stage::Archived => Some(Suggested::new(Verb::List)),
         }
     }
 }
@@ -70,12 +70,12 @@ pub(super) fn not_merged(opened: &OpenedRun) -> Option<&Finding> {
 }
 
 /// Returns the command that archives a run; `None` if its state is not archived.
-pub(super) fn archive_command(opened: &OpenedRun, run: &Run, now: Timestamp) -> Option<String> {
-    let id = engine::quoted(run.id.as_str());
+pub(super) fn archive_command(opened: &OpenedRun, run: &Run, now: Timestamp) -> Option<Suggested> {
+    let close = Suggested::of(Verb::Close, &run.id);
     if needs_discard(run) {
-        return Some(format!("piton close {id} --discard"));
+        return Some(close.flag("discard"));
     }
-    is_archivable(opened, run, now).then(|| format!("piton close {id}"))
+    is_archivable(opened, run, now).then_some(close)
 }
 
 /// Tells whether the state of a run can be archived.

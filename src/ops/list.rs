@@ -16,7 +16,7 @@ use super::{
     unread,
 };
 use crate::{
-    model::{Finding, FindingCode, Progress, RunId, Status, StepId, Verdict, first_names, plural, quoted},
+    model::{Finding, FindingCode, Progress, RunId, Status, StepId, Suggested, Verb, Verdict, first_names, plural},
     store::Scope,
 };
 
@@ -93,7 +93,7 @@ fn not_begun(entries: &[RunEntry]) -> impl Iterator<Item = Finding> {
     ids.into_iter().map(|(workflow, ids)| {
         let named = first_names(&ids, NOT_BEGUN_NAMED);
         let message = format!("{} of {workflow} not begun: {named}", plural(ids.len(), "plan"));
-        Finding::new(FindingCode::NotBegun, message).fix(format!("piton plan {}", quoted(ids[0])))
+        Finding::new(FindingCode::NotBegun, message).fix(Suggested::of(Verb::Plan, ids[0]))
     })
 }
 
@@ -104,7 +104,7 @@ fn not_archived(entries: &[RunEntry]) -> Option<Finding> {
     let first = ids.first()?;
     let named = first_names(&ids, NOT_BEGUN_NAMED);
     let message = format!("{} finished and not archived: {named}", plural(ids.len(), "plan"));
-    Some(Finding::new(FindingCode::NotArchived, message).fix(format!("piton plan {}", quoted(first))))
+    Some(Finding::new(FindingCode::NotArchived, message).fix(Suggested::of(Verb::Plan, first)))
 }
 
 /// Adds the runs that their own systems count as over.

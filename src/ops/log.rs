@@ -7,7 +7,7 @@ use super::locked_run::LockedRun;
 use crate::{
     dialect::LogBlock,
     engine::Planned,
-    model::{Finding, FindingCode, Mode, Run, Severity, StepId, human_age},
+    model::{Finding, FindingCode, Mode, Run, Severity, StepId, Suggested, Verb, human_age},
     store,
 };
 
@@ -63,7 +63,7 @@ pub(super) fn tell(locked: &LockedRun<'_>, planned: &Planned, block: Option<LogB
     let block = block.filter(|_| planned.plan.mode == Mode::Autopilot)?;
     let error = store::journal::append_block(&locked.opened.files.root, &block.file?, &block.text).err()?;
     let message = format!("the run continues, but its log could not be written: {error}");
-    Some(Finding::new(FindingCode::LogUnwritten, message).fix("piton doctor"))
+    Some(Finding::new(FindingCode::LogUnwritten, message).fix(Suggested::new(Verb::Doctor)))
 }
 
 fn why(planned: &Planned, agreed: bool) -> String {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     dialect::piton,
     engine::{Refusal, RefusalKind},
-    model::{Owner, RelPath, RunId, Status, Step, mask_secrets, quoted},
+    model::{Owner, RelPath, RunId, Status, Step, Suggested, Verb, mask_secrets},
     store,
 };
 
@@ -96,7 +96,7 @@ pub(crate) fn logs(
             }
             Some(Some(status)) if !is_running => {
                 let message = format!("{step} never ran: its status is {}", status.as_str());
-                let hints = vec![format!("piton status {}", quoted(&run))];
+                let hints = vec![Suggested::of(Verb::Status, &run).into()];
                 return Err(OpError::Refused(Refusal { kind: RefusalKind::NotFound, message, hints }));
             }
             Some(_) => {}

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     engine::{self, Planned},
-    model::{AgentReport, Context, Next, RunId, StepId},
+    model::{AgentReport, Context, Next, RunId, StepId, Suggested},
     store::{self, RunLock, briefs::BriefFile},
 };
 
@@ -35,9 +35,9 @@ pub(crate) struct OpenStep {
     /// The agents that may do it: the one that it was begun for, and those that its system names.
     pub(crate) agents: Vec<String>,
     /// The command that records its end. Words in capitals stand for what is filled in.
-    pub(crate) end: String,
+    pub(crate) end: Suggested,
     /// The command that prints its brief.
-    pub(crate) context: String,
+    pub(crate) context: Suggested,
     /// How its agent ends its last message.
     contract: String,
 }

@@ -17,7 +17,7 @@ use crate::{
     model::{
         Attempt, Candidate, Content, Edit, EditKind, EvidenceRecord, FileSet, Finding, FindingClass, FindingCode,
         LostContent, ReadProblem, RelPath, RollBackRecord, Run, RunHeader, RunStatus, Severity, Statement,
-        StatementKind, Step, StepId, StepReport, Uid, Unread, definition_digest, sha256_hex_of,
+        StatementKind, Step, StepId, StepReport, Suggested, Uid, Unread, Verb, definition_digest, sha256_hex_of,
     },
     store::{self, JournalStanding, StoreError, Trusted},
 };
@@ -284,7 +284,7 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
             finding.fix = Some(permission_fix(&path.under(&files.root)));
         }
         if matches!(finding.code, FindingCode::StateUnreadable | FindingCode::StateMissing) && finding.fix.is_none() {
-            finding.fix = Some(format!("piton restore {}", run_word(candidate)));
+            finding.fix = Some(Suggested::of(Verb::Restore, run_word(candidate)).into());
         }
     }
     loaded
@@ -305,17 +305,17 @@ fn unread_files(files: &FileSet, findings: &[Finding]) -> Vec<Finding> {
 pub(super) fn run_word(candidate: &Candidate) -> String {
     let is_missing = candidate.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
     match by_id(candidate.dialect).state_home() {
-        StateHome::Project if !is_missing => engine::quoted(&format!("./{}", candidate.state)),
+        StateHome::Project if !is_missing => format!("./{}", candidate.state),
         // The records of a session are in no project, and a file that is gone has no path.
-        StateHome::Project | StateHome::Home | StateHome::Client => engine::quoted(&candidate.name),
+        StateHome::Project | StateHome::Home | StateHome::Client => candidate.name.clone(),
     }
 }
 
 /// Returns how a printed command names a run: by its id, or by its whole path where the id is found nowhere.
 pub(super) fn command_word(root: &Utf8Path, candidate: &Candidate) -> String {
     match by_id(candidate.dialect).discovery().is_named_by_path(candidate) {
-        true => engine::quoted(candidate.state.under(root).as_str()),
-        false => engine::quoted(&candidate.name),
+        true => candidate.state.under(root).to_string(),
+        false => candidate.name.clone(),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     engine::{self, Planned, Refusal, RefusalKind},
     model::{
         Action, Commands, Evidence, FindingCode, LimitWait, Mode, Next, No, Notice, Options, Owner, PartRef, Plan,
-        Question, QuestionOption, Run, RunStatus, Step, StepId, Timestamp, Verdict, until_in_words,
+        Question, QuestionOption, Run, RunStatus, Step, StepId, Suggested, Timestamp, Verb, Verdict, until_in_words,
     },
     store,
 };
@@ -176,11 +176,11 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         if !first.is_some_and(|step| piton::is_for_an_agent(&step.definition)) {
             planned.plan.commands.clear_begin();
         }
-        let goes_on = planned.plan.next.first().map(|next| engine::quoted(next.step.as_str()));
+        let goes_on = planned.plan.next.first().map(|next| &next.step);
         let goes_on = goes_on.filter(|_| run.status == RunStatus::Aborted);
-        let goes_on = goes_on.map(|step| format!("piton resume {} --from {step}", engine::quoted(run.id.as_str())));
+        let goes_on = goes_on.map(|step| Suggested::of(Verb::Resume, &run.id).option("from", step));
         let aborted = planned.findings.iter_mut().filter(|finding| finding.code == FindingCode::RunAborted);
-        aborted.for_each(|finding| finding.fix = goes_on.clone().or(finding.fix.take()));
+        aborted.for_each(|finding| finding.fix = goes_on.clone().map(String::from).or(finding.fix.take()));
         let resume = goes_on.as_ref().or(planned.plan.commands.resume.as_ref());
         planned.plan.question = planned.plan.question.and_then(|question| of_session(question, resume));
     }
@@ -204,31 +204,28 @@ pub(super) fn own_command(plan: &Plan, guest: &Guest) -> String {
 /// names it in commands.
 fn offer_guest(plan: &mut Plan, guest: Guest, waits: bool, word: &str) {
     let resume = match plan.verdict {
-        Verdict::Resume | Verdict::Confirm if guest.has_brief => Some(format!("piton resume {word}")),
+        Verdict::Resume | Verdict::Confirm if guest.has_brief => Some(Suggested::of(Verb::Resume, word)),
         // Nothing is left for an agent; a person may go on in the system itself.
-        Verdict::Complete if waits => Some(guest.command),
+        Verdict::Complete if waits => Some(Suggested::Other(guest.command)),
         Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing => {
-            plan.commands.resume.take().map(|_| own_command(plan, &guest))
+            plan.commands.resume.take().map(|_| Suggested::Other(own_command(plan, &guest)))
         }
     };
     if guest.has_brief {
         plan.question = None;
     }
-    let by_id = format!("piton context {}", engine::quoted(plan.run.id.as_str()));
-    let context = plan.commands.context.take().map(|command| match command.strip_prefix(&by_id) {
-        Some(rest) => format!("piton context {word}{rest}"),
-        None => command,
+    let context = plan.commands.context.take().map(|command| {
+        plan.next.first().map_or(command, |next| Suggested::of(Verb::Context, word).option("step", &next.step))
     });
     plan.commands = Commands { context, resume, ..Commands::default() };
 }
 
 /// Returns the question about a session of the runner, which begins its steps itself when it is resumed. `--yes` is left out: it would confirm
 /// the merge at the end too.
-fn of_session(mut question: Question, resume: Option<&String>) -> Option<Question> {
-    let begins =
-        |option: &QuestionOption| ["piton begin ", "piton exec "].iter().any(|verb| option.command.starts_with(verb));
+fn of_session(mut question: Question, resume: Option<&Suggested>) -> Option<Question> {
+    let begins = |option: &QuestionOption| matches!(option.command.verb(), Some(Verb::Begin | Verb::Exec));
     question.options.retain_mut(|option| match resume {
-        Some(resume) if option.command.starts_with("piton resume ") => {
+        Some(resume) if option.command.verb() == Some(Verb::Resume) => {
             option.command.clone_from(resume);
             true
         }
@@ -274,12 +271,12 @@ pub(super) fn refusal(planned: &Planned, run: &Run, what: &str) -> OpError {
     };
     let more = match plan.verdict {
         // The plan would say no more.
-        Verdict::Nothing => "piton list --all".to_owned(),
+        Verdict::Nothing => Suggested::new(Verb::List).flag("all").into(),
         Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete => {
-            format!("piton plan {}", engine::quoted(run.id.as_str()))
+            Suggested::of(Verb::Plan, &run.id).into()
         }
     };
-    let hints = plan.commands.begin.clone().or(fix).into_iter().chain([more]).collect();
+    let hints = plan.commands.begin.clone().map(String::from).or(fix).into_iter().chain([more]).collect();
     OpError::Refused(Refusal { kind, message: format!("{what}: {why}"), hints })
 }
 
@@ -333,7 +330,7 @@ pub(crate) fn resolve(run: &Run, text: &str) -> Result<StepId, OpError> {
     let has_part = |step: &&Step| step.detail.parts.iter().any(|part| part.name.eq_ignore_ascii_case(text));
     if let Some(step) = run.steps.iter().find(has_part) {
         let message = format!("{text} is a part of {}; parts are named with --part", step.id);
-        return Err(OpError::Usage { message, hints: vec![engine::context_command(&step.id, &run.id)] });
+        return Err(OpError::Usage { message, hints: vec![engine::context_command(&step.id, &run.id).into()] });
     }
     Err(OpError::UnknownStep {
         run: run.id.as_str().to_owned(),

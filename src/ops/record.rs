@@ -5,7 +5,7 @@ use super::{locked_run::LockedRun, workflow_file};
 use crate::{
     model::{
         About, Action, Attempt, Change, ChangeKind, EvidenceRecord, Finding, FindingCode, Next, RelPath, Run,
-        SessionEvent, Statement, StatementKind, Status, Step, Uid,
+        SessionEvent, Statement, StatementKind, Status, Step, Suggested, Uid, Verb,
     },
     store::{self, Caller, SessionLog, StoreError},
 };
@@ -126,5 +126,5 @@ impl LockedRun<'_> {
 /// Returns a finding if something could not be written.
 fn unwritten(what: &str, written: Result<(), StoreError>) -> Option<Finding> {
     let message = format!("the checkpoint is written, but not {what}: {}", written.err()?);
-    Some(Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor"))
+    Some(Finding::new(FindingCode::RecordUnwritten, message).fix(Suggested::new(Verb::Doctor)))
 }

@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::exit::Exit;
-use crate::model::{AgeBand, Cause, Context, DialectId, Finding, Progress, RelPath, RunId, StepId, Verdict, words};
+use crate::model::{
+    AgeBand, Cause, Context, DialectId, Finding, Progress, RelPath, RunId, StepId, Suggested, Verdict, words,
+};
 
 /// The result of a verb.
 #[derive(Debug)]
@@ -51,7 +53,7 @@ pub(crate) struct CheckpointReport {
     /// Files that were written.
     pub(crate) files: Vec<RelPath>,
     /// The most useful next command.
-    pub(crate) next: Option<String>,
+    pub(crate) next: Option<Suggested>,
     /// What the agent of a step that begins has to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) brief: Option<Context>,

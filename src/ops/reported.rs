@@ -4,8 +4,8 @@ use super::{OpError, locked_run::LockedRun};
 use crate::{
     engine::{self, Refusal, RefusalKind, share::Stand},
     model::{
-        About, ChangeKind, Decision, Entry, No, Outcome, Run, StatementKind, StepId, StepKind, StepReport, Uid,
-        clean_line,
+        About, ChangeKind, Decision, Entry, No, Outcome, Run, StatementKind, StepId, StepKind, StepReport, Suggested,
+        Uid, Verb, clean_line,
     },
 };
 
@@ -70,7 +70,7 @@ fn late(
         "{}, so this report does not count; it is kept, and the next brief of {step} shows it",
         attempts.moved_by(stand.at)
     );
-    let hints = vec![format!("piton plan {}", engine::quoted(run.id.as_str()))];
+    let hints = vec![Suggested::of(Verb::Plan, &run.id).into()];
     Ok(OpError::Refused(Refusal { kind: RefusalKind::Conflict, message, hints }))
 }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     engine::{self, Refusal, RefusalKind},
-    model::{Edit, Entry, No, RelPath, RollBack, StepId, plural},
+    model::{Edit, Entry, No, RelPath, RollBack, StepId, Suggested, Verb, plural},
     store,
 };
 
@@ -160,7 +160,7 @@ fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> R
     let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
     Err(OpError::NotConfirmed {
         message: format!("with {version} restored, {} would be open again: {shown}", plural(repeats.len(), "step")),
-        hints: vec![format!("piton restore {} --to {} --yes", engine::quoted(run), engine::quoted(version))],
+        hints: vec![Suggested::of(Verb::Restore, run).option("to", version).yes().into()],
     })
 }
 

@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{
     dialect::Guest,
-    engine::{self, ChangeLimits, Planned, Rebegin},
+    engine::{ChangeLimits, Planned, Rebegin},
     model::{
         Action, ChangeKind, Commands, Context, Decision, Edit, Entry, FindingClass, Interruption, InterruptionKind,
-        Mode, Plan, Question, QuestionOption, Run, RunStatus, Status, Verdict,
+        Mode, Plan, Question, QuestionOption, Run, RunStatus, Status, Suggested, Verb, Verdict,
     },
     store,
 };
@@ -157,13 +157,17 @@ fn edits_to_accept(
     let edited = opened.reread(files);
     let run = edited.run()?;
     let mut planned = plan::planned(ctx, &edited, run, &request.plan)?;
-    let id = engine::quoted(run.id.as_str());
+    let id = &run.id;
     let question = Question {
         text: "This is the plan with the workflow file as it is now. Take its changes?".to_owned(),
         options: vec![
-            QuestionOption::new("yes", "take them and resume", format!("piton resume {id} --accept-edits --yes"))
-                .by_person(),
-            QuestionOption::leave("no", "leave it as it was recorded", format!("piton plan {id}")),
+            QuestionOption::new(
+                "yes",
+                "take them and resume",
+                Suggested::of(Verb::Resume, id).flag("accept-edits").yes(),
+            )
+            .by_person(),
+            QuestionOption::leave("no", "leave it as it was recorded", Suggested::of(Verb::Plan, id)),
         ],
         default: Some("no".to_owned()),
     };
@@ -208,7 +212,7 @@ fn hand_over(
         false => context::assemble(&opened, run, &planned, next, request.budget),
     };
     let command = plan::own_command(&planned.plan, &guest);
-    planned.plan.commands = Commands { resume: Some(command), ..Commands::default() };
+    planned.plan.commands = Commands { resume: Some(Suggested::Other(command)), ..Commands::default() };
     let (revision, detail) = (opened.revision(), request.detail);
     let body = ResumeReport { plan: planned.plan, context: Some(context), revision, is_guest: true, detail };
     Ok(ResumeOutcome::Resumed(Box::new(Report { exit: Exit::Ok, body, findings: planned.findings })))
@@ -217,7 +221,7 @@ fn hand_over(
 /// Adds the messages of the run's own system to a failure, if it has any.
 fn failed(opened: &OpenedRun, error: OpError) -> OpError {
     let title = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.title.as_str());
-    let action = error.hints().into_iter().next().unwrap_or_else(|| "piton plan".to_owned());
+    let action = error.hints().into_iter().next().unwrap_or_else(|| Suggested::new(Verb::Plan).into());
     let messages = opened.dialect.wording().failure(title, &opened.candidate.state, &error.to_string(), &action);
     if messages.is_empty() { error } else { OpError::Resume { messages, error: Box::new(error) } }
 }
@@ -430,10 +434,11 @@ pub(crate) fn way_out(error: &OpError, location: &RunLocation) -> Option<Questio
     }
     let path = run_word(&location.candidate);
     let what = if mend.is_some() { "Repair it, or start fresh?" } else { "Start fresh?" };
-    let repair = mend.map(|mend| QuestionOption::new("repair", "repair it", mend.to_owned()));
+    let repair = mend.map(|_mend| QuestionOption::new("repair", "repair it", Suggested::of(Verb::Restore, &path)));
     let others = [
-        QuestionOption::new("fresh", "archive it and start fresh", format!("piton close {path} --abort")).by_person(),
-        QuestionOption::leave("no", "leave it as it is", format!("piton status {path}")),
+        QuestionOption::new("fresh", "archive it and start fresh", Suggested::of(Verb::Close, &path).flag("abort"))
+            .by_person(),
+        QuestionOption::leave("no", "leave it as it is", Suggested::of(Verb::Status, &path)),
     ];
     let options = repair.into_iter().chain(others).collect();
     Some(Question { text: format!("State appears corrupted. {what}"), options, default: Some("no".to_owned()) })
@@ -441,7 +446,8 @@ pub(crate) fn way_out(error: &OpError, location: &RunLocation) -> Option<Questio
 
 /// Returns the error of a person who chose none of these options.
 pub(crate) fn unchanged(question: &Question) -> OpError {
-    let hints = question.options.iter().filter(|option| !option.changes_nothing).map(|option| option.command.clone());
+    let hints =
+        question.options.iter().filter(|option| !option.changes_nothing).map(|option| option.command.to_string());
     OpError::NotConfirmed { message: "not confirmed; nothing was changed".to_owned(), hints: hints.collect() }
 }
 
@@ -454,10 +460,10 @@ pub(crate) fn declined(report: &Report<PlanReport>) -> OpError {
 }
 
 /// Returns the error for an option that is a command of another program: it is printed, never run.
-pub(crate) fn not_ours(command: &str) -> OpError {
+pub(crate) fn not_ours(line: &str) -> OpError {
     OpError::NotConfirmed {
-        message: "piton does not run this command; nothing was changed".to_owned(),
-        hints: vec![command.to_owned()],
+        message: "this command is not run here; nothing was changed".to_owned(),
+        hints: vec![line.to_owned()],
     }
 }
 
@@ -465,7 +471,7 @@ pub(crate) fn not_ours(command: &str) -> OpError {
 pub(crate) fn no_choice() -> OpError {
     OpError::TargetAmbiguous {
         message: "no run was chosen; nothing was changed".to_owned(),
-        hints: vec!["piton list".to_owned(), "piton resume NUMBER".to_owned()],
+        hints: vec![Suggested::new(Verb::List).into(), Suggested::of(Verb::Resume, "NUMBER").into()],
     }
 }
 
@@ -480,26 +486,26 @@ pub(crate) fn unconfirmed(mut report: Report<PlanReport>) -> Report<PlanReport> 
 }
 
 /// Returns the command that answers the question of a plan with yes, with the options of the plan.
-fn with_yes(report: &Report<PlanReport>) -> String {
+fn with_yes(report: &Report<PlanReport>) -> Suggested {
     let plan = &report.body.plan;
     let answer = plan.question.as_ref().and_then(|question| question.option("yes"));
-    if let Some(answer) = answer.filter(|answer| answer.command.starts_with("piton resume ")) {
+    if let Some(answer) = answer.filter(|answer| answer.command.verb() == Some(Verb::Resume)) {
         return answer.command.clone();
     }
     let resume = plan.commands.resume.clone();
-    let resume = resume.unwrap_or_else(|| format!("piton resume {}", engine::quoted(plan.run.id.as_str())));
-    if resume.ends_with(" --yes") { resume } else { format!("{resume} --yes") }
+    let resume = resume.unwrap_or_else(|| Suggested::of(Verb::Resume, &plan.run.id));
+    resume.yes()
 }
 
 #[cfg(test)]
 mod tests {
     use super::chosen;
-    use crate::model::{Mode, Question, QuestionOption};
+    use crate::model::{Mode, Question, QuestionOption, Suggested, Verb};
 
     #[test]
     fn only_an_answer_that_names_an_option_changes_anything() {
-        let option = |id: &str, label: &str| QuestionOption::new(id, label, format!("piton {id}"));
-        let no = || QuestionOption::leave("no", "leave it as it is", "piton status".to_owned());
+        let option = |id: &str, label: &str| QuestionOption::new(id, label, Suggested::of(Verb::Plan, id));
+        let no = || QuestionOption::leave("no", "leave it as it is", Suggested::new(Verb::Status));
         let question = |default: Option<&str>, options: Vec<QuestionOption>| Question {
             text: String::new(),
             options,

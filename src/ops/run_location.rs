@@ -11,8 +11,7 @@ use crate::{
             record::{HEADER, Header},
         },
     },
-    engine,
-    model::{Candidate, Content, DialectId, Finding, FindingCode, No, ReadSpec},
+    model::{Candidate, Content, DialectId, Finding, FindingCode, No, ReadSpec, Suggested, Verb},
     store::{self, Stranger, Trusted},
 };
 
@@ -155,5 +154,5 @@ pub(super) fn readable(trusted: &Trusted, location: &RunLocation) -> (Candidate,
         candidate.reads.retain(|read| !matches!(read, ReadSpec::Elsewhere { .. }));
     }
     let finding = Finding::new(FindingCode::RunUntrusted, sentence(id, &stranger));
-    (candidate, Some(finding.fix(format!("piton trust {}", engine::quoted(id)))))
+    (candidate, Some(finding.fix(Suggested::of(Verb::Trust, id))))
 }

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     dialect::{StateHome, by_id, piton},
     engine::{Refusal, RefusalKind},
-    model::{Content, Finding, FindingCode, Mode, Rank, RelPath, Severity, Verdict, quoted},
+    model::{Content, Finding, FindingCode, Mode, Rank, RelPath, Severity, Suggested, Verb, Verdict, quoted},
     store::{self, Scope},
 };
 
@@ -379,7 +379,7 @@ fn beside_others(selected: &entries::RunEntry, all: &[&entries::RunEntry], sever
         let more = all.len().saturating_sub(others.len() + 1);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let finding = Finding::new(FindingCode::AlsoOpen, format!("also open: {}{more}", others.join(", ")));
-        location.candidate.findings.push(Finding { severity, ..finding.fix("piton list") });
+        location.candidate.findings.push(Finding { severity, ..finding.fix(Suggested::new(Verb::List)) });
     }
     location
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     dialect::{Setting, with_setting},
     engine,
-    model::{No, PERSON_VERBS, RECORDING_VERBS, permission_rule},
+    model::{No, PERSON_VERBS, RECORDING_VERBS, Suggested, Verb, permission_rule},
     store::{self, Environment},
 };
 
@@ -97,7 +97,7 @@ fn file(request: &Request, environment: &Environment, scope: Scope) -> Result<Ut
         Scope::User => {
             let home = environment.client_home.as_ref().ok_or_else(|| OpError::Usage {
                 message: "neither HOME nor CLAUDE_CONFIG_DIR says where the client keeps its settings".to_owned(),
-                hints: vec!["piton setup --scope project".to_owned()],
+                hints: vec![Suggested::new(Verb::Setup).option("scope", "project").into()],
             })?;
             return Ok(home.join("settings.json"));
         }

@@ -20,8 +20,8 @@ use crate::{
     engine::{self, Planned},
     model::{
         Action, Age, Cause, Commands, Context, Decision, DialectId, FindingClass, InterruptionKind, Next, Notice, Plan,
-        Progress, Question, QuestionOption, RelPath, Run, RunId, Severity, ShownStep, StepId, StepReport, Timestamp,
-        Verdict, is_zero, plural, safe_line, safe_text,
+        Progress, Question, QuestionOption, RelPath, Run, RunId, Severity, ShownStep, StepId, StepReport, Suggested,
+        Timestamp, Verb, Verdict, is_zero, plural, safe_line, safe_text,
     },
     store,
 };
@@ -43,7 +43,7 @@ pub(crate) struct ShowReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
     /// The most useful next command.
-    pub(crate) command: String,
+    pub(crate) command: Suggested,
     /// What has to be done first, if no command does it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) advice: Option<String>,
@@ -180,7 +180,7 @@ pub(crate) struct PageFile {
     /// The verdict in a sentence.
     pub(crate) headline: String,
     /// The most useful next command.
-    pub(crate) command: String,
+    pub(crate) command: Suggested,
 }
 
 impl Body for PageFile {
@@ -276,12 +276,12 @@ fn shown_run(opened: &OpenedRun, run: &Run, plan: &Plan) -> ShownRun {
 }
 
 /// Splits what to do next into a command and, if it is more than a command, the advice.
-fn way_on(run: &Run, plan: &Plan, next: String) -> (String, Option<String>) {
-    if next.starts_with("piton ") {
+fn way_on(run: &Run, plan: &Plan, next: Suggested) -> (Suggested, Option<String>) {
+    if next.verb().is_some() {
         return (next, None);
     }
     let begin = plan.commands.begin.clone().or_else(|| plan.commands.resume.clone());
-    (begin.unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str()))), Some(next))
+    (begin.unwrap_or_else(|| Suggested::of(Verb::Plan, &run.id)), Some(next.into()))
 }
 
 fn shown_interruption(plan: &Plan) -> Option<ShownInterruption> {

@@ -23,7 +23,7 @@ use crate::{
     engine,
     model::{
         Change, ChangeKind, DialectId, Edit, FileSet, Finding, Listing, ListingEntry, Local, No, RelPath, RunId,
-        StartSpec,
+        StartSpec, Suggested, Verb,
     },
     store::{self, RunLock, Scope},
     workflow::{Workflow, inputs},
@@ -105,7 +105,7 @@ pub(crate) fn start(
         message: format!("run {feature} has begun{also_open}"),
         revision: opened.revision(),
         files: edits.into_iter().map(|edit| edit.path).collect(),
-        next: Some(format!("piton plan {}", engine::quoted(&feature))),
+        next: Some(Suggested::of(Verb::Plan, &feature)),
         brief: None,
         brief_file: None,
     };
@@ -252,7 +252,7 @@ fn in_group(ctx: &ProjectContext, spec: &StartSpec, header: Header, workflow: &W
     let Some(concurrency) = &workflow.concurrency else { return Ok(header) };
     let group = group::rendered_before(&concurrency.group, workflow, &header)
         .map_err(|error| OpError::Usage { message: error.message, hints: vec![error.hint] })?;
-    let again = format!("piton start {} --feature {}", engine::quoted(&spec.workflow), engine::quoted(&header.session));
+    let again = Suggested::of(Verb::Start, &spec.workflow).option("feature", &header.session);
     group::take_for_agents((&ctx.project, ctx.clock), (ctx.home.root(), &header.session), &group, &again)?;
     Ok(Header { group: Some(group), ..header })
 }
@@ -273,7 +273,7 @@ fn check_unlike(ctx: &ProjectContext, feature: &str) -> Result<(), OpError> {
         why: No::Already,
         message: format!("{feature} looks like {other}, the name of a run that is here"),
         hints: vec![
-            format!("piton plan {}", engine::quoted(&other)),
+            Suggested::of(Verb::Plan, &other).into(),
             "or give the run another name, with --feature".to_owned(),
         ],
     })

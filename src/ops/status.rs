@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     engine::{self, Planned},
-    model::{AgeBand, Cause, Decision, LimitWait, PERSON_VERBS, Run, RunId, Severity, StepReport, Verdict, human_age},
+    model::{
+        AgeBand, Cause, Decision, LimitWait, PERSON_VERBS, Run, RunId, Severity, StepReport, Suggested, Verb, Verdict,
+        human_age,
+    },
 };
 
 /// A three-line summary of a run (`status/1`).
@@ -31,7 +34,7 @@ pub(crate) struct StatusReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<Cause>,
     pub(crate) what_is_stale: String,
-    pub(crate) next_command: String,
+    pub(crate) next_command: Suggested,
     /// What was reported, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reports: Vec<StepReport>,
@@ -111,18 +114,19 @@ pub(super) fn next_command(
     run: &Run,
     planned: &Planned,
     lifecycle: &Lifecycle,
-) -> String {
+) -> Suggested {
     let plan = &planned.plan;
     let worst = planned.findings.iter().find(|finding| finding.severity != Severity::Info);
     let command = match plan.verdict {
         _ if lifecycle.stage.is_over() => lifecycle.command(opened, run, plan, ctx.clock.now),
         // What a person decides is a question of the plan.
-        Verdict::Blocked => {
-            worst.and_then(|finding| finding.fix.clone()).filter(|fix| plan.question.is_none() || !decides(fix))
-        }
+        Verdict::Blocked => worst
+            .and_then(|finding| finding.fix.clone())
+            .filter(|fix| plan.question.is_none() || !decides(fix))
+            .map(Suggested::Other),
         Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => {
             plan.commands.resume.clone().or_else(|| plan.commands.begin.clone())
         }
     };
-    command.unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str())))
+    command.unwrap_or_else(|| Suggested::of(Verb::Plan, &run.id))
 }

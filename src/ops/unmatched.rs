@@ -9,7 +9,8 @@ use crate::{
     dialect::by_id,
     engine,
     model::{
-        Candidate, DialectId, Entry, Finding, FindingCode, Listing, LostState, RelPath, journal_folder, run_of_journal,
+        Candidate, DialectId, Entry, Finding, FindingCode, Listing, LostState, RelPath, Suggested, Verb,
+        journal_folder, run_of_journal,
     },
     store::{self, Project},
 };
@@ -61,7 +62,7 @@ impl Unmatched {
         let message =
             format!("{} no longer says what it is; the journal has the state of {}", candidate.state, self.run);
         let finding = Finding::new(FindingCode::StateUnreadable, message).at(&candidate.state);
-        candidate.findings.push(finding.fix(format!("piton restore {}", engine::quoted(&self.run))));
+        candidate.findings.push(finding.fix(Suggested::of(Verb::Restore, &self.run)));
         Some(RunLocation { root: listing.root, candidate })
     }
 

@@ -16,7 +16,7 @@ use crate::{
     dialect,
     document::parse_json,
     engine::{self, Refusal, RefusalKind},
-    model::{Content, Finding, FindingClass, FindingCode, No, Options, RelPath, Severity},
+    model::{Content, Finding, FindingClass, FindingCode, No, Options, RelPath, Severity, Suggested, Verb},
     schema, store,
     workflow::looks_like_workflow,
 };
@@ -81,7 +81,7 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report<V
                     return Err(OpError::Refused(Refusal {
                         kind: RefusalKind::NotFound,
                         message: format!("there is no file {target}"),
-                        hints: vec!["piton validate".to_owned()],
+                        hints: vec![Suggested::new(Verb::Validate).into()],
                     }));
                 }
                 None => match workflow_file::path_of(&ctx.project, target) {

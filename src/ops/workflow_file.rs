@@ -10,7 +10,7 @@ use crate::{
     engine::{Refusal, RefusalKind, quoted},
     model::{
         Content, DialectId, Evidence, FileFact, Finding, FindingCode, Listing, No, Outcome, OutputSchema, RESULT_LIMIT,
-        ReadProblem, RelPath, Run, StatementKind, Status, clean_line, nearest,
+        ReadProblem, RelPath, Run, StatementKind, Status, Suggested, Verb, clean_line, nearest,
     },
     schema,
     store::{self, Project, Scope},
@@ -50,13 +50,13 @@ pub(crate) fn find(project: &Project, workflow: &str, in_worktree: bool) -> Resu
     let Some(loaded) = load(project, workflow)? else { return Ok(None) };
     if !in_worktree && loaded.workflow.merge.is_some() {
         let message = format!("{}: `merge` is about the worktree of a run", loaded.source.file);
-        let again = format!("piton start {} --feature NAME --worktree", quoted(workflow));
-        return Err(OpError::Usage { message, hints: vec![again, format!("piton run {}", quoted(workflow))] });
+        let again = Suggested::of(Verb::Start, workflow).option("feature", "NAME").flag("worktree").into();
+        return Err(OpError::Usage { message, hints: vec![again, Suggested::of(Verb::Run, workflow).into()] });
     }
     if let Some(why) = not_for_agents(&loaded.workflow) {
         let message = format!("{}: {why}", loaded.source.file);
         let hints = vec![
-            format!("piton run {}", quoted(workflow)),
+            Suggested::of(Verb::Run, workflow).into(),
             "or leave it out: an agent that drives its steps waits, repeats and decides by itself".to_owned(),
         ];
         return Err(OpError::Usage { message, hints });

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     dialect::piton::Session,
-    model::{No, Owner, Verdict, quoted},
+    model::{No, Owner, Suggested, Verb, Verdict, quoted},
     store::Scope,
 };
 
@@ -71,7 +71,7 @@ fn only(verb: &str, mut runs: Vec<(String, RunLocation)>) -> Result<RunLocation,
         0 => Err(OpError::InTheWay {
             why: No::Nothing,
             message: format!("there is no run to {verb}"),
-            hints: vec!["piton list --all".to_owned()],
+            hints: vec![Suggested::new(Verb::List).flag("all").into()],
         }),
         count => {
             let message = format!("there are {count} runs to {verb}; name one");

@@ -14,7 +14,7 @@ use super::{
     startable, workflow_file,
 };
 use crate::{
-    model::{Finding, RelPath, clean_line, quoted},
+    model::{Finding, RelPath, Suggested, Verb, clean_line, quoted},
     store::Scope,
     workflow::{BUILT_IN, Input, InputKind, Workflow},
 };
@@ -193,7 +193,7 @@ fn broken(name: String, path: &str, error: &OpError) -> ListedWorkflow {
         _ => None,
     };
     ListedWorkflow {
-        commands: vec![format!("piton validate {}", quoted(&name))],
+        commands: vec![Suggested::of(Verb::Validate, &name).into()],
         name,
         file: Some(path.to_owned()),
         description: None,

@@ -4,7 +4,7 @@ use maud::html;
 
 use super::html::document;
 use crate::{
-    model::{clean_line, human_age, plural, quoted},
+    model::{Suggested, Verb, clean_line, human_age, plural},
     ops::{ListReport, ListedRun},
 };
 
@@ -33,7 +33,7 @@ pub(crate) fn index(report: &ListReport) -> String {
 fn row(run: &ListedRun) -> maud::Markup {
     let is_over = run.lifecycle.stage.is_over();
     let age = run.age_seconds.map_or_else(|| "unknown".to_owned(), |age| format!("{} ago", human_age(age)));
-    let show = format!("piton show {} --html FILE", quoted(run.id.as_str()));
+    let show = Suggested::of(Verb::Show, &run.id).option("html", "FILE").to_string();
     html! {
         tr {
             th scope="row" {

@@ -39,7 +39,7 @@ pub(crate) fn markdown(report: &ShowReport, findings: &[Finding]) -> String {
     let age = report.age.seconds.map_or_else(|| "unknown".to_owned(), |age| format!("{} ago", human_age(age)));
     for (name, value) in [
         ("Run", code(report.run.id.as_str())),
-        ("Next command", code(&report.command)),
+        ("Next command", code(&report.command.to_string())),
         ("Done", format!("{} of {}{}", report.progress.done, report.progress.total, report.progress.never_passed())),
         ("Paid", effort(&report.paid)),
         ("Paid again", effort(&report.again)),
@@ -64,7 +64,7 @@ pub(crate) fn markdown(report: &ShowReport, findings: &[Finding]) -> String {
     if let Some(question) = &report.question {
         text.push_str(&format!("\n**A person decides:** {}\n\n", escaped(&question.text)));
         for option in &question.options {
-            text.push_str(&format!("- {}: {}\n", escaped(&option.label), code(&option.command)));
+            text.push_str(&format!("- {}: {}\n", escaped(&option.label), code(&option.command.to_string())));
         }
     }
     let noted: Vec<&Finding> = findings.iter().filter(|finding| finding.severity != Severity::Info).collect();

@@ -7,8 +7,8 @@ use maud::{Markup, html};
 use super::{nodes::positions, picture::sign};
 use crate::{
     model::{
-        Finding, InterruptionKind, Next, Severity, ShownAttempt, ShownStep, Status, StepMark, StepReport, clean_line,
-        human_age, human_duration, plural,
+        Finding, InterruptionKind, Next, Severity, ShownAttempt, ShownStep, Status, StepMark, StepReport, Suggested,
+        clean_line, human_age, human_duration, plural,
     },
     ops::{Effort, ShowReport},
 };
@@ -57,10 +57,10 @@ pub(super) fn head(report: &ShowReport) -> Markup {
 }
 
 /// Returns a command with a button that copies it; the button is there only where scripts run.
-fn command(command: &str) -> Markup {
+fn command(command: &Suggested) -> Markup {
     html! {
         p class="cmd" {
-            code { (command) }
+            code { (command.to_string()) }
             button type="button" class="copy" hidden { "Copy" }
         }
     }
@@ -205,7 +205,7 @@ pub(super) fn next(report: &ShowReport) -> Markup {
         return html! {};
     }
     let begins = report.commands.begin.iter().chain(&report.commands.others).chain(&report.commands.context);
-    let begins: Vec<&String> = begins.filter(|command| **command != report.command).collect();
+    let begins: Vec<&Suggested> = begins.filter(|command| **command != report.command).collect();
     html! {
         section aria-labelledby="h-next" {
             h2 id="h-next" { "What comes next" }

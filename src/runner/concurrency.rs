@@ -10,8 +10,7 @@ use super::{
 };
 use crate::{
     dialect::piton::record::Header,
-    engine::quoted,
-    model::{No, clean_line},
+    model::{No, Suggested, Verb, clean_line},
     ops::{self, Exit, Taken},
     store::RunLock,
     workflow::Workflow,
@@ -30,10 +29,8 @@ pub(super) fn hold(
     let group = group_of(workflow, header)?.unwrap_or_default();
     let signals = Signals::listen()
         .map_err(|error| RunError::new(Exit::Unreadable, format!("cannot listen for signals: {error}"), []))?;
-    let again = only.map_or_else(
-        || header.resume(),
-        |step| format!("piton exec {} --run {}", quoted(step), quoted(&header.session)),
-    );
+    let again = only
+        .map_or_else(|| header.resume(), |step| Suggested::of(Verb::Exec, step).option("run", &header.session).into());
     let mut is_told = false;
     loop {
         let of = (&environment.project, environment.ticker.now());

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     dialect::piton,
-    model::{ClaudeWork, quoted},
+    model::{ClaudeWork, Suggested, Verb},
     ops::Exit,
 };
 
@@ -66,16 +66,16 @@ pub(super) fn drive(
     ledger.state().steps.values().for_each(|step| claude.add(&step.claude));
     let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
     let resume = match (&asked.only, &end) {
-        _ if asked.gives_up => format!("piton close {} --discard", quoted(&session)),
+        _ if asked.gives_up => Suggested::of(Verb::Close, &session).flag("discard").into(),
         // Its agent tries again.
         (Some(step), RunEnd::Failed { .. })
             if ledger.run().resolve(step).is_some_and(|step| piton::is_for_an_agent(&step.definition)) =>
         {
-            format!("piton plan {}", quoted(&session))
+            Suggested::of(Verb::Plan, &session).into()
         }
         // The same step again: the rest of the run was not asked for.
         (Some(step), RunEnd::Failed { .. } | RunEnd::Interrupted(_)) => {
-            format!("piton exec {} --run {}", quoted(step), quoted(&session))
+            Suggested::of(Verb::Exec, step).option("run", &session).into()
         }
         (_, _) => context.header.resume(),
     };

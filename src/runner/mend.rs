@@ -12,7 +12,7 @@ use crate::{
         Loaded,
         piton::{self, Session, record::Remainder},
     },
-    model::{Candidate, Edit, EditKind, FileSet, Status, plural},
+    model::{Candidate, Edit, EditKind, FileSet, Status, Suggested, Verb, plural},
     ops::Exit,
     store::{self, CheckpointMeta},
 };
@@ -95,7 +95,7 @@ impl Damaged<'_> {
         let files = store::file_set_locked(&self.environment.project, &lock, &self.paths.own.home, self.candidate, now);
         let session = Session::read(&files).map_err(|finding| {
             let message = finding.message.clone();
-            RunError::new(Exit::Unreadable, message, ["piton doctor".to_owned()]).with(vec![*finding])
+            RunError::new(Exit::Unreadable, message, [Suggested::new(Verb::Doctor).into()]).with(vec![*finding])
         })?;
         Ok((files, session))
     }

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     dialect::piton::{Session, facts::Facts, record::Header, state::RunPhase},
     engine::quoted,
-    model::{ChangeKind, ClaudeWork, Evidence, No, Options, Run},
+    model::{ChangeKind, ClaudeWork, Evidence, No, Options, Run, Suggested, Verb},
     ops::Exit,
     store,
     workflow::Workflow,
@@ -49,7 +49,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
         let (_, session, loaded) = mend::load_repaired(&environment, &paths, &candidate, &asked, console)?;
         let Some(run) = loaded.run.filter(|run| run.writable) else {
             let message = format!("session {} cannot be read as it is", header.session);
-            return Err(RunError::new(Exit::Unreadable, message, ["piton doctor".to_owned()]));
+            return Err(RunError::new(Exit::Unreadable, message, [Suggested::new(Verb::Doctor).into()]));
         };
         let workflow = workflow(&header)?;
         let declared = match &workflow.merge {

@@ -35,7 +35,7 @@ use crate::{
     engine::{self, quoted},
     model::{
         About, Candidate, Change, ChangeKind, Content, Evidence, No, Owner, RelPath, Run, RunFolder, RunId, StartSpec,
-        StepId, human_age, mistakes,
+        StepId, Suggested, Verb, human_age, mistakes,
     },
     ops::{self, Exit},
     schema,
@@ -527,10 +527,10 @@ pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), Run
     let path = source.file.under(&source.root);
     let text = files::read(&path).map_err(|why| {
         let (kind, next) = match store::unread::exists(&path) {
-            true => (Exit::Unreadable, "piton doctor"),
-            false => (Exit::NotFound, "piton workflows"),
+            true => (Exit::Unreadable, Verb::Doctor),
+            false => (Exit::NotFound, Verb::Workflows),
         };
-        RunError::new(kind, format!("the workflow file cannot be read: {why}"), [next.to_owned()])
+        RunError::new(kind, format!("the workflow file cannot be read: {why}"), [Suggested::new(next).into()])
     })?;
     let mut parsed = workflow::parse_with(&source.file, text.as_bytes(), &|path| store::read_bytes(&source.root, path));
     if let Some(workflow) = &parsed.workflow {

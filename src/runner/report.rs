@@ -99,7 +99,7 @@ pub(crate) enum Decide {
 impl Decide {
     /// Returns the commands that record the decision about a step: one for each answer.
     pub(crate) fn commands(&self, step: &str, session: &str) -> Vec<String> {
-        let command = |word: &str| engine::decide_command(word, &StepId::new(step), &RunId::new(session));
+        let command = |word: &str| engine::decide_command(word, &StepId::new(step), &RunId::new(session)).to_string();
         match self {
             Self::Approve => vec![command("approve")],
             Self::Choose(words) => words.iter().map(|word| command(word)).collect(),

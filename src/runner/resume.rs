@@ -17,7 +17,7 @@ use crate::{
     engine::{self, Planned, StepDue, quoted},
     model::{
         Action, ChangeKind, Finding, FindingCode, Interruption, InterruptionKind, No, Options, Run, RunHeader, RunId,
-        RunStatus, Severity, Status, Step, StepId, StepKind, plural,
+        RunStatus, Severity, Status, Step, StepId, StepKind, Suggested, Verb, plural,
     },
     ops::Exit,
     workflow::{Command, Workflow},
@@ -145,7 +145,7 @@ impl StepSelection<'_> {
         let other = match &self.workflow.steps[at].command {
             Command::Agent(_) if is_reported => None,
             Command::Gate(_) => Some((engine::approve_command(step, &run.id), "a person")),
-            Command::Agent(_) => Some((format!("piton begin {} --run {id}", quoted(step.id.as_str())), "an agent")),
+            Command::Agent(_) => Some((Suggested::on_step(Verb::Begin, &step.id, &run.id), "an agent")),
             Command::Shell(_)
             | Command::Claude(_)
             | Command::Foreach(_)
@@ -153,7 +153,7 @@ impl StepSelection<'_> {
             | Command::Validate(_) => None,
         };
         if let Some((hint, who)) = other {
-            return refuse(No::NotYours, format!("step {} is for {who}", step.id), hint);
+            return refuse(No::NotYours, format!("step {} is for {who}", step.id), hint.into());
         }
         let Some(place) = self.due.iter().position(|due| due.at == at) else {
             if self.ledger.step(&step.id).is_some_and(|state| state.is_unmet) {
@@ -173,7 +173,7 @@ impl StepSelection<'_> {
         let is_retry = step.attempts > 0 && !is_reported;
         if action == Action::Verify && self.took_effect(at)? {
             let message = "it took effect, and is recorded as done; nothing was run".to_owned();
-            return refuse(No::Already, message, format!("piton plan {}", quoted(&self.header.session)));
+            return refuse(No::Already, message, Suggested::of(Verb::Plan, &self.header.session).into());
         }
         Ok(Some(ScheduledStep { is_forced: is_repeated, is_retry, ..ScheduledStep::first(at) }))
     }
@@ -294,7 +294,7 @@ impl StepSelection<'_> {
         let loops: Vec<usize> = loops.map(|(at, _)| at).collect();
         if loops.is_empty() {
             let message = format!("session {}: no item of a `foreach` has failed", self.header.session);
-            let hint = format!("piton show {}", quoted(&self.header.session));
+            let hint = Suggested::of(Verb::Show, &self.header.session).into();
             return Err(RunError::new(Exit::No(No::Nothing), message, [hint]));
         }
         let passed: Vec<usize> = loops.into_iter().filter(|at| due.iter().all(|due| due.at != *at)).collect();
@@ -323,7 +323,7 @@ impl StepSelection<'_> {
         let message = format!("step {} approved on {open}", step.id);
         let name = quoted(step.id.as_str());
         let hints = [
-            engine::decide_command("accept", &step.id, &RunId::new(&self.header.session)),
+            engine::decide_command("accept", &step.id, &RunId::new(&self.header.session)).into(),
             format!("once that is met: `piton finish {name} --run {id} --verdict APPROVED`"),
         ];
         RunError::new(Exit::Person, message, hints)
@@ -509,7 +509,7 @@ impl StepSelection<'_> {
 
 /// Checks the steps that are asked for of a new run, before a session is made for it.
 pub(super) fn check_asked(workflow: &Workflow, file: &str, asked: &ResumeOptions) -> Result<(), RunError> {
-    let command = format!("piton run {}", quoted(file));
+    let command = Suggested::of(Verb::Run, file);
     for id in asked.until.iter().chain(&asked.only) {
         let Some(step) = workflow.steps.iter().find(|step| step.id.as_str() == id) else {
             let known: Vec<&str> = workflow.steps.iter().take(12).map(|step| step.id.as_str()).collect();

@@ -198,8 +198,7 @@ impl StepSelection<'_> {
             format!("{item} must not run twice, and it is unknown whether it took effect before it was interrupted");
         let probe = defined.and_then(|defined| Some((defined.probe.as_ref()?.to_string(), defined.has_agent())));
         let of_item = format!("--part {} --run {id}", quoted(part));
-        let tail = format!("{} --by NAME --note WHY", engine::option("part", part));
-        let accept = engine::answer_command("accept", &step.id, &RunId::new(id), &tail);
+        let accept = engine::answer_command("accept", &step.id, &RunId::new(id)).option("part", part).by_and_why();
         let hints = [
             self.look(probe),
             format!("when it did: `{accept}`, then `{resume}`"),

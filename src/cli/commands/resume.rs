@@ -17,7 +17,7 @@ use crate::{
         screen::Screen,
         shared_args::Allowed,
     },
-    model::{Mode, Severity},
+    model::{Mode, Severity, Suggested},
     ops::{OpError, ProjectContext, ResumeOutcome, RunLocation},
     runner::{self, ResumeOptions},
 };
@@ -196,12 +196,12 @@ impl Resume {
         let option = ops::chosen(&question, mode, answer.as_deref());
         let declined = || Err(ops::declined(&report).into());
         let Some(option) = option else { return declined() };
+        if let Suggested::Other(line) = &option.command {
+            return Err(ops::not_ours(line).into());
+        }
         let Some(words) = question::completed(option, report.body.plan.run.id.as_str(), &location.path())? else {
             return declined();
         };
-        if words.first().is_none_or(|program| program != "piton") {
-            return Err(ops::not_ours(&option.command).into());
-        }
         let typed = (call.line.grammar)().try_get_matches_from(&words)?;
         let Some(again) = typed.subcommand_matches("resume") else { return run_instead(&words, call) };
         request.yes = true;

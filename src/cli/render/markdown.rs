@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::text_page::{position_lines, word};
 use crate::{
     cli::output::Text,
-    model::{Action, Finding, Next, Plan, QuestionOption, Severity, Step, StepId, clean, clean_line},
+    model::{Action, Finding, Next, Plan, QuestionOption, Severity, Step, StepId, Suggested, clean, clean_line},
     ops::PlanReport,
 };
 
@@ -52,10 +52,14 @@ fn answer(text: &mut Text, plan: &Plan, findings: &[Finding]) {
     if let Some(question) = &plan.question {
         text.end().line(format!("**{}**", unbracketed(&question.text, 1_000)));
         for option in question.options.iter().filter(|option| !option.changes_nothing) {
-            text.line(format!("- {}: `{}`", unbracketed(&option.label, 200), clean_line(&option.command, 1_000)));
+            text.line(format!(
+                "- {}: `{}`",
+                unbracketed(&option.label, 200),
+                clean_line(&option.command.to_string(), 1_000)
+            ));
         }
     } else if let Some(begin) = &plan.commands.begin {
-        text.end().line(format!("To go on: `{}`", clean_line(begin, 1_000)));
+        text.end().line(format!("To go on: `{}`", clean_line(&begin.to_string(), 1_000)));
     }
 }
 
@@ -95,12 +99,17 @@ fn resume_page(text: &mut Text, report: &PlanReport, state: &Value) {
         }
     }
     let blocking = report.plan.question.iter().flat_map(|question| &question.options);
-    let required: Vec<&QuestionOption> = blocking.filter(|option| option.command.starts_with("git ")).collect();
+    let required: Vec<&QuestionOption> =
+        blocking.filter(|option| matches!(option.command, Suggested::Other(_))).collect();
     if !required.is_empty() {
         text.end().line("**Required Actions**:");
     }
     for option in required {
-        text.line(format!("- [ ] {}: `{}`", unbracketed(&option.label, 200), clean_line(&option.command, 1_000)));
+        text.line(format!(
+            "- [ ] {}: `{}`",
+            unbracketed(&option.label, 200),
+            clean_line(&option.command.to_string(), 1_000)
+        ));
     }
 }
 

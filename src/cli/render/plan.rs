@@ -12,7 +12,7 @@ use crate::{
     cli::output::Tone,
     model::{
         Action, Finding, FindingCode, InterruptionKind, Mode, Next, Notice, Plan, QuestionOption, Records, Run, RunId,
-        Severity, Step, StepId, Verdict, clean_line, human_age, plural,
+        Severity, Step, StepId, Suggested, Verb, Verdict, clean_line, human_age, plural,
     },
     ops::PlanReport,
 };
@@ -155,7 +155,7 @@ fn head(page: &mut Page, plan: &Plan, planned: &Run, notices: &[Notice]) {
 
 fn verdict(page: &mut Page, plan: &Plan) {
     let options = plan.question.iter().flat_map(|question| &question.options);
-    let is_answer = |option: &QuestionOption| option.command.starts_with("piton decide ");
+    let is_answer = |option: &QuestionOption| option.command.verb() == Some(Verb::Decide);
     let asked = options.into_iter().any(|option| is_answer(option) && !["redo", "override"].contains(&&*option.id));
     let waits = asked && plan.next.iter().all(|next| next.action == Action::Approve);
     page.text.plain("Verdict      ").put(tone_of(plan.verdict), plan.verdict.as_str()).plain(match plan.verdict {
@@ -317,8 +317,8 @@ fn answers(page: &mut Page, plan: &Plan) {
     let is_plain = |option: &&QuestionOption| option.changes_nothing || commands.resume.is_some() && option.id == "yes";
     let asked = plan.question.as_ref().filter(|question| !question.options.iter().all(|option| is_plain(&option)));
     let options = asked.map(|question| question.options.as_slice()).unwrap_or_default();
-    let is_option = |command: &&String| options.iter().any(|option| option.command.starts_with(command.as_str()));
-    let others: Vec<&String> = (commands.begin.iter().chain(&commands.others).chain(&commands.context))
+    let is_option = |command: &&Suggested| options.iter().any(|option| command.begins(&option.command));
+    let others: Vec<&Suggested> = (commands.begin.iter().chain(&commands.others).chain(&commands.context))
         .filter(|command| !is_option(command))
         .collect();
     let has_more = !others.is_empty() || commands.resume.is_some();

@@ -8,7 +8,7 @@ use crate::{
     cli::output::{Text, Tone},
     model::{
         Context, Decision, DecisionKind, Finding, ReadingItem, RelPath, ReviewVerdict, Severity, StepId, StepReport,
-        Verdict, clean_line, sha256_hex,
+        Suggested, Verb, Verdict, clean_line, sha256_hex,
     },
     page::{Ink, Line},
 };
@@ -118,10 +118,9 @@ fn in_words(value: &Value) -> String {
 }
 
 /// Shows a command that comes next, and says whose it is if only a person may decide.
-pub(super) fn next_command(command: &str) -> String {
-    let verb = command.split_whitespace().nth(1).unwrap_or_default();
-    let is_decision = DecisionKind::ABOUT_WORK.iter().any(|decision| decision.as_str() == verb);
-    let person = if is_decision && !command.contains('#') { "   # a person decides" } else { "" };
+pub(super) fn next_command(command: &Suggested) -> String {
+    let is_decision = command.verb() == Some(Verb::Decide);
+    let person = if is_decision { "   # a person decides" } else { "" };
     format!("→ {command}{person}")
 }
 

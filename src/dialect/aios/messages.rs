@@ -8,7 +8,7 @@ use crate::{
     dialect::LogBlock,
     model::{
         AgeBand, Finding, FindingClass, FindingCode, Plan, Question, QuestionOption, RelPath, Run, Severity, Status,
-        Step, StepId, Timestamp, Verdict, clean_line, human_age, quoted,
+        Step, StepId, Suggested, Timestamp, Verb, Verdict, clean_line, human_age, quoted,
     },
 };
 
@@ -316,24 +316,27 @@ pub(super) fn choice_prompt(rows: &[(usize, &str)]) -> Vec<String> {
 
 /// Returns the question of a plan; `None` keeps the planner's question, if any.
 pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
-    let id = quoted(run.id.as_str());
+    let _id = quoted(run.id.as_str());
     let archive = |label: &str| {
-        let option = QuestionOption::new("restart", label, format!("piton close {id} --abort")).by_person();
+        let option =
+            QuestionOption::new("restart", label, Suggested::of(Verb::Close, &run.id).flag("abort")).by_person();
         resume_point::is_archivable(run).then_some(option)
     };
-    let cancel = QuestionOption::leave("cancel", "leave it as it is", format!("piton status {id}"));
+    let cancel = QuestionOption::leave("cancel", "leave it as it is", Suggested::of(Verb::Status, &run.id));
     let opening = match Situation::of(run, plan, findings) {
         Situation::Cannot if plan.question.is_none() => {
             // In the order of `OPTIONS`. Nothing can be resumed yet.
             let from = QuestionOption::leave(
                 "from",
                 "start from a specific phase, once you have resolved what is in the way",
-                format!("piton status {id}"),
+                Suggested::of(Verb::Status, &run.id),
             );
             let clean = QuestionOption { id: "clean".to_owned(), ..archive("clean up the stale state and cancel")? };
             let unreadable = findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
             let repair = unreadable.and_then(|finding| finding.fix.clone()).filter(|fix| fix.starts_with("piton "));
-            let repair = repair.map(|command| QuestionOption::new("repair", "repair the state", command).by_person());
+            let repair = repair
+                .map(Suggested::Other)
+                .map(|command| QuestionOption::new("repair", "repair the state", command).by_person());
             let options =
                 [archive("start from scratch")?, from, clean].into_iter().chain(repair).chain([cancel]).collect();
             return Some(Question { text: "Which would you prefer?".to_owned(), options, default: None });

@@ -9,6 +9,7 @@ use crate::{
         Action, Age, Finding, FindingCode, Next, Plan, QuestionOption, Run, StepId, Timestamp, Verdict,
         testing::{next_of, plan_of},
     },
+    model::{Suggested, Verb},
 };
 
 const STORY: &str = "# Story 3.2: Sign in\n\n**Status:** InProgress\n\n## Tasks\n- [x] a\n- [ ] b\n";
@@ -33,7 +34,7 @@ fn plan(run: &Run, verdict: Verdict, done: &[&str], next: &str) -> Plan {
     plan.age = Age { seconds: Some(7_200), ..plan.age };
     plan.question = crate::model::Question {
         text: "planner's".to_owned(),
-        options: vec![QuestionOption::new("yes", "resume", "piton resume x --yes".to_owned())],
+        options: vec![QuestionOption::new("yes", "resume", Suggested::of(Verb::Resume, "x").yes())],
         default: None,
     }
     .into();
@@ -247,7 +248,7 @@ fn only_a_run_that_may_go_on_is_asked_about_in_these_words() {
         let asked = question(&epic, &plan(&epic, verdict, &[], "5.2"), &[]).unwrap();
         assert_eq!(asked.text, "Resume this workflow? (yes / restart from scratch / cancel)");
         assert_eq!(asked.default.as_deref(), Some(default));
-        let commands: Vec<&str> = asked.options.iter().map(|option| option.command.as_str()).collect();
+        let commands: Vec<String> = asked.options.iter().map(|option| option.command.to_string()).collect();
         assert_eq!(commands, ["piton resume x --yes", "piton close epic-5 --abort", "piton status epic-5"]);
         // Nothing was saved that could be archived.
         let implied = question(&story(), &story_plan(verdict), &[]).unwrap();

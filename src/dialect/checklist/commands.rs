@@ -5,7 +5,7 @@ use camino::Utf8Path;
 use super::kind::ListKind;
 use crate::{
     dialect::guest::{self, Spelling},
-    model::{Listing, RelPath, quoted},
+    model::{Listing, RelPath, Suggested, Verb},
 };
 
 /// How projects spell the command to continue, newest spelling first.
@@ -54,6 +54,6 @@ pub(super) fn proceed<'a>(
         ListKind::SpecKit => spelled("/speckit.implement"),
         ListKind::OpenSpec => format!("{} {subject}", spelled("/opsx:apply")),
         ListKind::Superpowers => format!("execute {state} with subagent-driven-development"),
-        ListKind::PlanMode => format!("piton context {}", quoted(state.under(root).as_str())),
+        ListKind::PlanMode => Suggested::of(Verb::Context, state.under(root)).into(),
     }
 }

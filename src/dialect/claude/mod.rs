@@ -36,7 +36,7 @@ use crate::{
     dialect::{Comparison, Dialect, EditError, GitComparison, Guest, Loaded, Probed, StateHome, Wording},
     model::{
         Brief, Candidate, Cause, Change, DialectId, Edit, Evidence, FileSet, Finding, FindingCode, Listing, Next,
-        Notice, Plan, Run, Severity, StepId, Verdict, quoted, safe_line,
+        Notice, Plan, Run, Severity, StepId, Suggested, Verb, Verdict, quoted, safe_line,
     },
 };
 
@@ -140,7 +140,7 @@ impl Wording for Claude {
         };
         let adopt = Notice {
             text: "A run of it, whose steps are recorded".to_owned(),
-            hint: format!("piton start --from {}", quoted(run.id.as_str())),
+            hint: Suggested::new(Verb::Start).option("from", &run.id).into(),
         };
         let adopt = Some(adopt).filter(|_| digest_of(files).is_some_and(|digest| is_adoptable(&digest)));
         ways.filter_map(notice).chain(adopt).collect()

@@ -9,7 +9,7 @@ use super::{
     standing::{AgentEnd, TITLE_CHARS},
     steps,
 };
-use crate::model::{Action, Plan, Run, Step, quoted, safe_line};
+use crate::model::{Action, Plan, Run, Step, Suggested, Verb, quoted, safe_line};
 
 /// Bytes of a brief without the parts that depend on the session.
 const BRIEF_BASE: usize = 900;
@@ -136,7 +136,7 @@ pub(super) fn back(digest: &Digest, run: &Run) -> Value {
     }
     let bytes = brief_bytes(digest);
     let brief = json!({
-        "way": "brief", "command": format!("piton context {}", quoted(run.id.as_str())),
+        "way": "brief", "command": Suggested::of(Verb::Context, &run.id),
         "tokens": bytes as u64 / TOKEN_BYTES, "bytes": bytes, "estimate": true,
     });
     let resume = json!({

@@ -12,7 +12,7 @@ use crate::{
     dialect::Loaded,
     model::{
         DialectId, EvidenceRequest, FileSet, Finding, FindingCode, OutputRequest, OwnerProcess, Records, RelPath, Run,
-        RunStatus, Status, Step, StepId, Witness, plural, quoted, safe_line,
+        RunStatus, Status, Step, StepId, Suggested, Verb, Witness, plural, quoted, safe_line,
     },
 };
 
@@ -49,7 +49,7 @@ pub(super) fn load(files: &FileSet, digest: &Digest) -> Loaded {
     all.findings.extend(oddities(digest, all.outside));
     all.findings.extend(digest.adopted_as.as_ref().map(|run| {
         let message = format!("adopted as {}", safe_line(run, 100));
-        Finding::new(FindingCode::SessionAdopted, message).fix(format!("piton plan {}", quoted(run)))
+        Finding::new(FindingCode::SessionAdopted, message).fix(Suggested::of(Verb::Plan, run))
     }));
     let looked_at = all.steps.iter().flat_map(|step| step.proof.traces.iter().map(move |path| (step, path)));
     let outputs =
@@ -351,7 +351,7 @@ fn oddities(digest: &Digest, outside: usize) -> Vec<Finding> {
     }
     if let Some(next) = &main.continued_in {
         let message = format!("Claude Code went on with it in the session {}", safe_line(next, 80));
-        findings.push(Finding::new(FindingCode::SessionContinued, message).fix(format!("piton plan {}", quoted(next))));
+        findings.push(Finding::new(FindingCode::SessionContinued, message).fix(Suggested::of(Verb::Plan, next)));
     }
     if !digest.older.is_empty() {
         let older: Vec<String> = digest.older.iter().take(5).map(|id| quoted(id)).collect();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::rules::Phase;
-use crate::model::{Finding, FindingCode, Plan, Question, QuestionOption, Run, Status, Step, Verdict};
+use crate::model::{Finding, FindingCode, Plan, Question, QuestionOption, Run, Status, Step, Suggested, Verb, Verdict};
 
 /// Returns the skill's messages and the resume point.
 pub(super) fn native(run: &Run, plan: &Plan) -> Value {
@@ -52,12 +52,12 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
     if plan.verdict == Verdict::Complete || findings.iter().any(|finding| finding.code == FindingCode::LiveOwner) {
         return None;
     }
-    let id = crate::model::quoted(run.id.as_str());
+    let _id = crate::model::quoted(run.id.as_str());
     let fresh = |id_of_option: &str| {
-        let command = format!("piton close {id} --abort");
+        let command = Suggested::of(Verb::Close, &run.id).flag("abort");
         QuestionOption::new(id_of_option, "archive it and start fresh", command).by_person()
     };
-    let no = QuestionOption::leave("no", "leave it as it is", format!("piton status {id}"));
+    let no = QuestionOption::leave("no", "leave it as it is", Suggested::of(Verb::Status, &run.id));
     if findings.iter().any(|finding| fails_validation(finding.code)) {
         let text = "State appears corrupted. Start fresh?".to_owned();
         return Some(Question { text, options: vec![fresh("yes"), no], default: Some("no".to_owned()) });

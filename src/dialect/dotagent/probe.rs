@@ -10,7 +10,10 @@ use super::{
 use crate::{
     dialect::Probed,
     document::{Node, parse_json},
-    model::{Candidate, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, clean_line, quoted},
+    model::{
+        Candidate, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, Suggested, Verb,
+        clean_line,
+    },
 };
 
 const EXECUTION: &str = "execution.json";
@@ -74,7 +77,7 @@ fn earlier_form(entry: &ListingEntry) -> Option<Finding> {
         let feature = text("/workflow_id").unwrap_or_else(|| "NAME".to_owned());
         let file = text("/definition_source/path").unwrap_or_else(|| "FILE".to_owned());
         let message = format!("{feature} is a run of an earlier form of piton, which this version does not go on with");
-        let again = format!("piton start {} --feature {}", quoted(&file), quoted(&feature));
+        let again = Suggested::of(Verb::Start, &file).option("feature", &feature);
         let fix = format!("{again}, then `piton decide STEP skip --note done` for what it had done");
         Finding::new(FindingCode::NoRunHere, message).at(&entry.path).fix(fix)
     })

@@ -24,7 +24,8 @@ use crate::{
     document::{Node, salvage},
     model::{
         CommitSpan, DialectId, Doubt, FileSet, Finding, FindingCode, Followers, GuestProof, GuestWord, Records,
-        RelPath, Run, RunStatus, Severity, Status, Step, StepId, Weight, clean_line, first_names, mask_secrets, plural,
+        RelPath, Run, RunStatus, Severity, Status, Step, StepId, Suggested, Verb, Weight, clean_line, first_names,
+        mask_secrets, plural,
     },
 };
 
@@ -348,7 +349,8 @@ impl PlanReader<'_> {
         if is_done && (phase.is_ticked == Some(false) || row_lags) {
             let message =
                 format!("ROADMAP shows phase {} as open, but all of its plans have summaries", names::shown(key));
-            self.findings.push(Finding::new(FindingCode::WitnessBehind, message).fix("piton plan --patch"));
+            self.findings
+                .push(Finding::new(FindingCode::WitnessBehind, message).fix(Suggested::new(Verb::Plan).flag("patch")));
         }
     }
 

@@ -1,7 +1,9 @@
 //! The question of a plan, with the answers that only this system has.
 
 use super::rules::{StepNumber, StepPosition};
-use crate::model::{Action, Finding, FindingCode, Next, Plan, Question, QuestionOption, Run, Status, Verdict, quoted};
+use crate::model::{
+    Action, Finding, FindingCode, Next, Plan, Question, QuestionOption, Run, Status, Suggested, Verb, Verdict,
+};
 
 /// Returns the question with the answers that only this system has: after the last allowed failure the phase can be put off, and failing
 /// tests can return to another step, because their words do not say for certain whether the code has to change or the tests were not run
@@ -26,8 +28,8 @@ fn without_phase(run: &Run, mut question: Question, limit: &Finding) -> Option<Q
     }
     let before_abort = question.options.iter().position(|option| option.id == "abort")?;
     let label = format!("leave out what is open in phase {}, its gate and reviews too", at.phase);
-    let run = quoted(run.id.as_str());
-    let command = format!("piton decide phase-{} skip --run {run} --by NAME --note WHY --yes", at.phase);
+    let phase = Suggested::of(Verb::Decide, format!("phase-{}", at.phase));
+    let command = phase.word("skip").run(&run.id).by_and_why().yes();
     question.options.insert(before_abort, QuestionOption::new("skip-phase", label, command).by_person());
     Some(question)
 }
@@ -45,7 +47,7 @@ fn other_way(run: &Run, next: &Next) -> Option<QuestionOption> {
         (_, _) => return None,
     };
     let step = StepPosition::new(to.phase, step).id();
-    let run = quoted(run.id.as_str());
-    let command = format!("piton finish {tests} --run {run} --status failed --to-step {step}");
+    let failed = Suggested::on_step(Verb::Finish, &tests, &run.id).option("status", "failed");
+    let command = failed.option("to-step", step);
     Some(QuestionOption::new("other", label, command))
 }

@@ -15,7 +15,7 @@ use crate::{
     model::{
         Action, Content, DialectId, EvidenceRequest, FileEntry, FileSet, Finding, FindingCode, FollowUp, Interruption,
         InterruptionKind, MergeRequest, NineStepConfig, ReadProblem, Records, RelPath, Run, RunStatus, Status, Step,
-        StepKind, Timestamp, WorkspaceRecord, clean_line, quoted,
+        StepKind, Suggested, Timestamp, Verb, WorkspaceRecord, clean_line, quoted,
     },
 };
 
@@ -62,7 +62,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let backup = layout::backup_of(&files.state).and_then(|backup| open(files, &backup).ok());
     let Some(opened) = backup else {
         if is_missing {
-            findings.push(problem.fix("piton list --all"));
+            findings.push(problem.fix(Suggested::new(Verb::List).flag("all")));
             return Loaded { findings, ..Loaded::default() };
         }
         let fix = format!(
@@ -113,7 +113,7 @@ fn lost(files: &FileSet, recorded: Reader<'_>, is_there: bool, findings: Vec<Fin
 }
 
 fn restore_command(files: &FileSet) -> String {
-    format!("piton restore {}", quoted(&files.name))
+    Suggested::of(Verb::Restore, &files.name).into()
 }
 
 fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
@@ -263,7 +263,7 @@ fn merge(config: &NineStepConfig) -> FollowUp {
 /// Returns the plugin's clean-up after the merge: services, worktree, branch, plan and issues.
 fn clean_up(run: &str, workspace: &WorkspaceRecord) -> Vec<String> {
     // Git removes no worktree that the state still lies in.
-    let archive = format!("piton close {}", quoted(run));
+    let archive = Suggested::of(Verb::Close, run);
     let place = workspace.place().map(|place| format!("`{archive} && git worktree remove {}`", quoted(place)));
     let branch = workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'));
     let branch = branch.map(|branch| format!("`git branch -d {}`", quoted(branch)));

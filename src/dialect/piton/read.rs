@@ -22,7 +22,8 @@ use crate::{
     model::{
         Action, Cause, CauseKind, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, GateEffect,
         GateOption, Interruption, InterruptionKind, OutputRequest, Part, PartKind, Proof, Records, RelPath, Review,
-        Run, RunStatus, Severity, Status, Step, StepId, StepKind, WorkspaceRecord, clean_line, mask_secrets, quoted,
+        Run, RunStatus, Severity, Status, Step, StepId, StepKind, Suggested, Verb, WorkspaceRecord, clean_line,
+        mask_secrets, quoted,
     },
 };
 
@@ -111,11 +112,10 @@ impl RunReader<'_> {
             },
             follow_up: self.follow_up(),
             records: Records { abort: true, rejections: true, ..Records::ALL },
-            resume_option: match (self.limit().is_some(), !header.is_attended && is_edited) {
-                (true, true) => " --over-limits --accept-edits",
-                (true, false) => " --over-limits",
-                (false, true) => " --accept-edits",
-                (false, false) => "",
+            resume_flags: {
+                let flags =
+                    [(self.limit().is_some(), "over-limits"), (!header.is_attended && is_edited, "accept-edits")];
+                flags.into_iter().filter(|(is_needed, _)| *is_needed).map(|(_, flag)| flag).collect()
             },
             interruption: self.interruption(),
             resumes: state.run.resumes,
@@ -392,7 +392,7 @@ impl RunReader<'_> {
                 title: format!("Merge into {}", clean_line(base, 100)),
                 agent: None,
                 reason: "every step is done, and its work is in a worktree of its own".to_owned(),
-                merge: Some(format!("piton merge {}", quoted(&header.session))),
+                merge: Some(Suggested::of(Verb::Merge, &header.session)),
             });
         }
         header.is_attended.then(|| FollowUp {

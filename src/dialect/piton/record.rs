@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     engine::share::{Act, LastRecords, Said},
-    model::{About, Change, ChangeKind, Entry, RelPath, StepId, Timestamp, Uid, quoted, sha256_hex, sha256_hex_of},
+    model::{
+        About, Change, ChangeKind, Entry, RelPath, StepId, Suggested, Timestamp, Uid, Verb, quoted, sha256_hex,
+        sha256_hex_of,
+    },
     workflow::Input,
 };
 
@@ -180,7 +183,7 @@ impl Header {
     /// Returns the command that goes on with the run as it is driven.
     pub(crate) fn goes_on(&self) -> String {
         match self.is_attended {
-            true => format!("piton begin --run {}", quoted(&self.session)),
+            true => Suggested::new(Verb::Begin).option("run", &self.session).into(),
             false => self.resume(),
         }
     }
@@ -193,7 +196,7 @@ impl Header {
 
     /// Returns the command with which a person has a run of agents take its workflow file as it is now.
     pub(crate) fn accept_edits(&self) -> String {
-        format!("piton resume {} --accept-edits", quoted(&self.session))
+        Suggested::of(Verb::Resume, &self.session).flag("accept-edits").into()
     }
 
     /// Returns how a run starts anew of which no record is left. One for agents has no restart.

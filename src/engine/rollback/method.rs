@@ -4,10 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::impact::Impact;
-use crate::{
-    engine::command,
-    model::{GitImpact, GivenUpCommit, RelPath, Run, StepId, Timestamp, plural, quoted},
-};
+use crate::model::{GitImpact, GivenUpCommit, RelPath, Run, StepId, Suggested, Timestamp, Verb, plural, quoted};
 
 /// Number of rollbacks to the same point after which a person has to confirm (docs/formats/nine-step.md#rollback).
 const REPEAT_LIMIT: usize = 3;
@@ -47,7 +44,7 @@ pub(crate) struct Obstacle {
     pub(crate) code: String,
     pub(crate) message: String,
     /// The next command.
-    pub(crate) command: String,
+    pub(crate) command: Suggested,
 }
 
 /// Chooses between resetting the branch and reverting the commits (docs/formats/nine-step.md#rollback).
@@ -70,7 +67,7 @@ pub(crate) fn git_plan(run: &Run, git: &GitImpact, impact: &Impact, at: Timestam
             step.with_title(title),
             plural(git.commits.len(), "commit")
         );
-        return GitPlan { checks: vec![record_commit(run, step)], ..plan(Method::None, because) };
+        return GitPlan { checks: vec![record_commit(run, step).into()], ..plan(Method::None, because) };
     }
     if git.commits.is_empty() {
         return plan(Method::None, "no commit was made since: only the state is rolled back".to_owned());
@@ -107,8 +104,8 @@ pub(crate) fn git_plan(run: &Run, git: &GitImpact, impact: &Impact, at: Timestam
 }
 
 /// Returns the command that records the commit of a step.
-pub(crate) fn record_commit(run: &Run, step: &StepId) -> String {
-    command::on_step("finish", step, &run.id, " --commit SHA")
+pub(crate) fn record_commit(run: &Run, step: &StepId) -> Suggested {
+    Suggested::on_step(Verb::Finish, step, &run.id).option("commit", "SHA")
 }
 
 /// Returns the arguments of each `git revert`, newest first: ordinary commits together, each merge separately.
@@ -136,9 +133,9 @@ fn slug(text: &str) -> String {
 
 /// Returns the obstacles to a rollback. `times` is how often the run was rolled back to this point before, `again` the command to
 /// repeat.
-pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again: &str) -> Vec<Obstacle> {
+pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again: &Suggested) -> Vec<Obstacle> {
     let mut all = Vec::new();
-    let mut note = |code: &str, message: String, command: String| {
+    let mut note = |code: &str, message: String, command: Suggested| {
         all.push(Obstacle { code: code.to_owned(), message, command });
     };
     if let Some(git) = git {
@@ -153,13 +150,13 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
                 Some(branch) => format!("git -C {folder} switch {create}{}", quoted(branch)),
                 None => format!("git -C {folder} branch --all    # find the branch of the work, then switch to it"),
             };
-            note("main_branch", message, command);
+            note("main_branch", message, Suggested::Other(command));
         }
         let is_at_risk = has_own_branch || !git.commits.is_empty();
         // If git does not answer, no destructive command is printed.
         if git.dirty.is_none() && !git.commits.is_empty() {
             let message = format!("git does not say whether everything in {folder} is committed");
-            note("uncommitted", message, format!("git -C {folder} status --short"));
+            note("uncommitted", message, Suggested::Other(format!("git -C {folder} status --short")));
         }
         if let Some(dirty) = git.dirty.as_ref().filter(|dirty| is_at_risk && !dirty.is_empty()) {
             let shown: Vec<&str> = dirty.iter().take(SHOWN_FILES).map(String::as_str).collect();
@@ -173,13 +170,14 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
             let state = state_in(run).into_iter().map(|state| format!(" {}", quoted(&format!(":(exclude){state}*"))));
             let state = state.collect::<String>();
             let only = if state.is_empty() { state } else { format!(" -- .{state}") };
-            note("uncommitted", message, format!("git -C {folder} stash push --include-untracked{only}"));
+            let stash = format!("git -C {folder} stash push --include-untracked{only}");
+            note("uncommitted", message, Suggested::Other(stash));
         }
     }
     if times >= REPEAT_LIMIT {
         let message =
             format!("the run was rolled back to this point {} before: a person decides", plural(times, "time"));
-        note("repeated", message, format!("{again} --force"));
+        note("repeated", message, again.clone().flag("force"));
     }
     all
 }
@@ -202,11 +200,11 @@ pub(crate) fn is_old_merge(git: &GitImpact, now: Timestamp) -> bool {
 }
 
 /// Returns the command that lists the possible targets.
-pub(crate) fn listing_command(run: &Run) -> String {
-    command::on_run("rollback", &run.id, "")
+pub(crate) fn listing_command(run: &Run) -> Suggested {
+    Suggested::of(Verb::Rollback, &run.id)
 }
 
 /// Returns the command that rolls back to a target.
-pub(crate) fn command_to(run: &Run, to: &str) -> String {
-    command::on_run("rollback", &run.id, &command::option("to", to))
+pub(crate) fn command_to(run: &Run, to: &str) -> Suggested {
+    Suggested::of(Verb::Rollback, &run.id).option("to", to)
 }

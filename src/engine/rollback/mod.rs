@@ -21,12 +21,11 @@ pub(crate) use target::{TargetMeaning, last, meaning, phases, reopens};
 use std::collections::BTreeSet;
 
 use super::{
-    command,
     graph::Graph,
     reconciled::{EffectiveStatus, ReconciledRun},
-    refusal::{Refusal, RefusalKind},
+    refusal::{Refusal, RefusalKind, refuse},
 };
-use crate::model::{No, RollBack, Run, RunStatus, Status, StepId, StepKind};
+use crate::model::{No, RollBack, Run, RunStatus, Status, StepId, StepKind, Suggested, Verb};
 
 /// Tells whether a step was begun, according to its status or the evidence.
 fn has_progress(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
@@ -61,8 +60,8 @@ fn with_dependents(
 pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     if run.status == RunStatus::Archived {
         let message = format!("run {} is archived; an archive is read, never written", run.id);
-        let hints = vec![command::on_run("restore", &run.id, "")];
-        return Err(Refusal { kind: RefusalKind::No(No::Already), message, hints });
+        let hints = vec![Suggested::of(Verb::Restore, &run.id)];
+        return Err(refuse(RefusalKind::No(No::Already), message, hints));
     }
     if !run.writable {
         let message = format!("run {} was written by a newer version of its format; it is read, never written", run.id);
@@ -78,7 +77,6 @@ pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
 /// Admits a rollback and completes it: dependents of a reopened step are reopened too.
 pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result<RollBack, Refusal> {
     let run = reconciled.run;
-    let refuse = |kind, message: String, hints| Err(Refusal { kind, message, hints });
     check_writable(run)?;
     let mut seeds = BTreeSet::new();
     for id in &back.reopened {
@@ -86,21 +84,21 @@ pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result
             Some(at) => seeds.insert(at),
             None => {
                 let message = format!("run {} has no step {id}", run.id);
-                return refuse(RefusalKind::NotFound, message, vec![command::on_run("plan", &run.id, "")]);
+                return Err(refuse(RefusalKind::NotFound, message, [Suggested::of(Verb::Plan, &run.id)]));
             }
         };
     }
     let reopened = with_dependents(run, reconciled.graph, reconciled.effective_statuses, &seeds);
     let Some(first) = reopened.first().copied() else {
         let message = format!("no step of run {} was done since {}: there is nothing to roll back", run.id, back.to);
-        return refuse(RefusalKind::No(No::Nothing), message, vec![command::on_run("rollback", &run.id, "")]);
+        return Err(refuse(RefusalKind::No(No::Nothing), message, [Suggested::of(Verb::Rollback, &run.id)]));
     };
     let unreadable = |at: &&usize| {
         reconciled.effective_status(**at) == EffectiveStatus::Unreadable && !reconciled.has_unknown_word(**at)
     };
     if let Some(at) = reopened.iter().find(unreadable) {
         let message = format!("the state of {} cannot be interpreted; the step is left alone", run.steps[*at].id);
-        return refuse(RefusalKind::Person, message, vec![command::on_run("validate", &run.id, "")]);
+        return Err(refuse(RefusalKind::Person, message, [Suggested::of(Verb::Validate, &run.id)]));
     }
     let ids = |ats: Vec<usize>| -> Vec<StepId> { ats.into_iter().map(|at| run.steps[at].id.clone()).collect() };
     Ok(RollBack {

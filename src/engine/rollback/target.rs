@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use super::{has_progress, is_over, listing_command, with_dependents};
 use crate::{
     engine::{
-        command,
         graph::Graph,
         reconciled::EffectiveStatus,
-        refusal::{Refusal, RefusalKind},
+        refusal::{Refusal, RefusalKind, refuse},
     },
-    model::{No, Run, StepId, are, clean_line, is_commit_hash},
+    model::{No, Run, StepId, Suggested, Verb, are, clean_line, is_commit_hash},
 };
 
 /// A phase of a run. A run can be rolled back to its end.
@@ -174,8 +173,8 @@ fn after_phase(run: &Run, effective_statuses: &[EffectiveStatus], place: usize) 
         let shown = open.iter().take(5).copied().collect::<Vec<_>>().join(", ");
         let are = are(open.len());
         let message = format!("the end of {} was not reached: {shown} {are} not done", clean_line(name, 80));
-        let hints = vec![listing_command(run), command::on_run("plan", &run.id, "")];
-        return Err(Refusal { kind: RefusalKind::No(No::NotYet), message, hints });
+        let hints = vec![listing_command(run), Suggested::of(Verb::Plan, &run.id)];
+        return Err(refuse(RefusalKind::No(No::NotYet), message, hints));
     }
     let behind = phases.iter().skip(place).flat_map(|phase| phase.steps.iter().copied());
     Ok(behind.filter(|at| has_progress(run, effective_statuses, *at)).collect())
@@ -190,8 +189,8 @@ fn from_step(
     let at = graph.position(id).filter(|at| has_progress(run, effective_statuses, *at));
     let Some(at) = at else {
         let message = format!("{id} was not begun: there is nothing to roll back");
-        let hints = vec![listing_command(run), command::on_run("plan", &run.id, "")];
-        return Err(Refusal { kind: RefusalKind::No(No::Nothing), message, hints });
+        let hints = vec![listing_command(run), Suggested::of(Verb::Plan, &run.id)];
+        return Err(refuse(RefusalKind::No(No::Nothing), message, hints));
     };
     let behind = graph.all_dependents(at);
     let all = behind.into_iter().filter(|at| has_progress(run, effective_statuses, *at));

@@ -9,7 +9,9 @@ use crate::{
         EffectiveStatus, effective_statuses,
         testing::{at, ids, line_of, run_of, step, with_statuses},
     },
-    model::{AffectedCommit, Evidence, EvidenceRecord, GitImpact, Run, RunId, Status, StepId, StepKind},
+    model::{
+        AffectedCommit, Evidence, EvidenceRecord, GitImpact, Run, RunId, Status, StepId, StepKind, Suggested, Verb,
+    },
 };
 
 use EffectiveStatus::{Done, Interrupted, Invalid, Open, OpenContainer, Waiting};
@@ -255,6 +257,11 @@ fn a_commit_keeps_the_steps_whose_work_it_has() {
     assert_eq!(kept(&apart, &[], &["1111111000"]), ids(&["a"]));
 }
 
+/// Returns the call that is repeated once nothing is in its way.
+fn again() -> Suggested {
+    Suggested::of(Verb::Rollback, "R").option("to", "1")
+}
+
 fn undoing() -> GitImpact {
     let commit = |sha: &str, is_merge| AffectedCommit {
         sha: sha.to_owned(),
@@ -347,7 +354,7 @@ fn a_merge_is_old_after_a_week() {
 #[test]
 fn uncommitted_work_and_the_main_branch_stand_in_the_way_of_a_run_with_a_branch() {
     let codes = |run: &Run, undoing: &GitImpact, times| -> Vec<String> {
-        obstacles(run, Some(undoing), times, "piton rollback R --to 1").into_iter().map(|one| one.code).collect()
+        obstacles(run, Some(undoing), times, &again()).into_iter().map(|one| one.code).collect()
     };
     let mut own = phased();
     own.workspace.branch = Some("work".to_owned());
@@ -378,7 +385,7 @@ fn the_main_branch_is_left_for_the_branch_of_the_work_if_that_has_a_usable_name(
         let mut run = phased();
         run.workspace.branch = Some(branch.to_owned());
         let git = GitImpact { branch: Some("main".to_owned()), has_branch, ..undoing() };
-        assert_eq!(obstacles(&run, Some(&git), 0, "")[0].command, expected);
+        assert_eq!(obstacles(&run, Some(&git), 0, &again())[0].command, expected);
     }
 }
 
@@ -388,7 +395,8 @@ fn five_files_are_named_and_more_are_hinted_at() {
         [(1, "1 file in 'w t' with uncommitted changes: f0"), (5, "f0, f1, f2, f3, f4"), (6, "f4, ...")]
     {
         let dirty = (0..count).map(|at| format!("f{at}")).collect();
-        let message = &obstacles(&phased(), Some(&GitImpact { dirty: Some(dirty), ..undoing() }), 0, "")[0].message;
+        let message =
+            &obstacles(&phased(), Some(&GitImpact { dirty: Some(dirty), ..undoing() }), 0, &again())[0].message;
         assert!(message.ends_with(shown), "{message}");
     }
 }

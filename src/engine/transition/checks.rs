@@ -12,7 +12,7 @@ use crate::{
     },
     model::{
         ChangeKind, Finding, FindingCode, No, Outcome, Part, PartKind, Presence, RelPath, ReviewVerdict, RunStatus,
-        Status, Step, StepId, StepKind, are, clean_line, mask_secrets, plural,
+        Status, Step, StepId, StepKind, Suggested, Verb, are, clean_line, mask_secrets, plural,
     },
 };
 
@@ -47,7 +47,7 @@ impl TransitionCheck<'_> {
                 let ready = step.children.iter().filter_map(position).find(can_begin);
                 let hint = match (step.children.is_empty(), ready) {
                     (true, _) => command::finish(step, &self.reconciled.run.id),
-                    (false, Some(at)) => self.command("begin", &self.reconciled.run.steps[at].id, ""),
+                    (false, Some(at)) => self.command(Verb::Begin, &self.reconciled.run.steps[at].id),
                     (false, None) => self.plan(),
                 };
                 Err(refuse(RefusalKind::No(No::NotYours), message, [hint]))
@@ -72,16 +72,16 @@ impl TransitionCheck<'_> {
                 Err(self.outcome_unknown(at))
             }
             (Presence::Caller, Rebegin::No) => {
-                let again = self.command("begin", id, " --again");
+                let again = self.command(Verb::Begin, id).flag("again");
                 Ok(Some(format!("{begun}, begun by you; if its agent was lost: `{again}`")))
             }
             (Presence::Alive, _) => {
                 let message = format!("{begun}: {}, and is still there", begun_by(attempt));
-                Err(refuse(RefusalKind::Conflict, message, [command::on_run("status", &self.reconciled.run.id, "")]))
+                Err(refuse(RefusalKind::Conflict, message, [Suggested::of(Verb::Status, &self.reconciled.run.id)]))
             }
             (Presence::Unknown, Rebegin::No | Rebegin::Again) => {
                 let message = format!("{begun}: {}, and whether it is still there cannot be known", begun_by(attempt));
-                Err(refuse(RefusalKind::Person, message, [self.command("begin", id, " --take-over")]))
+                Err(refuse(RefusalKind::Person, message, [self.command(Verb::Begin, id).flag("take-over")]))
             }
             (Presence::Caller, Rebegin::Again | Rebegin::TakeOver)
             | (Presence::Unknown, Rebegin::TakeOver)
@@ -136,9 +136,9 @@ impl TransitionCheck<'_> {
         if step.kind == StepKind::Review && self.reconciled.limit(at, self.limits.attempt_limit).is_none() {
             // Its work may be done again without a decision.
             hints.retain(|hint| *hint != self.decision("redo", id));
-            hints.insert(0, self.command("begin", rework.unwrap_or(id), ""));
+            hints.insert(0, self.command(Verb::Begin, rework.unwrap_or(id)));
         }
-        Refusal { kind: RefusalKind::Person, message, hints }
+        refuse(RefusalKind::Person, message, hints)
     }
 
     /// Refuses to record anything in a state that is older than what was recorded: the newer one would be lost for good.
@@ -169,7 +169,7 @@ impl TransitionCheck<'_> {
             return Ok(());
         }
         let Some(wrong) = workspace_problem(run, self.evidence) else { return Ok(()) };
-        let hints = wrong.fix.into_iter().chain([self.decision("override", &run.steps[at].id)]);
+        let hints = wrong.fix.into_iter().chain([self.decision("override", &run.steps[at].id).into()]);
         Err(Refusal { kind: RefusalKind::Person, message: wrong.message, hints: hints.collect() })
     }
 
@@ -196,8 +196,8 @@ impl TransitionCheck<'_> {
         let message = format!("declared outputs of {id} are not valid: {}", problems.join("; "));
         let hints = [
             format!("fix that, then: `{}`", command::finish(step, run)),
-            self.command("finish", id, " --status failed --error TEXT"),
-            self.decision("override", id),
+            command::failed(step, run).into(),
+            self.decision("override", id).into(),
         ];
         Err(refuse(RefusalKind::No(No::Invalid), message, hints))
     }
@@ -213,17 +213,17 @@ impl TransitionCheck<'_> {
         let mut hints = Vec::new();
         if let Some(writer) = self.reconciled.writer_of(at) {
             hints.push(match step.kind {
-                StepKind::Gate => self.decision("redo", &writer.id),
+                StepKind::Gate => self.decision("redo", &writer.id).to_string(),
                 StepKind::Work | StepKind::Review | StepKind::Container => {
                     format!("write it, then: `{}`", command::finish(step, &run.id))
                 }
             });
-            let elsewhere = self.command("finish", &writer.id, " --output FILE");
+            let elsewhere = self.command(Verb::Finish, &writer.id).option("output", "FILE");
             hints.push(format!("if it is at another place: `{elsewhere}`"));
         }
         // The decision is for one attempt, so the step has to be in it.
         if step.kind == StepKind::Gate || step.status == Status::InProgress {
-            hints.push(self.decision("override", &step.id));
+            hints.push(self.decision("override", &step.id).into());
         }
         Err(Refusal { kind: RefusalKind::No(No::NotYet), message: missing.join("; "), hints })
     }
@@ -247,13 +247,12 @@ impl TransitionCheck<'_> {
         let names: Vec<&str> = open.iter().map(|part| part.name.as_str()).collect();
         let are = are(names.len());
         let message = format!("{} has parts that were begun, and {} {are} open", step.id, names.join(", "));
-        let skip = format!("{} --by NAME --note WHY", command::option("part", &first.name));
-        let skip = command::answer("skip", &step.id, &self.reconciled.run.id, &skip);
+        let skip = command::answer("skip", &step.id, &self.reconciled.run.id).option("part", &first.name).by_and_why();
         let hints = [self.on_part(step, first), skip];
         Err(refuse(RefusalKind::No(No::NotYet), message, hints))
     }
 
-    fn on_part(&self, step: &Step, part: &Part) -> String {
+    fn on_part(&self, step: &Step, part: &Part) -> Suggested {
         command::next_of_part(step, part, &self.reconciled.run.id)
     }
 
@@ -280,10 +279,10 @@ impl TransitionCheck<'_> {
             StepKind::Review if has_conditions => {
                 format!("once that is met: `{}`", command::finish(gate, &self.reconciled.run.id))
             }
-            StepKind::Gate if is_next => self.approval(at),
-            StepKind::Review if is_next && gate.is_command => self.command("exec", &gate.id, ""),
-            StepKind::Review if is_next => self.command("begin", &gate.id, ""),
-            StepKind::Gate | StepKind::Review | StepKind::Work | StepKind::Container => self.plan(),
+            StepKind::Gate if is_next => self.approval(at).to_string(),
+            StepKind::Review if is_next && gate.is_command => self.command(Verb::Exec, &gate.id).to_string(),
+            StepKind::Review if is_next => self.command(Verb::Begin, &gate.id).to_string(),
+            StepKind::Gate | StepKind::Review | StepKind::Work | StepKind::Container => self.plan().to_string(),
         };
         refuse(RefusalKind::Person, message, [hint])
     }
@@ -334,7 +333,7 @@ impl TransitionCheck<'_> {
             }
         };
         let message = format!("{} {what}: a person decides how to continue", failed.id.with_title(&failed.title));
-        Err(Refusal { kind: RefusalKind::Person, message, hints })
+        Err(refuse(RefusalKind::Person, message, hints))
     }
 
     pub(super) fn check_not_aborted(&self) -> Result<(), Refusal> {
@@ -344,7 +343,7 @@ impl TransitionCheck<'_> {
         }
         let message = format!("run {} was aborted; a person decides whether it continues", run.id);
         let hint = match run.records.resume {
-            true => command::on_run("resume", &run.id, " --force"),
+            true => Suggested::of(Verb::Resume, &run.id).flag("force").to_string(),
             false => "its format cannot take that back: start it again with its own command".to_owned(),
         };
         Err(refuse(RefusalKind::Person, message, [hint]))
@@ -368,7 +367,7 @@ impl TransitionCheck<'_> {
         let run = self.reconciled.run;
         if run.degraded {
             let message = format!("{} cannot be read after the repair either", run.id);
-            return Err(refuse(RefusalKind::No(No::Invalid), message, [command::on_run("restore", &run.id, "")]));
+            return Err(refuse(RefusalKind::No(No::Invalid), message, [Suggested::of(Verb::Restore, &run.id)]));
         }
         Ok(())
     }
@@ -434,35 +433,35 @@ impl TransitionCheck<'_> {
             let hints = ["redo", "accept"].map(|verb| self.decision(verb, &step.id));
             return refuse(RefusalKind::Person, message, hints);
         }
-        refuse(RefusalKind::Person, message, [command::on_run("validate", &self.reconciled.run.id, "")])
+        refuse(RefusalKind::Person, message, [Suggested::of(Verb::Validate, &self.reconciled.run.id)])
     }
 
-    pub(super) fn plan(&self) -> String {
-        command::on_run("plan", &self.reconciled.run.id, "")
+    pub(super) fn plan(&self) -> Suggested {
+        Suggested::of(Verb::Plan, &self.reconciled.run.id)
     }
 
     /// Returns the commands of what a person can decide about a step.
-    fn ways_out(&self, at: usize) -> Vec<String> {
+    fn ways_out(&self, at: usize) -> Vec<Suggested> {
         self.reconciled.ways_out(at).into_iter().map(|(_, command)| command).collect()
     }
 
     /// Returns the command that lets a step be done again, if its format can record that; else the one that shows the plan.
-    pub(super) fn redo_of(&self, id: &StepId) -> String {
+    pub(super) fn redo_of(&self, id: &StepId) -> Suggested {
         if self.reconciled.run.records.redo { self.decision("redo", id) } else { self.plan() }
     }
 
     /// Returns the command of a person's decision about a step.
-    pub(super) fn decision(&self, verb: &str, id: &StepId) -> String {
+    pub(super) fn decision(&self, verb: &str, id: &StepId) -> Suggested {
         command::decide(verb, id, &self.reconciled.run.id)
     }
 
     /// Returns the command that approves a gate.
-    pub(super) fn approval(&self, at: usize) -> String {
+    pub(super) fn approval(&self, at: usize) -> Suggested {
         command::approve(&self.reconciled.run.steps[at], &self.reconciled.run.id)
     }
 
-    pub(super) fn command(&self, verb: &str, id: &StepId, tail: &str) -> String {
-        command::on_step(verb, id, &self.reconciled.run.id, tail)
+    pub(super) fn command(&self, verb: Verb, id: &StepId) -> Suggested {
+        Suggested::on_step(verb, id, &self.reconciled.run.id)
     }
 }
 

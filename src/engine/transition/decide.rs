@@ -15,7 +15,7 @@ use crate::{
     },
     model::{
         Change, ChangeKind, Decision, DecisionKind, Evidence, Finding, GateOption, No, Outcome, QuestionOption,
-        ReviewVerdict, Run, Status, Step, StepKind, Timestamp,
+        ReviewVerdict, Run, Status, Step, StepKind, Suggested, Timestamp, Verb,
     },
 };
 
@@ -149,8 +149,8 @@ impl TransitionCheck<'_> {
         let reviews = self.reconciled.sent_back(at);
         let can_begin = |at: usize| {
             if self.reconciled.run.steps[at].is_reported {
-                let exec = self.command("exec", id, "");
-                let past = command::on_run("history", &self.reconciled.run.id, "");
+                let exec = self.command(Verb::Exec, id);
+                let past = Suggested::of(Verb::History, &self.reconciled.run.id);
                 let message = format!(
                     "its agent has reported: `{exec}` does the rest; `{past}` lists the versions to which `piton restore` takes it back"
                 );

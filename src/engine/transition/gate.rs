@@ -8,7 +8,8 @@ use crate::{
         refusal::{Refusal, RefusalKind, refuse},
     },
     model::{
-        ChangeKind, GateEffect, GateOption, No, Outcome, ReviewVerdict, Step, StepId, StepKind, clean_line, nearest,
+        ChangeKind, GateEffect, GateOption, No, Outcome, ReviewVerdict, Step, StepId, StepKind, Verb, clean_line,
+        nearest,
     },
 };
 
@@ -54,14 +55,14 @@ impl TransitionCheck<'_> {
         let words = || gate.options.iter().map(|option| option.word.as_str());
         let ways = || {
             let way = |word: &str| command::choose(gate, &self.reconciled.run.id, word);
-            words().map(way).collect::<Vec<String>>()
+            words().map(way).map(String::from).collect::<Vec<_>>()
         };
         let refuse = |message: String, hints| Err(Refusal { kind: RefusalKind::Usage, message, hints });
         match (choice, gate.options.is_empty()) {
             (None, true) => Ok(None),
             (Some(choice), true) => {
                 let message = format!("{} has no answers to choose from, so not `{}`", gate.id, clean_line(choice, 60));
-                refuse(message, vec![command::approve(gate, &self.reconciled.run.id)])
+                refuse(message, vec![command::approve(gate, &self.reconciled.run.id).into()])
             }
             (None, false) => {
                 let message = format!("{} takes one of {}", gate.id, words().collect::<Vec<_>>().join(", "));
@@ -94,7 +95,7 @@ impl TransitionCheck<'_> {
             (EffectiveStatus::Done, StepKind::Gate | StepKind::Review) => {
                 if let (Some(phases), Some(first)) = (phases, self.reconciled.run.steps.first()) {
                     let message = format!("{id} is approved already; the number of phases is recorded with the plan");
-                    let record = self.command("finish", &first.id, &format!(" --phases {phases}"));
+                    let record = self.command(Verb::Finish, &first.id).option("phases", phases.to_string());
                     return Err(refuse(RefusalKind::No(No::Already), message, [record]));
                 }
                 return Ok(Some(format!("{id} is approved already")));

@@ -19,8 +19,8 @@ use super::{
     rollback,
 };
 use crate::model::{
-    Change, ChangeKind, Evidence, Finding, No, Outcome, Run, RunStatus, Status, StepId, StepKind, Timestamp, are,
-    plural,
+    Change, ChangeKind, Evidence, Finding, No, Outcome, Run, RunStatus, Status, StepId, StepKind, Suggested, Timestamp,
+    Verb, are, plural,
 };
 pub(super) use checks::open_parts;
 pub(crate) use decide::{Decided, answers, decide};
@@ -479,8 +479,12 @@ impl TransitionCheck<'_> {
         if self.evidence.merged == Some(false) && !self.limits.force {
             let branch = run.workspace.branch.as_deref().unwrap_or("its branch");
             let message = format!("{branch} is not merged, and the run is over only after that");
-            let anyway = command::on_run("close", &run.id, " --done --yes");
-            return Err(refuse(RefusalKind::Person, message, [self.plan(), format!("without its work: `{anyway}`")]));
+            let anyway = Suggested::of(Verb::Close, &run.id).flag("done").yes();
+            return Err(refuse(
+                RefusalKind::Person,
+                message,
+                [self.plan().into(), format!("without its work: `{anyway}`")],
+            ));
         }
         let open = self.open_before_end();
         let gate = open.iter().copied().find(|at| self.reconciled.is_pending_gate(*at));

@@ -6,7 +6,7 @@ use super::{RollbackContext, report::RollbackReport};
 use crate::{
     dialect::RollbackBackup,
     engine::{self, rollback::Obstacle},
-    model::{Change, ChangeKind, Finding, GitImpact, RelPath, RollBack, StepId, clean_line, sha256_hex},
+    model::{Change, ChangeKind, Finding, GitImpact, RelPath, RollBack, StepId, Suggested, clean_line, sha256_hex},
     ops::{OpError, locked_run::LockedRun},
     store::{
         self,
@@ -62,7 +62,7 @@ pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut 
                 "the backup has {} bytes, and only {free} are free; it needs twice its size",
                 extent.bytes
             ),
-            command: format!("df -h {}", engine::quoted(root.as_str())),
+            command: Suggested::Other(format!("df -h {}", engine::quoted(root.as_str()))),
         });
     }
     report.left_out = extent.left_out;

@@ -26,7 +26,7 @@ use crate::{
     engine::{self, ChangeLimits, EffectiveStatus, Refusal, RefusalKind, rollback},
     model::{
         Change, ChangeKind, Edit, Entry, Evidence, Finding, FindingCode, GitImpact, GivenUpCommit, No, Owner, RollBack,
-        RollBackRecord, Run,
+        RollBackRecord, Run, Suggested, Verb,
     },
     ops::versions::{self, Version},
     store::{self, AbandonedWork},
@@ -142,8 +142,7 @@ impl<'a> RollbackContext<'a> {
     ) -> Result<Vec<Finding>, OpError> {
         let target = target::resolve(self, to)?;
         let exact = target.meaning.exact(self.run);
-        let reason = request.reason.as_deref().map(|reason| format!(" --note {}", engine::quoted(reason)));
-        let again = rollback::command_to(self.run, to) + &reason.unwrap_or_default();
+        let again = rollback::command_to(self.run, to).maybe("note", request.reason.as_ref());
         report.what = Some(target.meaning.describe(self.run));
         report.to = Some(exact.clone());
         let back = self.back_to(&target, request.reason.clone());
@@ -172,7 +171,7 @@ impl<'a> RollbackContext<'a> {
                 None if report.has_commits_in_doubt() => {
                     report.impact.unrecorded.as_ref().map(|step| rollback::record_commit(self.run, step))
                 }
-                None => Some(format!("{again} --yes")),
+                None => Some(again.yes()),
             };
             return Ok(findings);
         };
@@ -198,7 +197,7 @@ impl<'a> RollbackContext<'a> {
                 return Err(OpError::Refused(Refusal {
                     kind: RefusalKind::No(No::Already),
                     message: format!("the state of {} is what {} holds", self.run.id, back.to),
-                    hints: vec![rollback::listing_command(self.run)],
+                    hints: vec![rollback::listing_command(self.run).into()],
                 }));
             }
             let back = RollBack { from: self.run.position.clone(), ..back };
@@ -293,9 +292,9 @@ impl<'a> RollbackContext<'a> {
         let edits = edits.as_slice();
         report.written = true;
         report.state_files = edits.iter().map(|edit| edit.path.clone()).collect();
-        let run = engine::quoted(&self.opened.candidate.name);
-        report.undo = replaced.map(|id| format!("piton restore {run} --to {id} --yes"));
-        report.next = Some(format!("piton plan {run}"));
+        let run = &self.opened.candidate.name;
+        report.undo = replaced.map(|id| Suggested::of(Verb::Restore, run).option("to", id).yes());
+        report.next = Some(Suggested::of(Verb::Plan, run));
         let mut findings = Vec::new();
         if matches!(change.kind, ChangeKind::RollBack(_)) {
             findings.extend(keep::log(self, locked, change, report));
@@ -306,7 +305,7 @@ impl<'a> RollbackContext<'a> {
 
 /// Refuses a run whose format has no steps to go back by, with the version that leads to a target.
 fn not_offered(opened: &OpenedRun, to: Option<&str>) -> OpError {
-    let run = engine::quoted(&opened.candidate.name);
+    let run = &opened.candidate.name;
     let to = to.filter(|to| *to != "last").map(|to| to.strip_prefix("step:").unwrap_or(to));
     let is_it = |version: &Version<'_>| {
         let begins =
@@ -315,10 +314,10 @@ fn not_offered(opened: &OpenedRun, to: Option<&str>) -> OpError {
     };
     let is_way = |version: &Version<'_>| is_it(version) && versions::leads_elsewhere(opened, version);
     let version = versions::recorded(opened).filter(|version| version.change().is_some()).find(is_way);
-    let version = version.map(|version| format!("piton restore {run} --to {}", engine::quoted(&version.name)));
+    let version = version.map(|version| Suggested::of(Verb::Restore, run).option("to", &version.name));
     let message =
         format!("only a nine-step run goes back by its steps; {} goes back by its versions", opened.candidate.name);
-    let hints = version.into_iter().chain([format!("piton history {run}")]).collect();
+    let hints = version.into_iter().chain([Suggested::of(Verb::History, run)]).map(String::from).collect();
     OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints })
 }
 
@@ -331,12 +330,12 @@ fn shown(ctx: &ProjectContext, folder: &camino::Utf8Path) -> String {
     }
 }
 
-fn refuse_obstacles(obstacles: &[rollback::Obstacle], again: &str) -> Result<(), OpError> {
+fn refuse_obstacles(obstacles: &[rollback::Obstacle], again: &Suggested) -> Result<(), OpError> {
     let Some(first) = obstacles.first() else { return Ok(()) };
     let message = obstacles.iter().map(|obstacle| obstacle.message.as_str()).collect::<Vec<_>>().join("; ");
-    let mut hints: Vec<String> = obstacles.iter().map(|obstacle| obstacle.command.clone()).collect();
-    if !first.command.starts_with(again) {
-        hints.push(format!("then: `{again} --yes`"));
+    let mut hints: Vec<String> = obstacles.iter().map(|obstacle| obstacle.command.to_string()).collect();
+    if !again.begins(&first.command) {
+        hints.push(format!("then: `{}`", again.clone().yes()));
     }
     Err(OpError::Refused(Refusal { kind: RefusalKind::Person, message, hints }))
 }

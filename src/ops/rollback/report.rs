@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     engine::rollback::{GitPlan, Impact, Obstacle},
-    model::{AffectedCommit, RelPath, Timestamp},
+    model::{AffectedCommit, RelPath, Suggested, Timestamp},
     ops::report::Body,
 };
 
@@ -43,9 +43,9 @@ pub(crate) struct RollbackReport {
     /// State files that were written.
     pub(crate) state_files: Vec<RelPath>,
     /// The command that undoes the rollback.
-    pub(crate) undo: Option<String>,
+    pub(crate) undo: Option<Suggested>,
     /// The most useful next command.
-    pub(crate) next: Option<String>,
+    pub(crate) next: Option<Suggested>,
 }
 
 impl Body for RollbackReport {
@@ -76,5 +76,5 @@ pub(crate) struct RollbackTarget {
     pub(crate) to: String,
     pub(crate) what: String,
     pub(crate) at: Option<Timestamp>,
-    pub(crate) command: String,
+    pub(crate) command: Suggested,
 }

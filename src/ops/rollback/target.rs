@@ -8,7 +8,7 @@ use crate::{
         self, Refusal, RefusalKind,
         rollback::{self, TargetMeaning},
     },
-    model::{Edit, No, StepId, Timestamp, clean_line},
+    model::{Edit, No, StepId, Suggested, Timestamp, Verb, clean_line},
     ops::{
         OpError,
         opened_run::OpenedRun,
@@ -81,14 +81,14 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
                 run.id,
                 clean_line(to, 80)
             ),
-            hints: vec![rollback::listing_command(run)],
+            hints: vec![rollback::listing_command(run).into()],
         }));
     };
     let Some(meaning) = concrete(context, meaning, &known) else {
         return Err(OpError::Refused(Refusal {
             kind: RefusalKind::No(No::Nothing),
             message: format!("run {} has neither phases nor earlier checkpoints", run.id),
-            hints: vec![format!("piton history {}", engine::quoted(run.id.as_str()))],
+            hints: vec![Suggested::of(Verb::History, &run.id).into()],
         }));
     };
     resolve_reading(context, meaning)
@@ -144,7 +144,7 @@ fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>
         return Err(OpError::Refused(Refusal {
             kind: RefusalKind::No(No::Invalid),
             message: format!("checkpoint {id} of {} holds a state that cannot be read", context.run.id),
-            hints: vec![rollback::listing_command(context.run)],
+            hints: vec![rollback::listing_command(context.run).into()],
         }));
     }
     Ok((edits, after))

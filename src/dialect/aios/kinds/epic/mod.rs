@@ -25,7 +25,7 @@ use crate::{
     document::salvage,
     model::{
         DialectId, FileSet, Finding, FindingCode, Mode, ReadProblem, Records, RelPath, Run, RunStatus, Severity,
-        Timestamp, WorkspaceRecord, clean_line, quoted,
+        Suggested, Timestamp, Verb, WorkspaceRecord, clean_line,
     },
 };
 
@@ -69,7 +69,7 @@ fn load(files: &FileSet) -> Loaded {
         run.degraded = true;
     }
     let message = format!("read from {backup}, the backup made before the last write");
-    let fix = format!("piton restore {}", quoted(&format!("./{}", files.state)));
+    let fix = Suggested::of(Verb::Restore, format!("./{}", files.state));
     findings.push(Finding::new(FindingCode::RestoredFromHistory, message).at(&backup).fix(fix));
     findings.append(&mut loaded.findings);
     Loaded { findings, ..loaded }
