@@ -8,7 +8,7 @@ use super::{
     reports::begun_by,
 };
 use crate::model::{
-    Action, DecisionKind, Finding, FindingCode, Hold, Options, Pace, Run, StepId, StepKind, Suggested, Verb,
+    Action, DecisionKind, Finding, FindingCode, Hold, Options, Pace, Run, StepId, StepKind, Suggested, Verb, safe_line,
 };
 
 /// The rule for a step that evidence shows as done, and whose status only has to be recorded.
@@ -294,7 +294,9 @@ impl Chooser<'_> {
     }
 
     pub(super) fn approval(&self, at: usize) -> Choice {
-        let reason = self.reconciled.guest_reason(at).unwrap_or_else(|| "User approval required".to_owned());
+        let asks = || self.reconciled.run.steps[at].asks.as_deref().map(|asks| safe_line(asks, 400));
+        let reason = self.reconciled.guest_reason(at).or_else(asks);
+        let reason = reason.unwrap_or_else(|| "User approval required".to_owned());
         Choice::new(at, Action::Approve, "5.gate", reason)
     }
 

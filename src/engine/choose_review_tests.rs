@@ -172,14 +172,14 @@ fn limits_name_a_way_out_that_is_open() {
     let planned = plan_of(&run, &options());
     let limit = finding(&planned, FindingCode::AttemptLimit);
     assert_eq!(limit.message, "A (Title of A) failed 3 times");
-    let fix = "a person decides: `piton decide A redo --run R --by NAME --note WHY` to try it once more, or \
-               `piton decide A skip --run R --by NAME --note WHY` to go on without it, or `piton close R --abort` to give up";
-    assert_eq!(limit.fix.as_deref(), Some(fix));
+    assert_eq!(limit.fix.as_deref(), Some("a person decides: `piton decide A --run R`"));
+    let words = |planned: &crate::engine::Planned| {
+        let options = planned.plan.questions.iter().flat_map(|question| &question.options);
+        options.map(|option| option.id.clone()).collect::<Vec<String>>()
+    };
+    assert_eq!(words(&planned), ["redo", "skip", "abort"]);
     step(&mut run, "A").kind = StepKind::Review;
-    let planned = plan_of(&run, &options());
-    let fix = "a person decides: `piton decide A redo --run R --by NAME --note WHY` to try it once more, or \
-               `piton decide A accept --run R --by NAME --note WHY` to take the work as it is, or `piton close R --abort` to give up";
-    assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix.as_deref(), Some(fix));
+    assert_eq!(words(&plan_of(&run, &options())), ["redo", "accept", "abort"]);
     assert_eq!(notable_codes(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
 }
 
@@ -231,7 +231,7 @@ fn open_conditions_belong_to_the_work_then_to_its_review() {
         let planned = plan_of(run, &options());
         assert_eq!(notable_codes(&planned), [FindingCode::ConditionsOpen]);
         assert_eq!(planned.plan.verdict, Verdict::Confirm);
-        let accept = planned.plan.question.as_ref().and_then(|question| question.option("accept"));
+        let accept = planned.plan.question().and_then(|question| question.option("accept"));
         assert_eq!(
             accept.map(|option| option.command.to_string()).as_deref(),
             Some("piton decide 4 accept --run R --by NAME --note WHY")

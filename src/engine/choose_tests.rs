@@ -48,7 +48,7 @@ fn a_gate_is_always_put_to_a_person() {
         assert_eq!(planned.plan.next[0].reason, "User approval required");
         assert_eq!(planned.plan.commands.begin, None, "what a person decides is no command");
         // A gate that was refused is lifted by a decision, not by an approval.
-        let approve = planned.plan.question.as_ref().and_then(|question| question.option("approve"));
+        let approve = planned.plan.question().and_then(|question| question.option("approve"));
         let expected = (status != Status::Failed).then_some("piton decide G approve --run R --by NAME");
         assert_eq!(approve.map(|option| option.command.to_string()).as_deref(), expected);
     }
@@ -139,7 +139,7 @@ fn what_an_agent_does_at_a_gate_is_tried_again_and_closed_by_a_person() {
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["retry G".to_owned()], Verdict::Resume));
     assert_eq!(planned.plan.next[0].reason, "G failed; retry with the error of the last attempt");
-    let question = planned.plan.question.unwrap();
+    let question = planned.plan.question().cloned().unwrap();
     assert_eq!(question.option("approve").unwrap().command, "piton decide G approve --run R --by NAME");
 }
 
@@ -314,20 +314,20 @@ fn what_must_not_run_twice_is_asked_about() {
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["verify B".to_owned()], Verdict::Blocked));
     assert_eq!(notable_codes(&planned), [FindingCode::OutcomeUnknown]);
-    let question = planned.plan.question.unwrap();
+    let question = planned.plan.question().cloned().unwrap();
     assert_eq!(question.default.as_deref(), Some("leave"));
     let commands: Vec<String> = question.options.iter().map(|option| option.command.to_string()).collect();
-    let accept = "piton decide B accept --run R --by NAME --note WHY";
-    assert_eq!(commands, [accept, "piton decide B redo --run R --by NAME --note WHY", "piton status R"]);
+    let accept = "piton decide B happened --run R --by NAME --note WHY";
+    assert_eq!(commands, [accept, "piton decide B not-happened --run R --by NAME --note WHY", "piton status R"]);
     assert_eq!(planned.plan.commands.begin, None);
     step(&mut run, "A").status = Status::InProgress;
     step(&mut run, "A").idempotent = false;
     step(&mut run, "B").depends_on.clear();
     let planned = plan_of(&run, &options());
-    let question = planned.plan.question.unwrap();
-    let ids: Vec<&str> = question.options.iter().map(|option| option.id.as_str()).collect();
-    assert_eq!(ids, ["accept A", "redo A", "accept B", "redo B", "leave"]);
-    assert!(question.text.ends_with("Did they take effect?"), "{}", question.text);
+    let about: Vec<&str> = planned.plan.questions.iter().filter_map(|one| Some(one.step.as_ref()?.as_str())).collect();
+    assert_eq!(about, ["A", "B"]);
+    let ids = planned.plan.questions.iter().flat_map(|one| &one.options).map(|option| option.id.as_str());
+    assert_eq!(ids.collect::<Vec<_>>(), ["happened", "not-happened", "leave"].repeat(2));
     assert_eq!((planned.plan.commands.begin, planned.plan.commands.others), (None, Vec::new()));
 }
 

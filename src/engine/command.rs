@@ -10,6 +10,11 @@ pub(crate) fn answer(answer: &str, step: &StepId, run: &RunId) -> Suggested {
     Suggested::of(Verb::Decide, step).word(answer).run(run)
 }
 
+/// Returns the command that lists what a person can answer about a step.
+pub(super) fn answers(step: &StepId, run: &RunId) -> Suggested {
+    Suggested::on_step(Verb::Decide, step, run)
+}
+
 /// Returns the command that approves a gate: with the first of its answers, where it offers several.
 pub(crate) fn approve(gate: &Step, run: &RunId) -> Suggested {
     choose(gate, run, gate.options.first().map_or(APPROVE, |first| &first.word))
@@ -60,10 +65,15 @@ pub(super) fn cut_off_part(step: &Step) -> Option<&Part> {
     step.detail.parts.iter().find(|part| !step.idempotent && part.status == Status::InProgress)
 }
 
+/// The word of a person that a step that was cut off took effect.
+pub(crate) const HAPPENED: &str = "happened";
+/// The word of a person that it did not.
+pub(crate) const NOT_HAPPENED: &str = "not-happened";
+
 /// Returns the commands with which a person says whether a step that must not run twice took effect: that it did, and that it did not.
 pub(super) fn effect(step: &Step, run: &RunId) -> [Suggested; 2] {
     let part = cut_off_part(step).map(|part| &part.name);
-    [answer("accept", &step.id, run).maybe("part", part).by_and_why(), redo(&step.id, run)]
+    [answer(HAPPENED, &step.id, run).maybe("part", part).by_and_why(), decide(NOT_HAPPENED, &step.id, run)]
 }
 
 /// Names the verdicts of a review in a comment, if its format cannot record every one.

@@ -260,7 +260,7 @@ fn done(
 fn questions(plan: &Plan, is_left_unknown: bool, notes: &[String]) -> Vec<String> {
     // A question that is asked before resuming is answered by then.
     let decides = plan.verdict == Verdict::Blocked;
-    let question = plan.question.iter().filter(|_| decides).map(|question| &question.text);
+    let question = plan.questions.iter().filter(|_| decides).map(|question| &question.text);
     let left = is_left_unknown.then(|| LEFT_UNKNOWN.to_owned());
     question.chain(notes).map(|text| safe_text(text)).chain(left).collect()
 }

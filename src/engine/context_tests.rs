@@ -170,7 +170,7 @@ fn the_words_of_a_review_reach_further_back_too() {
 #[test]
 fn only_a_question_that_stops_the_run_is_open() {
     let run = line_of(&[("A", Status::Pending)]);
-    assert!(planned(&run).plan.question.is_some());
+    assert!(!planned(&run).plan.questions.is_empty());
     assert_eq!(context(&run, Brief::default(), PLENTY).open_questions, [""; 0]);
     let mut run = line_of(&[("A", Status::Pending)]);
     step(&mut run, "A").kind = StepKind::Gate;

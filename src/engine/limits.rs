@@ -85,12 +85,8 @@ impl Chooser<'_> {
             .filter_map(|gate| {
                 let message = self.reconciled.expired(gate.at, self.options.now)?;
                 let id = &self.reconciled.run.steps[gate.at].id;
-                let again = command::decide("redo", id, &self.reconciled.run.id);
-                Some(
-                    Finding::new(FindingCode::GateExpired, message)
-                        .on(id)
-                        .fix(format!("to have it asked again: `{again}`")),
-                )
+                let answers = command::answers(id, &self.reconciled.run.id);
+                Some(Finding::new(FindingCode::GateExpired, message).on(id).fix(answers))
             })
             .collect();
         chosen.findings.extend(expired);
@@ -132,23 +128,8 @@ impl Chooser<'_> {
             let fix = "decide, and record it in the files that the step is read from";
             return Finding::new(code, message).on(&step.id).fix(fix);
         }
-        let ways = self.reconciled.ways_out(at).into_iter().map(|(kind, command)| {
-            let what = match kind {
-                DecisionKind::Redo if step.returns_to.is_some() => "for another round",
-                DecisionKind::Redo => "to try it once more",
-                DecisionKind::Accept => "to take the work as it is",
-                DecisionKind::Skip => "to go on without it",
-                DecisionKind::Abort
-                | DecisionKind::RollBack
-                | DecisionKind::Approve
-                | DecisionKind::Override
-                | DecisionKind::Pause
-                | DecisionKind::Resume => "to give up",
-            };
-            format!("`{command}` {what}")
-        });
-        let ways: Vec<String> = ways.collect();
-        Finding::new(code, message).on(&step.id).fix(format!("a person decides: {}", ways.join(", or ")))
+        let answers = command::answers(&step.id, &self.reconciled.run.id);
+        Finding::new(code, message).on(&step.id).fix(format!("a person decides: `{answers}`"))
     }
 }
 

@@ -24,6 +24,7 @@
 //! - `reports`: which reports and decisions reach a step (rule 13); `decisions`: which of the latter are not used up.
 //! - `versions`: the earlier states of a run, from its journal.
 //! - `context`: assembles the context for the next agent within a size budget.
+//! - `clues`: what there is to judge by where a person is asked.
 //! - `command`: exact command lines, quoted for a shell.
 //!
 //! A caller reads a run and its evidence, plans, and admits a change against the same data:
@@ -41,6 +42,7 @@
 mod age;
 mod cause;
 mod choose;
+mod clues;
 mod command;
 mod context;
 mod decisions;

@@ -106,7 +106,7 @@ fn if_dependencies_met_answers_no() {
     assert_eq!((planned.dependencies_unmet, planned.plan.verdict), (true, Verdict::Blocked));
     let message = "R still waits for Q (R waits for Q waits for P)";
     assert_eq!(finding(&planned, FindingCode::DependencyBlock).message, message);
-    assert_eq!(planned.plan.question.map(|question| question.text), None);
+    assert_eq!(planned.plan.question().map(|question| &question.text), None);
     let planned = plan_of(&mixed(), &options("P"));
     assert_eq!((planned.dependencies_unmet, planned.plan.verdict), (false, Verdict::Resume));
     // Nothing is open, and still one dependency is not met.

@@ -11,7 +11,7 @@ use super::{
     handed::handed,
     next::Planner,
     overrides, preconditions,
-    question::{QuestionInput, question},
+    question::{QuestionInput, questions},
     reconcile::reconcile,
     reconciled::ReconciledRun,
     refusal::{Refusal, RefusalKind},
@@ -168,10 +168,10 @@ impl PlanInputs<'_> {
             next: &next,
             findings: &findings,
             options,
-            evidence,
+            evidence: (evidence, &statements),
             can_be_resumed: chosen.can_be_resumed(run),
         };
-        let question = if unattended || is_archived { None } else { question(&input) };
+        let questions = if unattended || is_archived { Vec::new() } else { questions(&input) };
         let steps = planner.groups(&chosen);
         let progress = progress(run, &steps);
         let plan = Plan {
@@ -183,7 +183,7 @@ impl PlanInputs<'_> {
             age,
             limit_wait: None,
             progress,
-            question,
+            questions,
             commands: planner.commands(verdict, &next, &chosen, to_confirm.is_some()),
             reports: handed.reports,
             decisions: handed.decisions,

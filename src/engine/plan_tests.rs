@@ -102,7 +102,7 @@ fn when_only_the_record_lags_it_is_brought_up_to_date() {
         (next_of(&planned), planned.plan.verdict),
         (vec!["verify B".to_owned(), "verify C".to_owned()], Verdict::Confirm)
     );
-    let question = planned.plan.question.unwrap();
+    let question = planned.plan.question().cloned().unwrap();
     assert_eq!(question.text, "No step of R has to run. Record what the evidence shows?");
     assert_eq!(question.default.as_deref(), Some("no"));
     assert_eq!(planned.plan.next[0].rule, "3.drift");
@@ -131,7 +131,7 @@ fn what_comes_after_the_last_step_is_asked_for() {
         (next.rule.as_str(), next.evidence.as_slice()),
         ("6.complete", ["all 11 steps are done".to_owned()].as_slice())
     );
-    let question = planned.plan.question.unwrap();
+    let question = planned.plan.question().cloned().unwrap();
     assert_eq!((question.text.as_str(), question.default.as_deref()), ("Merge feature/x into main?", Some("no")));
     assert_eq!(question.option("approve").unwrap().command, "piton decide merge approve --run R --by NAME");
     let commands = planned.plan.commands;
@@ -143,7 +143,7 @@ fn what_comes_after_the_last_step_is_asked_for() {
     run.follow_up = Some(FollowUp { action: Action::Archive, ..merge() });
     let planned = plan_of(&run, &options());
     assert_eq!(planned.plan.commands.begin.as_ref().map(ToString::to_string).as_deref(), Some("piton close R"));
-    assert!(planned.plan.question.is_none());
+    assert!(planned.plan.questions.is_empty());
     run.status = RunStatus::Completed;
     assert_eq!(next_of(&plan_of(&run, &options())), ["archive B"], "what is over is put away");
     run.follow_up = Some(merge());
@@ -185,7 +185,7 @@ fn modes_and_ages_decide_whether_and_what_is_asked() {
             [(Mode::Autopilot, autopilot), (Mode::Interactive, interactive), (Mode::Preflight, CHECK)]
         {
             let planned = plan_of(&aged(seconds), &Options { mode, ..options() });
-            let question = planned.plan.question.as_ref();
+            let question = planned.plan.question();
             let asked = question.map(|question| (question.text.as_str(), question.default.as_deref().unwrap()));
             assert_eq!(asked, expected, "{mode:?} after {seconds} s");
             assert_eq!(planned.unattended, mode == Mode::Autopilot && expected.is_none());
@@ -197,7 +197,7 @@ fn modes_and_ages_decide_whether_and_what_is_asked() {
     for (seconds, unattended) in [(9, true), (19, true), (20, false)] {
         let options = Options { mode: Mode::Autopilot, age: own_bands.clone(), ..options() };
         let planned = plan_of(&aged(seconds), &options);
-        assert_eq!((planned.unattended, planned.plan.question.is_none()), (unattended, unattended));
+        assert_eq!((planned.unattended, planned.plan.questions.is_empty()), (unattended, unattended));
     }
 }
 
@@ -224,7 +224,7 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
                     | FindingCode::StepsLost
             );
         assert_eq!(planned.unattended, !stops, "{code}");
-        assert!(planned.unattended || code.severity() == Severity::Blocking || planned.plan.question.is_some());
+        assert!(planned.unattended || code.severity() == Severity::Blocking || !planned.plan.questions.is_empty());
     }
     assert!(!plan_of(&clean(), &autopilot()).unattended, "its age is unknown");
     let mut degraded = aged(0);
@@ -235,7 +235,7 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
     step(&mut reasons, "G").kind = StepKind::Gate;
     let planned = plan_of(&reasons, &autopilot());
     assert_eq!((planned.plan.verdict, planned.unattended), (Verdict::Confirm, false), "a gate waits reasons the work");
-    assert_eq!(planned.plan.question.unwrap().default, None);
+    assert_eq!(planned.plan.question().cloned().unwrap().default, None);
     let mut childless = aged(0);
     step(&mut childless, "B").kind = StepKind::Container;
     assert!(!plan_of(&childless, &autopilot()).unattended, "something has to be looked at");
@@ -252,7 +252,7 @@ fn a_gate_is_asked_for_in_every_mode() {
     let mut run = line_of(&[("A", Status::Completed), ("2.5", Status::WaitingApproval)]);
     step(&mut run, "2.5").kind = StepKind::Gate;
     for mode in [Mode::Autopilot, Mode::Interactive, Mode::Preflight] {
-        let question = plan_of(&run, &Options { mode, ..options() }).plan.question.unwrap();
+        let question = plan_of(&run, &Options { mode, ..options() }).plan.question().cloned().unwrap();
         assert_eq!(question.text, "Approve 2.5 (Title of 2.5)?");
         assert_eq!(commands_of(&question), ["piton decide 2.5 approve --run R --by NAME", "piton pause R"]);
         assert_eq!(question.default, None, "no answer, no change");
@@ -267,7 +267,7 @@ fn commands_of(question: &Question) -> Vec<String> {
 fn decisions_are_asked_for_and_never_taken_by_default() {
     let mut failing = line_of(&[("A", Status::Failed)]);
     step(&mut failing, "A").failures = 3;
-    let question = plan_of(&failing, &options()).plan.question.unwrap();
+    let question = plan_of(&failing, &options()).plan.question().cloned().unwrap();
     assert_eq!(question.text, "A (Title of A) failed 3 times. Continue anyway?");
     let redo = "piton decide A redo --run R --by NAME --note WHY";
     assert_eq!(
@@ -276,25 +276,25 @@ fn decisions_are_asked_for_and_never_taken_by_default() {
     );
     assert!(question.options.iter().all(|option| option.person) && question.default.is_none());
     step(&mut failing, "A").kind = StepKind::Review;
-    let question = plan_of(&failing, &options()).plan.question.unwrap();
+    let question = plan_of(&failing, &options()).plan.question().cloned().unwrap();
     let accept = "piton decide A accept --run R --by NAME --note WHY";
     assert_eq!(commands_of(&question), [redo, accept, "piton close R --abort"], "a review is never skipped");
     step(&mut failing, "A").review = super::testing::review(crate::model::ReviewVerdict::Rejected);
-    let question = plan_of(&failing, &options()).plan.question.unwrap();
+    let question = plan_of(&failing, &options()).plan.question().cloned().unwrap();
     assert_eq!(question.text, "A (Title of A) was rejected: a person decides how to continue");
     assert_eq!(commands_of(&question), [redo, accept, "piton close R --abort"]);
     step(&mut failing, "A").recorded = false;
-    assert!(plan_of(&failing, &options()).plan.question.is_none(), "what cannot be recorded cannot be decided");
+    assert!(plan_of(&failing, &options()).plan.questions.is_empty(), "what cannot be recorded cannot be decided");
 }
 
 #[test]
 fn a_wrong_branch_is_a_choice() {
-    let question = with(FindingCode::BranchMismatch, &clean(), &options()).plan.question.unwrap();
+    let question = with(FindingCode::BranchMismatch, &clean(), &options()).plan.question().cloned().unwrap();
     assert_eq!(question.text, "❌ so it is");
     assert_eq!(commands_of(&question), ["piton close R --abort"], "the state names no branch");
     let mut run = clean();
     run.workspace.branch = Some("it's".to_owned());
-    let question = with(FindingCode::BranchMismatch, &run, &options()).plan.question.unwrap();
+    let question = with(FindingCode::BranchMismatch, &run, &options()).plan.question().cloned().unwrap();
     assert_eq!(commands_of(&question), ["git -C . checkout 'it'\\''s'", "piton close R --abort"]);
 }
 
@@ -303,11 +303,13 @@ fn nothing_is_asked_that_no_answer_would_help() {
     let mut failing = line_of(&[("A", Status::Failed)]);
     step(&mut failing, "A").failures = 3;
     let alive = Evidence { owner: Owner::Live { description: "it".to_owned() }, ..Evidence::default() };
-    assert!(planned(&failing, &alive, &options()).plan.question.is_none());
-    assert!(with(FindingCode::WorktreeMissing, &failing, &options()).plan.question.is_none());
-    assert!(plan_of(&line_of(&[("A", Status::Cancelled), ("B", Status::Pending)]), &options()).plan.question.is_none());
-    assert!(plan_of(&run_of(&[]), &options()).plan.question.is_none());
-    assert!(plan_of(&over(), &options()).plan.question.is_none());
+    assert!(planned(&failing, &alive, &options()).plan.questions.is_empty());
+    assert!(with(FindingCode::WorktreeMissing, &failing, &options()).plan.questions.is_empty());
+    assert!(
+        plan_of(&line_of(&[("A", Status::Cancelled), ("B", Status::Pending)]), &options()).plan.questions.is_empty()
+    );
+    assert!(plan_of(&run_of(&[]), &options()).plan.questions.is_empty());
+    assert!(plan_of(&over(), &options()).plan.questions.is_empty());
 }
 
 #[test]
@@ -451,7 +453,7 @@ fn what_is_left_after_a_merge_is_to_record_it() {
     }
     assert_eq!(said(&run, Some(true)), ("feature/x is merged".to_owned(), None));
     let merged = Evidence { merged: Some(true), ..Evidence::default() };
-    let question = planned(&run, &merged, &options()).plan.question.unwrap();
+    let question = planned(&run, &merged, &options()).plan.question().cloned().unwrap();
     assert_eq!(question.option("complete").unwrap().command, "piton close R --done");
     run.workspace.clean_up = vec!["git worktree remove wt".to_owned(), "git branch -d feature/x".to_owned()];
     let clean_up = "feature/x is merged: record that the run is over, then clean up (git worktree remove wt, git branch -d feature/x)";
@@ -474,7 +476,7 @@ fn an_approval_of_the_merge_leaves_only_the_merge() {
         });
         let statement = crate::model::Statement { run: "R".to_owned(), dialect: run.dialect, kind };
         let plan = planned(&run, &Evidence { statements: vec![statement], ..Evidence::default() }, &options()).plan;
-        (plan.next[0].reason.clone(), plan.question.is_some_and(|question| question.option("approve").is_some()))
+        (plan.next[0].reason.clone(), plan.question().is_some_and(|question| question.option("approve").is_some()))
     };
     assert_eq!(approval("B"), ("a person approved it: merge it with --no-ff".to_owned(), false));
     assert_eq!(approval("A"), ("every phase is done".to_owned(), true), "that was about another step");

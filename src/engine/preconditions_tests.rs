@@ -41,7 +41,7 @@ fn a_living_owner_stops_every_plan_and_a_dead_one_none() {
         finding(&planned, FindingCode::LiveOwner).message,
         "another process is driving this run: session s1 (pid 7)"
     );
-    assert!(planned.plan.question.is_none());
+    assert!(planned.plan.questions.is_empty());
     assert!(planned.plan.commands.resume.is_none());
 }
 
@@ -222,7 +222,7 @@ fn an_aborted_run_asks_before_it_continues() {
     let planned = plan_of(&run, &options());
     assert_eq!((planned.plan.verdict, notable_codes(&planned)), (Verdict::Blocked, vec![FindingCode::RunAborted]));
     assert_eq!(finding(&planned, FindingCode::RunAborted).fix.as_deref(), Some("piton resume R --force"));
-    let question = planned.plan.question.unwrap();
+    let question = planned.plan.question().cloned().unwrap();
     let commands: Vec<String> = question.options.iter().map(|option| option.command.to_string()).collect();
     assert_eq!(commands, ["piton resume R --force --yes", "piton status R"]);
     assert_eq!(question.default.as_deref(), Some("no"));

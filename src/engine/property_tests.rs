@@ -199,7 +199,7 @@ fn check(run: &Run, planned: &Planned, effective_statuses: &[EffectiveStatus]) -
             prop_assert!(blocking || !plan.next.is_empty());
         }
     }
-    if let Some(question) = &plan.question {
+    for question in &plan.questions {
         prop_assert!(question.options.iter().any(|option| !option.changes_nothing), "an answer that does something");
         prop_assert!(question.default.as_ref().is_none_or(|default| question.option(default).is_some()));
         for (at, option) in question.options.iter().enumerate() {

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::{command, overrides::with_options, preconditions::renamed, reconciled::ReconciledRun};
+use super::{clues::clues, command, overrides::with_options, preconditions::renamed, reconciled::ReconciledRun};
 use crate::model::{
     Action, DecisionKind, Evidence, Finding, FindingClass, FindingCode, GateOption, Mode, Next, Options, Question,
-    QuestionOption, Records, RunHeader, RunId, Severity, Step, StepId, StepKind, Suggested, Verb, Verdict, quoted,
+    QuestionOption, Records, RunHeader, RunId, Severity, Statement, Step, StepId, StepKind, Suggested, Verb, Verdict,
+    quoted, safe_line,
 };
+
+/// Maximum length of the words of a gate in its question, in characters.
+const ASKS_CHARS: usize = 400;
 
 /// The inputs of a question.
 pub(super) struct QuestionInput<'a> {
@@ -16,60 +20,71 @@ pub(super) struct QuestionInput<'a> {
     pub(super) next: &'a [Next],
     pub(super) findings: &'a [Finding],
     pub(super) options: &'a Options,
-    pub(super) evidence: &'a Evidence,
+    /// What was found, and what was said.
+    pub(super) evidence: (&'a Evidence, &'a [Statement]),
     /// Whether a resume can record the answer.
     pub(super) can_be_resumed: bool,
 }
 
-/// Returns the question of a plan; `None` if no answer would let the run continue.
-pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
+/// Returns the questions of a plan, most pressing first; none if no answer would let the run continue.
+pub(super) fn questions(input: &QuestionInput<'_>) -> Vec<Question> {
     let blocking = || input.findings.iter().filter(|finding| finding.severity == Severity::Blocking);
     // What cannot be read cannot be decided, and an option that is refused is left out first.
     let comes_first = |code: FindingCode| code.is_of(FindingClass::Unreadable) || code == FindingCode::OverrideRefused;
     if blocking().any(|finding| comes_first(finding.code)) {
-        return None;
+        return Vec::new();
     }
     // Before anything else can be decided, an aborted run has to continue.
     if let Some(aborted) = blocking().find(|finding| finding.code == FindingCode::RunAborted) {
-        return input.decision(aborted);
+        return Vec::from_iter(input.decision(aborted));
     }
     if blocking().next().is_some() {
         // If one blocking finding has no answer, the others are not asked.
-        let questions: Option<Vec<Question>> = blocking().map(|finding| input.decision(finding)).collect();
-        return questions?.into_iter().next();
+        let mut asked = BTreeSet::new();
+        let new = blocking().filter(|finding| asked.insert((finding.code, finding.step.as_ref())));
+        let questions: Option<Vec<Question>> = new.map(|finding| input.decision(finding)).collect();
+        return questions.unwrap_or_default();
     }
-    if let Some(gate) = input.next.iter().find(|next| input.is_for_approval(next)) {
-        return input.approval(gate);
+    let gates: Vec<&Next> = input.next.iter().filter(|next| input.is_for_approval(next)).collect();
+    match gates.as_slice() {
+        [] => Vec::from_iter(input.whole()),
+        gates => gates.iter().filter_map(|gate| input.approval(gate)).collect(),
     }
-    match (input.verdict, input.options.mode) {
-        (Verdict::Blocked | Verdict::Nothing, _) => None,
-        (Verdict::Complete, _) if !input.options.skip.is_empty() && input.can_be_resumed => {
-            let yes = QuestionOption::new("yes", "record it", input.resume().yes()).by_person();
-            let skipped: Vec<&str> = input.options.skip.iter().map(StepId::as_str).collect();
-            let text = format!("Nothing else is left. Record that {} is skipped?", skipped.join(", "));
-            Some(input.yes_or_no(text, yes, "no"))
-        }
-        (Verdict::Complete, _) => input.merge(),
-        // No answer would be recorded.
-        (Verdict::Resume | Verdict::Confirm, _) if !input.can_be_resumed => None,
-        (Verdict::Resume | Verdict::Confirm, Mode::Preflight) => {
-            let options = vec![
-                QuestionOption::new("proceed", "resume", input.resume().yes()).by_person(),
-                input.leave("cancel", "leave it as it is"),
-            ];
-            let text = "Check every line above. Type \"proceed\" to continue.".to_owned();
-            Some(Question { text, options, default: Some("cancel".to_owned()) })
-        }
-        (Verdict::Resume, Mode::Autopilot | Mode::Interactive) => {
-            let yes = QuestionOption::new("yes", "resume", input.resume().yes());
-            Some(input.yes_or_no("Proceed with resume?".to_owned(), yes, "yes"))
-        }
-        (Verdict::Confirm, Mode::Autopilot | Mode::Interactive) => {
-            let yes = QuestionOption::new("yes", "resume", input.resume().yes()).by_person();
-            let mut question = input.yes_or_no(confirm_text(input), yes, "no");
-            let accept = input.accept_conditions();
-            question.options.splice(1..1, accept);
-            Some(question)
+}
+
+impl QuestionInput<'_> {
+    /// Returns the question about the run as a whole.
+    fn whole(&self) -> Option<Question> {
+        let input = self;
+        match (input.verdict, input.options.mode) {
+            (Verdict::Blocked | Verdict::Nothing, _) => None,
+            (Verdict::Complete, _) if !input.options.skip.is_empty() && input.can_be_resumed => {
+                let yes = QuestionOption::new("yes", "record it", input.resume().yes()).by_person();
+                let skipped: Vec<&str> = input.options.skip.iter().map(StepId::as_str).collect();
+                let text = format!("Nothing else is left. Record that {} is skipped?", skipped.join(", "));
+                Some(input.yes_or_no(text, yes, "no"))
+            }
+            (Verdict::Complete, _) => input.merge(),
+            // No answer would be recorded.
+            (Verdict::Resume | Verdict::Confirm, _) if !input.can_be_resumed => None,
+            (Verdict::Resume | Verdict::Confirm, Mode::Preflight) => {
+                let options = vec![
+                    QuestionOption::new("proceed", "resume", input.resume().yes()).by_person(),
+                    input.leave("cancel", "leave it as it is"),
+                ];
+                Some(Question::of_run("Check every line above. Type \"proceed\" to continue.", options, Some("cancel")))
+            }
+            (Verdict::Resume, Mode::Autopilot | Mode::Interactive) => {
+                let yes = QuestionOption::new("yes", "resume", input.resume().yes());
+                Some(input.yes_or_no("Proceed with resume?".to_owned(), yes, "yes"))
+            }
+            (Verdict::Confirm, Mode::Autopilot | Mode::Interactive) => {
+                let yes = QuestionOption::new("yes", "resume", input.resume().yes()).by_person();
+                let mut question = input.yes_or_no(confirm_text(input), yes, "no");
+                let accept = input.accept_conditions();
+                question.options.splice(1..1, accept);
+                Some(question)
+            }
         }
     }
 }
@@ -138,13 +153,13 @@ impl QuestionInput<'_> {
     }
 
     fn yes_or_no(&self, text: String, yes: QuestionOption, default: &str) -> Question {
-        Question { text, options: vec![yes, self.leave("no", "leave it as it is")], default: Some(default.to_owned()) }
+        Question::of_run(text, vec![yes, self.leave("no", "leave it as it is")], Some(default))
     }
 
     fn approval(&self, gate: &Next) -> Option<Question> {
         let step = self.reconciled.run.step(&gate.step).filter(|step| step.recorded)?;
         let at = self.reconciled.graph.position(&step.id)?;
-        let missing = self.reconciled.missing_documents(at, self.evidence);
+        let missing = self.reconciled.missing_documents(at, self.evidence.0);
         let mut options = match self.reconciled.writer_of(at).filter(|_| !missing.is_empty()) {
             None if !step.options.is_empty() => step.options.iter().map(|option| self.answer(step, option)).collect(),
             None => vec![QuestionOption::new("approve", "approve it", command::approve(step, self.run())).by_person()],
@@ -154,23 +169,19 @@ impl QuestionInput<'_> {
             ],
         };
         if step.returns_to.is_some() && step.options.is_empty() {
-            let changes = Suggested::on_step(Verb::Finish, &step.id, self.run())
-                .option("verdict", "NEEDS_REVISION")
-                .option("error", "TEXT");
-            options.push(QuestionOption::new("changes", "request changes", changes).by_person());
+            options.push(self.decide("revise", "request changes", &step.id));
         }
         if self.reconciled.run.records.rejections && step.options.is_empty() {
-            let reject = Suggested::on_step(Verb::Finish, &step.id, self.run())
-                .option("verdict", "REJECTED")
-                .option("error", "WHY");
-            options.push(QuestionOption::new("finish", "reject it", reject).by_person());
+            options.push(self.decide("reject", "reject it", &step.id));
         }
         let is_word = step.options.iter().any(|option| option.word == "pause");
         if self.reconciled.run.records.pause && !is_word {
             options.push(QuestionOption::new("pause", "pause the run", Suggested::of(Verb::Pause, self.run())));
         }
         let although = if missing.is_empty() { String::new() } else { format!(", although {}", missing.join("; ")) };
-        Some(ask(format!("Approve {}{although}?", gate.step.with_title(&gate.title)), options))
+        let asks = step.asks.as_deref().map(|asks| format!(" {}", safe_line(asks, ASKS_CHARS))).unwrap_or_default();
+        let text = format!("Approve {}{although}?{asks}", gate.step.with_title(&gate.title));
+        Some(self.about(step, text, options, None))
     }
 
     /// Returns the option that gives an answer at a gate, by its word.
@@ -185,12 +196,12 @@ impl QuestionInput<'_> {
         if let Some(command) = self.reconciled.run.merge_command() {
             let yes = QuestionOption::new("merge", "merge it", command.clone().yes()).by_person();
             let options = vec![yes, self.leave("no", "leave it as it is")];
-            return Some(Question { text: format!("{}?", merge.title), options, default: Some("no".to_owned()) });
+            return Some(Question::of_run(format!("{}?", merge.title), options, Some("no")));
         }
         let approve = command::approve_end(self.run());
         let complete = Suggested::of(Verb::Close, self.run()).flag("done");
         let is_approved = self.reconciled.compared.decisions.approved_end().is_some();
-        let is_merged = self.evidence.merged == Some(true);
+        let is_merged = self.evidence.0.merged == Some(true);
         let mut options = Vec::new();
         if is_approved && !is_merged {
             options.extend(self.merge_with_git());
@@ -205,7 +216,7 @@ impl QuestionInput<'_> {
             (Some(branch), false, true) => format!("The merge of {branch} is approved. Merge it now?"),
             (_, _, _) => format!("{}?", merge.title),
         };
-        Some(Question { text, options, default: Some("no".to_owned()) })
+        Some(Question::of_run(text, options, Some("no")))
     }
 
     /// Returns the option that merges the branch of the run into the one that it began on.
@@ -230,17 +241,20 @@ impl QuestionInput<'_> {
         let step = finding.step.as_ref().filter(is_recorded);
         if finding.code == FindingCode::AttemptLimit {
             let step = step?;
-            Some(ask(format!("{message}. Continue anyway?"), self.ways_out(step, "try it once more")))
+            let step = self.reconciled.run.step(step)?;
+            let again = if step.returns_to.is_some() { "another round" } else { "try it once more" };
+            let options = self.ways_out(&step.id, again);
+            Some(self.about(step, format!("{message}. Continue anyway?"), options, None))
         } else if finding.code == FindingCode::Rejected {
             let step = step?;
-            let options = self.ways_out(step, "do the work again");
-            Some(ask(message.clone(), options))
+            let (step, options) = (self.reconciled.run.step(step)?, self.ways_out(step, "do the work again"));
+            Some(self.about(step, message.clone(), options, None))
         } else if finding.code == FindingCode::GateExpired {
             let again = self.decide("redo", "ask it again", step?);
             let options = std::iter::once(again).chain(self.abort()).collect();
-            Some(ask(message.clone(), options))
+            Some(self.about(self.reconciled.run.step(step?)?, message.clone(), options, None))
         } else if finding.code == FindingCode::OutcomeUnknown {
-            step.and_then(|_| self.effects())
+            Some(self.effect(self.reconciled.run.step(step?)?, message))
         } else if finding.code == FindingCode::RunAborted && self.can_be_resumed {
             let yes = QuestionOption::new("yes", "resume it", self.resume().flag("force").yes()).by_person();
             Some(self.yes_or_no(format!("{message}. Resume it?"), yes, "no"))
@@ -249,9 +263,10 @@ impl QuestionInput<'_> {
         {
             let add = finding.fix.as_ref().filter(|fix| fix.starts_with("git "))?;
             let make = QuestionOption::new("worktree", "make the worktree", Suggested::Other(add.clone())).by_person();
-            Some(ask("Make the worktree now?".to_owned(), std::iter::once(make).chain(self.abort()).collect()))
+            let options = std::iter::once(make).chain(self.abort()).collect();
+            Some(Question::of_run("Make the worktree now?", options, None))
         } else if finding.code == FindingCode::BranchMismatch {
-            let renamed = self.evidence.workspace.as_ref().and_then(|found| renamed(self.reconciled.run, found));
+            let renamed = self.evidence.0.workspace.as_ref().and_then(|found| renamed(self.reconciled.run, found));
             let options: Vec<QuestionOption> = match renamed {
                 Some((rename, record)) => {
                     let record = record.map(|command| QuestionOption::new("record", "record the new name", command));
@@ -260,37 +275,27 @@ impl QuestionInput<'_> {
                 }
                 None => self.check_out().into_iter().chain(self.abort()).collect(),
             };
-            Some(ask(format!("❌ {message}"), options))
+            Some(Question::of_run(format!("❌ {message}"), options, None))
         } else {
             None
         }
     }
 
-    /// Asks of every step that must not run twice and was cut off whether it took effect.
-    fn effects(&self) -> Option<Question> {
-        let unknown = self.findings.iter().filter(|finding| finding.code == FindingCode::OutcomeUnknown);
-        let mut unknown: Vec<(&StepId, &str)> =
-            unknown.filter_map(|finding| Some((finding.step.as_ref()?, finding.message.as_str()))).collect();
-        let mut asked = BTreeSet::new();
-        unknown.retain(|(step, _)| asked.insert(*step));
-        let is_one = unknown.len() == 1;
-        let of = |step: &StepId| if is_one { String::new() } else { format!("{step}: ") };
-        let option = |step: &StepId, verb: &str, label: &str, command: Suggested| {
-            let id = if is_one { verb.to_owned() } else { format!("{verb} {step}") };
-            QuestionOption::new(&id, format!("{}{label}", of(step)), command).by_person()
-        };
-        let steps = unknown.iter().filter_map(|(step, _)| self.reconciled.run.step(step));
-        let options = steps.flat_map(|step| {
-            let [accept, redo] = command::effect(step, self.run());
-            [
-                option(&step.id, "accept", "it took effect", accept),
-                option(&step.id, "redo", "it did not: do it again", redo),
-            ]
-        });
-        let options = options.chain([self.leave("leave", "leave it as it is")]).collect();
-        let messages: Vec<&str> = unknown.iter().map(|(_, message)| *message).collect();
-        let text = format!("{}. Did {} take effect?", messages.join(". "), if is_one { "it" } else { "they" });
-        Some(Question { text, options, default: Some("leave".to_owned()) })
+    /// Asks whether a step that must not run twice and was cut off took effect.
+    fn effect(&self, step: &Step, message: &str) -> Question {
+        let [happened, not_happened] = command::effect(step, self.run());
+        let options = vec![
+            QuestionOption::new(command::HAPPENED, "it took effect", happened).by_person(),
+            QuestionOption::new(command::NOT_HAPPENED, "it did not: do it again", not_happened).by_person(),
+            self.leave("leave", "leave it as it is"),
+        ];
+        self.about(step, format!("{message}. Did it take effect?"), options, Some("leave"))
+    }
+
+    /// Returns a question about a step, with what there is to judge it by.
+    fn about(&self, step: &Step, text: String, options: Vec<QuestionOption>, default: Option<&str>) -> Question {
+        let evidence = clues(&self.reconciled, step, self.evidence);
+        Question { step: Some(step.id.clone()), evidence, ..Question::of_run(text, options, default) }
     }
 
     /// Returns an option for each decision that a person can make about a step that said no or that failed too often.
@@ -319,14 +324,9 @@ impl QuestionInput<'_> {
         // Git branch names cannot start with a dash; such a name would be parsed as an option.
         let branch = workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'))?;
         let folder = quoted(workspace.place().unwrap_or("."));
-        let is_lost = self.evidence.workspace.as_ref().is_some_and(|found| found.branch_exists == Some(false));
+        let is_lost = self.evidence.0.workspace.as_ref().is_some_and(|found| found.branch_exists == Some(false));
         let (verb, label) = if is_lost { ("switch -c", "create") } else { ("checkout", "check out") };
         let command = Suggested::Other(format!("git -C {folder} {verb} {}", quoted(branch)));
         Some(QuestionOption::new("checkout", format!("{label} {branch}"), command).by_person())
     }
-}
-
-/// Builds a question that an empty answer leaves open.
-fn ask(text: String, options: Vec<QuestionOption>) -> Question {
-    Question { text, options, default: None }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     graph::Graph,
-    question::{QuestionInput, question},
+    question::{QuestionInput, questions},
     reconcile::reconcile,
     reconciled::ReconciledRun,
     reports_tests::decided,
@@ -33,16 +33,17 @@ impl QuestionCase {
         let compared = reconcile(&self.run, &graph, &self.evidence, &[]);
         let mut next = plan_of(&self.run, options).plan.next;
         next.iter_mut().for_each(change);
-        question(&QuestionInput {
+        let asked = questions(&QuestionInput {
             reconciled: ReconciledRun::of(&self.run, &graph, &compared),
             header: &header_of(&self.run),
             verdict: self.verdict,
             next: &next,
             findings: &self.findings,
             options,
-            evidence: &self.evidence,
+            evidence: (&self.evidence, &self.evidence.statements),
             can_be_resumed: self.can_be_resumed,
-        })
+        });
+        asked.into_iter().next()
     }
 
     fn question(&self) -> Option<Question> {
@@ -159,7 +160,7 @@ fn a_gate_offers_its_own_answers_else_approval_changes_and_a_pause() {
     for (words, returns, pause, expected) in [
         (&[][..], false, false, "approve"),
         (&[], false, true, "approve pause"),
-        (&[], true, true, "approve changes pause"),
+        (&[], true, true, "approve revise pause"),
         (&["go", "stop"], false, false, "go stop"),
         (&["go", "stop"], true, true, "go stop pause"),
         (&["go", "pause"], true, true, "go pause"),

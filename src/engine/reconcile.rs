@@ -285,8 +285,8 @@ impl Reconciler<'_> {
             Some(probe) if probe.contains('`') => format!("to find out whether it took effect: {probe}"),
             Some(probe) => format!("to find out whether it took effect: `{probe}`"),
             None => {
-                let [did, did_not] = command::effect(self.step, &self.run.id);
-                format!("find out whether it took effect; if it did: `{did}`, if not: `{did_not}`")
+                let answers = command::answers(&self.step.id, &self.run.id);
+                format!("find out whether it took effect; `{answers}` has the answers")
             }
         };
         let part = command::cut_off_part(self.step).map(|part| format!("its part {} ", clean_line(&part.name, 100)));

@@ -478,10 +478,7 @@ fn the_declared_probe_is_handed_on_as_text() {
     let mut run = one(Status::InProgress);
     run.steps[0].idempotent = false;
     let fix = |run: &Run| reconcile(run, &Graph::of(run), &Evidence::default(), &[]).findings[0].fix.clone().unwrap();
-    assert_eq!(
-        fix(&run),
-        "find out whether it took effect; if it did: `piton decide A accept --run R --by NAME --note WHY`, if not: `piton decide A redo --run R --by NAME --note WHY`"
-    );
+    assert_eq!(fix(&run), "find out whether it took effect; `piton decide A --run R` has the answers");
     run.steps[0].probe = Some("gh pr view".to_owned());
     assert_eq!(fix(&run), "to find out whether it took effect: `gh pr view`");
 }

@@ -210,7 +210,7 @@ fn a_gate_that_was_refused_is_asked_again_after_work_on_what_it_approves() {
     let no = report(&run, 5, "G", |outcome| outcome.status = Status::Failed);
     let approve = |statements: Vec<Statement>| {
         let plan = planned(&run, &Evidence { statements, ..Evidence::default() }, &options()).plan;
-        plan.question.is_some_and(|question| question.option("approve").is_some())
+        plan.question().is_some_and(|question| question.option("approve").is_some())
     };
     assert!(!approve(vec![no.clone()]));
     assert!(!approve(vec![report(&run, 4, "A", |_| {}), no.clone()]), "it was refused after that");

@@ -24,7 +24,7 @@ pub(crate) enum No {
 /// The envelope of an answer. Fields may be added to `data` under the same major version.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Document<T> {
-    /// Name and major version of the schema of `data`: `plan/2`.
+    /// Name and major version of the schema of `data`: `plan/3`.
     pub(crate) schema: String,
     pub(crate) ok: bool,
     pub(crate) data: T,

@@ -99,11 +99,13 @@ pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Answer, AnswerWord, Patch, PatchAnswer, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{
-    Action, Age, AgeBand, Commands, InterruptionReport, LimitWait, Next, Notice, Plan, PlannedPart, Progress, Question,
-    QuestionOption, RedoCost, ReferencedFile, RunHeader, StepGroups, Strategy, Verdict, is_zero,
+    Action, Age, AgeBand, Clue, ClueKind, Commands, InterruptionReport, LimitWait, Next, Notice, Plan, PlannedPart,
+    Progress, Question, QuestionOption, RedoCost, ReferencedFile, RunHeader, StepGroups, Strategy, Verdict, is_zero,
 };
 pub(crate) use repair::{RebuiltValue, Reconstruction};
-pub(crate) use report::{Attempt, Decision, DecisionKind, Presence, Statement, StatementKind, StepReport};
+pub(crate) use report::{
+    Attempt, Decision, DecisionKind, PersonsAnswer, Presence, Statement, StatementKind, StepReport,
+};
 pub(crate) use rights::{PERSON_VERBS, RECORDING_VERBS, VERBS_READ_BY_CALL, permission_rule};
 pub(crate) use rollback::{AffectedCommit, GitImpact, GivenUpCommit, RollBack, RollBackRecord};
 pub(crate) use run::{

@@ -25,8 +25,8 @@ pub(crate) struct Plan {
     pub(crate) limit_wait: Option<LimitWait>,
     pub(crate) age: Age,
     pub(crate) progress: Progress,
-    /// The question for a person, if a decision is needed.
-    pub(crate) question: Option<Question>,
+    /// The questions for a person, most pressing first.
+    pub(crate) questions: Vec<Question>,
     /// Exact command lines.
     pub(crate) commands: Commands,
     /// What was reported by the steps that `next[0]` builds on, nearest first: direct predecessors in full, older ones in a line.
@@ -42,6 +42,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Returns the question that is asked first.
+    pub(crate) fn question(&self) -> Option<&Question> {
+        self.questions.first()
+    }
+
     /// Returns the interruption, unless the run only waits for its next step.
     pub(crate) fn notable_interruption(&self) -> Option<&InterruptionReport> {
         let report = self.interruption.as_ref()?;
@@ -330,12 +335,57 @@ impl Progress {
 /// A question for a person.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Question {
+    /// The step that it is about; left out if it is about the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) step: Option<StepId>,
     pub(crate) text: String,
+    /// The things to judge by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) evidence: Vec<Clue>,
     /// At least one. Declining and the end of input change nothing.
     pub(crate) options: Vec<QuestionOption>,
     /// The id of the option that an empty answer chooses; left out if that changes nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) default: Option<String>,
+}
+
+/// A thing to judge by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Clue {
+    pub(crate) kind: ClueKind,
+    /// Untrusted text, except for a log and a check, which are commands.
+    pub(crate) text: String,
+}
+
+impl Clue {
+    /// Returns it with its kind, in a line.
+    pub(crate) fn in_words(&self) -> String {
+        let what = match self.kind {
+            ClueKind::Command => "ran: ",
+            ClueKind::Check => "to find out: ",
+            ClueKind::Words => "",
+            ClueKind::Log => "log: ",
+            ClueKind::Commit => "commit: ",
+            ClueKind::File => "file: ",
+        };
+        format!("{what}{}", self.text)
+    }
+}
+
+/// The kind of a thing to judge by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ClueKind {
+    /// The command that ran.
+    Command,
+    /// How to find out whether it took effect.
+    Check,
+    /// The last words of its agent, or of its reviewer.
+    Words,
+    /// The output of the step, or the transcript of its agent.
+    Log,
+    Commit,
+    File,
 }
 
 /// An answer to a question.
@@ -354,6 +404,12 @@ pub(crate) struct QuestionOption {
 }
 
 impl Question {
+    /// Returns a question about the run, with the answer that is chosen by an empty line.
+    pub(crate) fn of_run(text: impl Into<String>, options: Vec<QuestionOption>, default: Option<&str>) -> Self {
+        let (text, default) = (text.into(), default.map(str::to_owned));
+        Self { step: None, text, evidence: Vec::new(), options, default }
+    }
+
     pub(crate) fn option(&self, id: &str) -> Option<&QuestionOption> {
         self.options.iter().find(|option| option.id == id)
     }

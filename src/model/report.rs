@@ -224,10 +224,28 @@ words! {
     }
 }
 
-impl DecisionKind {
+words! {
     /// The answers that a person can give about a step, besides those of a gate.
-    pub(crate) const ANSWERS: [Self; 5] = [Self::Approve, Self::Accept, Self::Redo, Self::Override, Self::Skip];
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum PersonsAnswer {
+        Approve = "approve",
+        /// A gate says no, and its run ends or stops.
+        Reject = "reject",
+        /// A gate sends the work below it back.
+        Revise = "revise",
+        Accept = "accept",
+        Redo = "redo",
+        Override = "override",
+        Skip = "skip",
+        /// A step that was cut off took effect.
+        Happened = "happened",
+        /// It did not.
+        NotHappened = "not-happened",
+    }
+    const ALL;
+}
 
+impl DecisionKind {
     /// Those about the work. A pause and a resume say nothing about it.
     pub(crate) const ABOUT_WORK: [Self; 7] =
         [Self::Approve, Self::Accept, Self::Redo, Self::RollBack, Self::Override, Self::Skip, Self::Abort];

@@ -227,6 +227,10 @@ pub(crate) struct Step {
     pub(crate) commit: Option<String>,
     /// Whether it is a command, which Piton runs in place of an agent.
     pub(crate) is_command: bool,
+    /// The command line that it runs. Untrusted text.
+    pub(crate) command: Option<String>,
+    /// The words of its definition with which a gate asks. Untrusted text.
+    pub(crate) asks: Option<String>,
     /// Whether its agent reported, and Piton does the rest of it, as it runs a command.
     pub(crate) is_reported: bool,
     /// False if running it twice does harm.

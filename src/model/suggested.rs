@@ -20,6 +20,7 @@ words! {
         Finish = "finish",
         History = "history",
         List = "list",
+        Logs = "logs",
         Merge = "merge",
         Pause = "pause",
         Plan = "plan",

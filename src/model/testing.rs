@@ -39,7 +39,7 @@ pub(crate) fn plan_of(run: &Run, verdict: Verdict) -> Plan {
         interruption: None,
         age: Age { seconds: None, band: None, source: "unknown".to_owned() },
         progress: Progress::default(),
-        question: None,
+        questions: Vec::new(),
         commands: Commands::default(),
         reports: Vec::new(),
         decisions: Vec::new(),

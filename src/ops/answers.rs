@@ -89,7 +89,7 @@ pub(super) fn question(opened: &OpenedRun, run: &Run, plan: &Plan) -> Option<Que
             Suggested::of(Verb::Context, command_word(&opened.files.root, &opened.candidate)).option("step", &step.id);
         options.push(QuestionOption::leave(AnswerWord::Open.as_str(), label, command));
     }
-    (options.len() > 1).then_some(Question { text, options, default: None })
+    (options.len() > 1).then_some(Question { step: Some(step.id.clone()), ..Question::of_run(text, options, None) })
 }
 
 /// Returns the steps that were built where one patch says of several that they are done; else nothing.

@@ -7,6 +7,7 @@ use super::{
     OpError,
     change::{ChangeRequest, change_at, masked, report},
     locked_run::{LockedRun, Written},
+    opened_run::OpenedRun,
     plan::{self, PlanRequest},
     project_context::ProjectContext,
     report::{Body, CheckpointReport, Report},
@@ -16,21 +17,22 @@ use super::{
 use crate::{
     engine::{self, ChangeLimits, Decided},
     model::{
-        Action, ChangeKind, Decision, DecisionKind, Finding, Outcome, Question, QuestionOption, ReviewVerdict, Run,
-        RunId, Severity, Statement, StatementKind, Step, StepId, StepKind, Suggested, Verb, Verdict, are, clean_line,
+        Action, ChangeKind, Decision, DecisionKind, Finding, No, Outcome, PersonsAnswer, Question, QuestionOption,
+        ReviewVerdict, Run, RunId, Severity, Statement, StatementKind, Step, StepId, StepKind, Suggested, Verb,
+        Verdict, are, clean_line,
     },
 };
 
 /// Maximum number of steps whose answers are listed.
 const STEPS: usize = 20;
 
-/// What a person can decide (`decide/1`).
+/// What a person can decide (`decide/2`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DecideReport {
     pub(crate) run: RunId,
-    /// What the plan asks. Left out if nothing is asked before the run goes on, and where a step is named.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) question: Option<Question>,
+    /// What the plan asks. Left out if nothing is asked before the run goes on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) questions: Vec<Question>,
     /// The steps that wait for a person, with what the question does not offer; or the one that was named.
     pub(crate) steps: Vec<StepAnswers>,
 }
@@ -44,7 +46,7 @@ pub(crate) struct StepAnswers {
 }
 
 impl Body for DecideReport {
-    const SCHEMA: &'static str = "decide/1";
+    const SCHEMA: &'static str = "decide/2";
 }
 
 /// Returns what a person can decide about the named step, else what the run asks.
@@ -67,8 +69,11 @@ pub(crate) fn questions(ctx: &ProjectContext, step: Option<&str>) -> Result<Repo
         steps
     };
     // To go on is no decision.
-    let is_asked = named.is_none() && planned.verdict != Verdict::Resume;
-    let asked = planned.question.filter(|_| is_asked);
+    let is_asked = |question: &Question| match &named {
+        Some(named) => question.step.as_ref() == Some(named),
+        None => planned.verdict != Verdict::Resume,
+    };
+    let asked: Vec<Question> = planned.questions.iter().filter(|question| is_asked(question)).cloned().collect();
     let is_offered = |option: &QuestionOption| {
         asked.iter().flat_map(|asked| &asked.options).any(|offered| offered.command == option.command)
     };
@@ -81,18 +86,19 @@ pub(crate) fn questions(ctx: &ProjectContext, step: Option<&str>) -> Result<Repo
         options.retain(|option| !is_offered(option));
         StepAnswers { step: step.id.clone(), title: step.title.clone(), options }
     });
-    let steps = answers.filter(|step| named.is_some() || !step.options.is_empty()).collect();
+    let is_silent = named.is_some() && asked.is_empty();
+    let steps = answers.filter(|step| is_silent || !step.options.is_empty()).collect();
     let is_about = |finding: &Finding| named.as_ref().is_none_or(|named| finding.step.as_ref() == Some(named));
     // What is asked is judged by them; the notes are in the plan.
     findings.retain(|finding| finding.severity != Severity::Info && is_about(finding));
-    Ok(Report { findings, ..Report::ok(DecideReport { run: run.id.clone(), question: asked, steps }) })
+    Ok(Report { findings, ..Report::ok(DecideReport { run: run.id.clone(), questions: asked, steps }) })
 }
 
 /// An answer as typed; the step is not yet resolved against the run.
 #[derive(Clone, Debug)]
 pub(crate) struct AnswerRequest {
     pub(crate) step: String,
-    /// An answer of the gate, else `approve`, `accept`, `redo`, `override` or `skip`.
+    /// An answer of the gate, else one of [`PersonsAnswer`].
     pub(crate) answer: String,
     pub(crate) by: String,
     pub(crate) note: Option<String>,
@@ -118,32 +124,78 @@ pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Rep
         change_at(ctx, &location, ChangeRequest { if_revision, ..ChangeRequest::of(kind) })
     };
     let by = Some(by);
-    let kind = DecisionKind::ANSWERS.into_iter().find(|kind| kind.as_str() == answer);
-    match kind {
-        _ if of_gate => change(ChangeKind::Approve { step: id, by, note, phases, choice: Some(answer) }),
-        Some(DecisionKind::Approve) => change(ChangeKind::Approve { step: id, by, note, phases, choice: None }),
-        Some(DecisionKind::Accept) => change(ChangeKind::Finish(Box::new(Outcome {
+    let verdict = |verdict: ReviewVerdict, note: Option<String>| {
+        change(ChangeKind::Finish(Box::new(Outcome {
+            status: verdict.status(),
+            verdict: Some(verdict),
+            agent: by.clone(),
+            error: note,
+            ..Outcome::completed(id.clone())
+        })))
+    };
+    let accept = |note: Option<String>| {
+        change(ChangeKind::Finish(Box::new(Outcome {
             verdict: Some(ReviewVerdict::Approved),
-            agent: by,
+            agent: by.clone(),
             summary: note,
             accepts: true,
-            part,
-            ..Outcome::completed(id)
-        }))),
-        Some(DecisionKind::Override | DecisionKind::Skip) if note.is_none() => Err(without_note(&location, &request)),
-        Some(kind @ (DecisionKind::Redo | DecisionKind::Override)) => decide(ctx, &location, kind, &request),
-        Some(DecisionKind::Skip) => match phase {
-            Some(phase) => skip_phase(ctx, &location, phase, &request),
-            None => change(ChangeKind::Skip { step: id, part, by, reason: note.unwrap_or_default() }),
-        },
-        // The gate says which answers it has.
-        None if step.is_some_and(|step| step.kind == StepKind::Gate) => {
-            change(ChangeKind::Approve { step: id, by, note, phases, choice: Some(answer) })
-        }
-        None | Some(DecisionKind::RollBack | DecisionKind::Abort | DecisionKind::Pause | DecisionKind::Resume) => {
-            Err(unknown(&location, &request))
-        }
+            part: part.clone(),
+            ..Outcome::completed(id.clone())
+        })))
+    };
+    let approve = |note, choice| change(ChangeKind::Approve { step: id.clone(), by: by.clone(), note, phases, choice });
+    if of_gate {
+        return approve(note, Some(answer));
     }
+    let Some(said) = PersonsAnswer::ALL.into_iter().find(|said| said.as_str() == answer) else {
+        return match step.is_some_and(|step| step.kind == StepKind::Gate) {
+            // The gate says which answers it has.
+            true => approve(note, Some(answer)),
+            false => Err(unknown(&location, &request)),
+        };
+    };
+    check_effect(ctx, &opened, said, &request)?;
+    match said {
+        PersonsAnswer::Override | PersonsAnswer::Skip | PersonsAnswer::Reject | PersonsAnswer::Revise
+            if note.is_none() =>
+        {
+            Err(without_note(&location, &request))
+        }
+        PersonsAnswer::Approve => approve(note, None),
+        PersonsAnswer::Reject => verdict(ReviewVerdict::Rejected, note),
+        PersonsAnswer::Revise => verdict(ReviewVerdict::NeedsRevision, note),
+        PersonsAnswer::Accept | PersonsAnswer::Happened => accept(note),
+        PersonsAnswer::Redo | PersonsAnswer::NotHappened => decide(ctx, &location, DecisionKind::Redo, &request),
+        PersonsAnswer::Override => decide(ctx, &location, DecisionKind::Override, &request),
+        PersonsAnswer::Skip => match phase {
+            Some(phase) => skip_phase(ctx, &location, phase, &request),
+            None => {
+                change(ChangeKind::Skip { step: id.clone(), part: part.clone(), by, reason: note.unwrap_or_default() })
+            }
+        },
+    }
+}
+
+/// Refuses to say whether a step took effect of which that is not asked.
+fn check_effect(
+    ctx: &ProjectContext,
+    opened: &OpenedRun,
+    said: PersonsAnswer,
+    request: &AnswerRequest,
+) -> Result<(), OpError> {
+    if !matches!(said, PersonsAnswer::Happened | PersonsAnswer::NotHappened) || request.part.is_some() {
+        return Ok(());
+    }
+    let run = opened.run()?;
+    let step = plan::resolve(run, &request.step)?;
+    let planned = plan::planned(ctx, opened, run, &PlanRequest::default())?.plan;
+    let asks = |question: &Question| question.step.as_ref() == Some(&step) && question.option(said.as_str()).is_some();
+    if planned.questions.iter().any(asks) {
+        return Ok(());
+    }
+    let message = format!("it is known whether {step} took effect: nothing about it is in doubt");
+    let hints = vec![Suggested::of(Verb::Decide, &step).run(&run.id).into()];
+    Err(OpError::InTheWay { why: No::Nothing, message, hints })
 }
 
 /// Leaves the open steps of a phase out, each with its record. If that is cut off, the same call leaves out the rest.
@@ -200,7 +252,7 @@ fn without_note(location: &RunLocation, request: &AnswerRequest) -> OpError {
 fn check_flags(location: &RunLocation, request: &AnswerRequest, of_gate: bool, of_phase: bool) -> Result<(), OpError> {
     let answer = request.answer.as_str();
     let flags = [
-        ("--part", request.part.is_some(), !of_gate && !of_phase && ["accept", "skip"].contains(&answer)),
+        ("--part", request.part.is_some(), !of_gate && !of_phase && ["accept", "skip", "happened"].contains(&answer)),
         ("--phases", request.phases.is_some(), of_gate || answer == "approve"),
         ("--yes", request.with_gates, of_phase),
     ];
@@ -223,7 +275,7 @@ fn phase_of(word: &str) -> Option<u32> {
 
 /// Returns the refusal of an unknown answer, with the known ones.
 fn unknown(location: &RunLocation, request: &AnswerRequest) -> OpError {
-    let known = DecisionKind::ANSWERS.map(DecisionKind::as_str).join(", ");
+    let known = PersonsAnswer::ALL.map(PersonsAnswer::as_str).join(", ");
     let message = format!("`{}` is not an answer; these are: {known}", clean_line(&request.answer, 80));
     OpError::Usage { message, hints: vec![answers_of(location, request)] }
 }

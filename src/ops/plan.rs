@@ -34,7 +34,7 @@ pub(crate) struct PlanReport {
 }
 
 impl Body for PlanReport {
-    const SCHEMA: &'static str = "plan/2";
+    const SCHEMA: &'static str = "plan/3";
 }
 
 impl Serialize for PlanReport {
@@ -104,10 +104,10 @@ pub(crate) fn plan(
     let plan = &mut planned.plan;
     let goes_on = ctx.environment.session.is_some() && is_ours;
     if goes_on && plan.verdict == Verdict::Resume && plan.mode != Mode::Preflight && plan.commands.begin.is_some() {
-        plan.question = None;
+        plan.questions.clear();
     }
     if opened.guest().is_some_and(|guest| guest.has_brief) {
-        planned.plan.question = answers::question(&opened, run, &planned.plan);
+        planned.plan.questions = answers::question(&opened, run, &planned.plan).into_iter().collect();
     }
     Ok(report(opened, planned, detail))
 }
@@ -182,7 +182,8 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         let aborted = planned.findings.iter_mut().filter(|finding| finding.code == FindingCode::RunAborted);
         aborted.for_each(|finding| finding.fix = goes_on.clone().map(String::from).or(finding.fix.take()));
         let resume = goes_on.as_ref().or(planned.plan.commands.resume.as_ref());
-        planned.plan.question = planned.plan.question.and_then(|question| of_session(question, resume));
+        let questions = std::mem::take(&mut planned.plan.questions);
+        planned.plan.questions = questions.into_iter().filter_map(|question| of_session(question, resume)).collect();
     }
     versions::offer_newer(opened, &mut planned.findings);
     versions::offer_only_repair(&mut planned);
@@ -190,7 +191,9 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
     if options.mode != Mode::Preflight
         && let Some(question) = opened.dialect.wording().question(run, &planned.plan, &planned.findings)
     {
-        planned.plan.question = Some(question);
+        // It asks the first in its own words.
+        let first = planned.plan.questions.len().min(1);
+        planned.plan.questions.splice(..first, [question]);
     }
     planned
 }
@@ -212,7 +215,7 @@ fn offer_guest(plan: &mut Plan, guest: Guest, waits: bool, word: &str) {
         }
     };
     if guest.has_brief {
-        plan.question = None;
+        plan.questions.clear();
     }
     let context = plan.commands.context.take().map(|command| {
         plan.next.first().map_or(command, |next| Suggested::of(Verb::Context, word).option("step", &next.step))

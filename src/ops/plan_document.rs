@@ -43,9 +43,9 @@ pub(crate) struct PlanDocument<'a> {
     limit_wait: Option<&'a LimitWait>,
     age: &'a Age,
     progress: Progress,
-    /// The question for a person, if a decision is needed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    question: Option<&'a Question>,
+    /// The questions for a person, most pressing first. Left out if no decision is needed.
+    #[serde(skip_serializing_if = "<[Question]>::is_empty")]
+    questions: &'a [Question],
     /// Exact command lines.
     #[serde(skip_serializing_if = "Commands::is_empty")]
     commands: &'a Commands,
@@ -199,7 +199,7 @@ impl<'a> PlanDocument<'a> {
             limit_wait: plan.limit_wait.as_ref(),
             age: &plan.age,
             progress: plan.progress,
-            question: plan.question.as_ref(),
+            questions: &plan.questions,
             commands: &plan.commands,
             reports: first(&plan.reports, REPORTS),
             decisions: &plan.decisions,

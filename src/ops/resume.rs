@@ -158,20 +158,14 @@ fn edits_to_accept(
     let run = edited.run()?;
     let mut planned = plan::planned(ctx, &edited, run, &request.plan)?;
     let id = &run.id;
-    let question = Question {
-        text: "This is the plan with the workflow file as it is now. Take its changes?".to_owned(),
-        options: vec![
-            QuestionOption::new(
-                "yes",
-                "take them and resume",
-                Suggested::of(Verb::Resume, id).flag("accept-edits").yes(),
-            )
-            .by_person(),
-            QuestionOption::leave("no", "leave it as it was recorded", Suggested::of(Verb::Plan, id)),
-        ],
-        default: Some("no".to_owned()),
-    };
-    planned.plan.question = Some(question.clone());
+    let take = Suggested::of(Verb::Resume, id).flag("accept-edits").yes();
+    let options = vec![
+        QuestionOption::new("yes", "take them and resume", take).by_person(),
+        QuestionOption::leave("no", "leave it as it was recorded", Suggested::of(Verb::Plan, id)),
+    ];
+    let text = "This is the plan with the workflow file as it is now. Take its changes?";
+    let question = Question::of_run(text, options, Some("no"));
+    planned.plan.questions = vec![question.clone()];
     let mode = planned.plan.mode;
     Ok(ResumeOutcome::Ask(Box::new(plan::report(edited, planned, request.detail)), question, mode))
 }
@@ -237,10 +231,10 @@ enum ResumeDecision {
 /// also has to confirm what autopilot may not resume by itself, and answers what blocks the run or follows it.
 fn decide(planned: &Planned, yes: bool, can_ask: bool) -> ResumeDecision {
     let plan = &planned.plan;
-    let ask = |otherwise: ResumeDecision| plan.question.clone().map_or(otherwise, ResumeDecision::Ask);
+    let ask = |otherwise: ResumeDecision| plan.question().cloned().map_or(otherwise, ResumeDecision::Ask);
     match plan.verdict {
         // What is left is skipped, and that is recorded.
-        Verdict::Complete if plan.question.as_ref().is_some_and(Question::offers_resume) => match can_ask && !yes {
+        Verdict::Complete if plan.question().is_some_and(Question::offers_resume) => match can_ask && !yes {
             true => ask(ResumeDecision::NothingToDo),
             false => ResumeDecision::Proceed,
         },
@@ -249,7 +243,7 @@ fn decide(planned: &Planned, yes: bool, can_ask: bool) -> ResumeDecision {
         Verdict::Resume | Verdict::Confirm if yes => ResumeDecision::Proceed,
         // If a yes means to start over, no answer does not mean to continue.
         Verdict::Resume | Verdict::Confirm
-            if planned.unattended && plan.question.as_ref().is_none_or(Question::offers_resume) =>
+            if planned.unattended && plan.question().is_none_or(Question::offers_resume) =>
         {
             ResumeDecision::Proceed
         }
@@ -441,7 +435,7 @@ pub(crate) fn way_out(error: &OpError, location: &RunLocation) -> Option<Questio
         QuestionOption::leave("no", "leave it as it is", Suggested::of(Verb::Status, &path)),
     ];
     let options = repair.into_iter().chain(others).collect();
-    Some(Question { text: format!("State appears corrupted. {what}"), options, default: Some("no".to_owned()) })
+    Some(Question::of_run(format!("State appears corrupted. {what}"), options, Some("no")))
 }
 
 /// Returns the error of a person who chose none of these options.
@@ -488,7 +482,7 @@ pub(crate) fn unconfirmed(mut report: Report<PlanReport>) -> Report<PlanReport> 
 /// Returns the command that answers the question of a plan with yes, with the options of the plan.
 fn with_yes(report: &Report<PlanReport>) -> Suggested {
     let plan = &report.body.plan;
-    let answer = plan.question.as_ref().and_then(|question| question.option("yes"));
+    let answer = plan.question().and_then(|question| question.option("yes"));
     if let Some(answer) = answer.filter(|answer| answer.command.verb() == Some(Verb::Resume)) {
         return answer.command.clone();
     }
@@ -506,11 +500,7 @@ mod tests {
     fn only_an_answer_that_names_an_option_changes_anything() {
         let option = |id: &str, label: &str| QuestionOption::new(id, label, Suggested::of(Verb::Plan, id));
         let no = || QuestionOption::leave("no", "leave it as it is", Suggested::new(Verb::Status));
-        let question = |default: Option<&str>, options: Vec<QuestionOption>| Question {
-            text: String::new(),
-            options,
-            default: default.map(str::to_owned),
-        };
+        let question = |default: Option<&str>, options: Vec<QuestionOption>| Question::of_run("", options, default);
         let plain = question(Some("yes"), vec![option("yes", "resume"), no()]);
         let resume = question(Some("yes"), vec![option("yes", "resume"), no(), option("fresh", "Start fresh")]);
         let corrupt = question(Some("no"), vec![option("yes", "start fresh"), no()]);

@@ -29,7 +29,7 @@ use crate::{
 /// Characters of a goal.
 const GOAL_CHARS: usize = 400;
 
-/// What happened in a run and what a resume would do (`show/1`).
+/// What happened in a run and what a resume would do (`show/2`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ShowReport {
     pub(crate) run: ShownRun,
@@ -62,9 +62,9 @@ pub(crate) struct ShowReport {
     pub(crate) again: Effort,
     /// What comes next, in order. Steps that do not depend on each other are listed together.
     pub(crate) next: Vec<Next>,
-    /// What a person has to decide. Left out if nothing waits for a person.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) question: Option<Question>,
+    /// The questions for a person. Left out if nothing waits for one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) questions: Vec<Question>,
     #[serde(skip_serializing_if = "Commands::is_empty")]
     pub(crate) commands: Commands,
     /// Every step, in the order of its definition.
@@ -84,7 +84,7 @@ pub(crate) struct ShowReport {
 }
 
 impl Body for ShowReport {
-    const SCHEMA: &'static str = "show/1";
+    const SCHEMA: &'static str = "show/2";
 }
 
 /// The run that is shown.
@@ -245,7 +245,7 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun) -> Result<Report<
         interruption: shown_interruption(plan),
         paid: Effort::of(steps.iter(), false),
         again: Effort::of(steps.iter().filter(again), true),
-        question: decision(plan).filter(|_| !lifecycle.stage.is_over()),
+        questions: if lifecycle.stage.is_over() { Vec::new() } else { decisions_of(plan) },
         lifecycle,
         steps,
         reports,
@@ -295,13 +295,13 @@ fn shown_interruption(plan: &Plan) -> Option<ShownInterruption> {
     })
 }
 
-/// Returns the question of a plan, unless it only asks whether to go on.
-fn decision(plan: &Plan) -> Option<Question> {
+/// Returns the questions of a plan, unless it only asks whether to go on.
+fn decisions_of(plan: &Plan) -> Vec<Question> {
     let goes_on = |option: &QuestionOption| {
         option.changes_nothing || !option.person && plan.commands.resume.is_some() && option.id == "yes"
     };
-    let question = plan.question.as_ref()?;
-    (plan.verdict != Verdict::Resume || !question.options.iter().all(goes_on)).then(|| question.clone())
+    let asks = |question: &&Question| plan.verdict != Verdict::Resume || !question.options.iter().all(goes_on);
+    plan.questions.iter().filter(asks).cloned().collect()
 }
 
 /// Returns the verdict as a sentence.

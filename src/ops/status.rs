@@ -122,7 +122,7 @@ pub(super) fn next_command(
         // What a person decides is a question of the plan.
         Verdict::Blocked => worst
             .and_then(|finding| finding.fix.clone())
-            .filter(|fix| plan.question.is_none() || !decides(fix))
+            .filter(|fix| plan.questions.is_empty() || !decides(fix))
             .map(Suggested::Other),
         Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => {
             plan.commands.resume.clone().or_else(|| plan.commands.begin.clone())

@@ -445,13 +445,16 @@ fn next(report: &ShowReport) -> Vec<Line> {
 }
 
 fn decision(report: &ShowReport) -> Vec<Line> {
-    let Some(question) = &report.question else { return Vec::new() };
-    let mut lines =
-        vec![Line::default(), Line::of(Ink::Bold, "A person decides").and(Ink::Plain, format!(": {}", question.text))];
-    for option in question.options.iter().filter(|option| !option.changes_nothing) {
-        lines.push(
-            Line::of(Ink::Plain, format!("  → {}", option.command)).and(Ink::Dim, format!("   # {}", option.label)),
-        );
+    let mut lines = Vec::new();
+    for question in &report.questions {
+        lines.push(Line::default());
+        lines.push(Line::of(Ink::Bold, "A person decides").and(Ink::Plain, format!(": {}", question.text)));
+        lines.extend(question.evidence.iter().map(|clue| Line::of(Ink::Dim, format!("  {}", clue.in_words()))));
+        for option in question.options.iter().filter(|option| !option.changes_nothing) {
+            lines.push(
+                Line::of(Ink::Plain, format!("  → {}", option.command)).and(Ink::Dim, format!("   # {}", option.label)),
+            );
+        }
     }
     lines
 }

@@ -61,8 +61,11 @@ pub(crate) fn markdown(report: &ShowReport, findings: &[Finding]) -> String {
             text.push_str(&format!("- {}: {}\n", escaped(&next.in_words()), escaped(&next.reason)));
         }
     }
-    if let Some(question) = &report.question {
+    for question in &report.questions {
         text.push_str(&format!("\n**A person decides:** {}\n\n", escaped(&question.text)));
+        for clue in &question.evidence {
+            text.push_str(&format!("- {}\n", escaped(&clue.in_words())));
+        }
         for option in &question.options {
             text.push_str(&format!("- {}: {}\n", escaped(&option.label), code(&option.command.to_string())));
         }

@@ -7,8 +7,8 @@ use maud::{Markup, html};
 use super::{nodes::positions, picture::sign};
 use crate::{
     model::{
-        Finding, InterruptionKind, Next, Severity, ShownAttempt, ShownStep, Status, StepMark, StepReport, Suggested,
-        clean_line, human_age, human_duration, plural,
+        Finding, InterruptionKind, Next, Question, Severity, ShownAttempt, ShownStep, Status, StepMark, StepReport,
+        Suggested, clean_line, human_age, human_duration, plural,
     },
     ops::{Effort, ShowReport},
 };
@@ -264,19 +264,27 @@ pub(super) fn decision(report: &ShowReport, findings: &[Finding]) -> Markup {
     html! {
         section aria-labelledby="h-person" {
             h2 id="h-person" { "What a person decides" }
-            @match &report.question {
-                None if blocking.is_empty() => p { "Nothing: no decision is open." }
-                None => { p { "How to resolve what blocks the run:" } (list(&blocking)) }
-                Some(question) => {
-                    p { bdi { (question.text) } }
-                    ul class="cards" {
-                        @for option in &question.options {
-                            li {
-                                p { b { bdi { (option.label) } } @if option.person { " " span class="rule" { "only a person" } } }
-                                (command(&option.command))
-                            }
-                        }
-                    }
+            @match report.questions.as_slice() {
+                [] if blocking.is_empty() => p { "Nothing: no decision is open." }
+                [] => { p { "How to resolve what blocks the run:" } (list(&blocking)) }
+                questions => { @for question in questions { (asked(question)) } }
+            }
+        }
+    }
+}
+
+/// Returns a question with what there is to judge by and its answers.
+fn asked(question: &Question) -> Markup {
+    html! {
+        p { bdi { (question.text) } }
+        @if !question.evidence.is_empty() {
+            ul { @for clue in &question.evidence { li { bdi { (clue.in_words()) } } } }
+        }
+        ul class="cards" {
+            @for option in &question.options {
+                li {
+                    p { b { bdi { (option.label) } } @if option.person { " " span class="rule" { "only a person" } } }
+                    (command(&option.command))
                 }
             }
         }

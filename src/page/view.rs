@@ -387,9 +387,10 @@ fn commands(run: &WatchedRun) -> Vec<Line> {
     let known = report.commands.resume.iter().chain(&report.commands.begin).chain(&report.commands.others);
     let known = known.chain(&report.commands.context).filter(|command| **command != report.command);
     lines.extend(known.map(|command| Line::of(Ink::Plain, format!("→ {command}"))));
-    if let Some(question) = &report.question {
+    for question in &report.questions {
         lines.push(Line::default());
         lines.push(Line::of(Ink::Bold, question.text.clone()));
+        lines.extend(question.evidence.iter().map(|clue| Line::of(Ink::Dim, format!("  {}", clue.in_words()))));
         lines.extend(question.options.iter().map(|option| {
             Line::of(Ink::Plain, format!("  → {}", option.command)).and(Ink::Dim, format!("   # {}", option.label))
         }));

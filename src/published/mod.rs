@@ -40,9 +40,9 @@ macro_rules! published {
 
 // The types are named in tests only; `answer` wraps one as the `data` of a document of that major version.
 published! {
-    "plan" "The resume plan: which step is next, why, and what blocks it." answer::<crate::ops::PlanDocument<'static>>(2);
+    "plan" "The resume plan: which step is next, why, and what blocks it." answer::<crate::ops::PlanDocument<'static>>(3);
     "context" "The context for the next agent." answer::<crate::model::Context>(2);
-    "show" "What happened in a run, step by step, and what a resume would do." answer::<crate::ops::ShowReport>(1);
+    "show" "What happened in a run, step by step, and what a resume would do." answer::<crate::ops::ShowReport>(2);
     "page" "Where the page of a run was written." answer::<crate::ops::PageFile>(1);
     "list" "The runs of a project, newest first." answer::<crate::ops::ListReport>(1);
     "status" "The status of a run in three lines: progress, what is stale, and the next command." answer::<crate::ops::StatusReport>(1);
@@ -57,7 +57,7 @@ published! {
     "setup" "Which program runs, and what changes in the settings of the client." answer::<crate::ops::SetupReport>(1);
     "restore" "Which version was restored or is proposed, and which steps are repeated." answer::<crate::ops::RestoreReport>(1);
     "rollback" "What rolling a run back to an earlier point discards, and what was done." answer::<crate::ops::RollbackReport>(1);
-    "decide" "What a person can decide about a run, each answer with its command." answer::<crate::ops::DecideReport>(1);
+    "decide" "What a person can decide about a run, each answer with its command." answer::<crate::ops::DecideReport>(2);
     "close" "How a run ended, and where its state was archived." answer::<crate::ops::CloseReport>(1);
     "cleanup" "Which finished runs are archived." answer::<crate::ops::CleanupReport>(1);
     "doctor" "The checks of a run and its environment, with fixes." answer::<crate::ops::DoctorReport>(1);

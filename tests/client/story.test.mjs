@@ -50,13 +50,13 @@ for (const { example, ...story } of STORIES) {
 
     const [noticed, planned, begun, back, finished, after] = main;
     saw(noticed.said, /Piton keeps checkpoints/, new RegExp(`- ${run} \\(`), /# Resume a run/);
-    saw(planned.last, /"schema":"plan\/2","ok":true,"data"/, /"question":\{/);
+    saw(planned.last, /"schema":"plan\/3","ok":true,"data"/, /"questions":\[/);
     saw(begun.last, /is in progress/);
     assert.equal(handed.length, 1);
     saw(handed[0], story.context ?? new RegExp(step));
     saw(back.last, /the agent wrote it/);
     saw(finished.last, /"schema":"checkpoint\/1"/, /is completed/, /"next":"piton /);
-    saw(after.last, /"schema":"plan\/2"/);
+    saw(after.last, /"schema":"plan\/3"/);
     const now = stage.piton('plan').json.data;
     assert.ok(stage.piton('plan', '--steps').json.data.steps.completed.includes(step));
     if (story.next) assert.equal(now.next[0].step, story.next);
@@ -185,7 +185,7 @@ test('piton: a failed session is noticed and resumed to its end', { timeout: 120
 
   const [noticed, planned, read, resumed, shown] = service.turns;
   saw(noticed.said, new RegExp(`- ${run.id} \\(piton\\): 2 of 5 steps done; last change .*; verdict resume`), /# Resume a run/);
-  saw(planned.last, /"schema":"plan\/2"/, /"question":\{/);
+  saw(planned.last, /"schema":"plan\/3"/, /"questions":\[/);
   saw(read.last, /# A session of `piton run`/);
   saw(resumed.last, /checked 1\.4\.0 for windows/, /is complete: 5\/5 steps/);
   saw(shown.last, /"status":"completed"/);

@@ -130,7 +130,7 @@ fn a_broken_task_of_a_session_degrades_it_and_no_more() {
     ] {
         sandbox.bytes(&task, &bytes);
         let output = within(sandbox.piton(["plan", "--exit-code"]));
-        assert_eq!(document(&output)["schema"], "plan/2", "{output}");
+        assert_eq!(document(&output)["schema"], "plan/3", "{output}");
         assert!(output.stdout.contains(says) && output.stdout.contains("IMPL-003.json"), "{says}\n{output}");
         assert_eq!(output.at("/data/next/0/step"), "IMPL-002", "{output}");
         assert_ne!(output.findings(), [] as [&str; 0]);

@@ -55,14 +55,14 @@ fn paths_of_the_sandbox_are_not_in_the_output() {
 
 #[test]
 fn a_snapshot_shows_code_stdout_and_stderr() {
-    let stdout = "{\"schema\":\"plan/2\",\"ok\":true,\"data\":{\"verdict\":\"resume\"},\"findings\":[{\"code\":\"age-stale\"}]}\n";
+    let stdout = "{\"schema\":\"plan/3\",\"ok\":true,\"data\":{\"verdict\":\"resume\"},\"findings\":[{\"code\":\"age-stale\"}]}\n";
     let output = Output { code: 9, stdout: stdout.to_owned(), stderr: "hint: look\n".to_owned() };
     assert_eq!(output.at("/data/verdict"), "resume");
     assert_eq!(output.findings(), ["age-stale"]);
     insta::assert_snapshot!(output, @r#"
     code: 9
     ----- stdout -----
-    {"schema":"plan/2","ok":true,"data":{"verdict":"resume"},"findings":[{"code":"age-stale"}]}
+    {"schema":"plan/3","ok":true,"data":{"verdict":"resume"},"findings":[{"code":"age-stale"}]}
     ----- stderr -----
     hint: look
     "#);

@@ -77,8 +77,9 @@ impl Command for Decide {
 impl Shown for ops::DecideReport {
     fn text(&self, page: &mut Page, findings: &[Finding]) {
         page.findings(findings);
-        if let Some(question) = &self.question {
+        for question in &self.questions {
             page.text.bold(&question.text).end();
+            page.clues(question);
             listed(page, &question.options);
         }
         for step in &self.steps {
@@ -88,7 +89,7 @@ impl Shown for ops::DecideReport {
                 page.text.line("  nothing");
             }
         }
-        if self.question.is_none() && self.steps.is_empty() {
+        if self.questions.is_empty() && self.steps.is_empty() {
             page.text.line(format!("{} asks nothing", self.run));
         }
         if !page.quiet {

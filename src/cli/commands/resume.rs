@@ -203,7 +203,10 @@ impl Resume {
             return declined();
         };
         let typed = (call.line.grammar)().try_get_matches_from(&words)?;
-        let Some(again) = typed.subcommand_matches("resume") else { return run_instead(&words, call) };
+        let Some(again) = typed.subcommand_matches("resume") else {
+            let exit = run_instead(&words, call)?;
+            return others(&report.body, &location.path(), exit, call);
+        };
         request.yes = true;
         request.plan.force |= again.get_flag("force");
         match ops::resume(ctx, location, &request, false)? {
@@ -212,6 +215,20 @@ impl Resume {
             ResumeOutcome::Ask(report, ..) => call.answer(Ok(ops::unconfirmed(*report))),
         }
     }
+}
+
+/// Asks what else a plan asks, and does it: several steps that wait are answered in one round.
+fn others(body: &ops::PlanReport, path: &str, first: Exit, call: &Call<'_>) -> Result<Exit, CommandError> {
+    let mut exit = first;
+    for question in body.plan.questions.iter().skip(1) {
+        let answer = question::ask(question)?;
+        let option = ops::chosen(question, body.plan.mode, answer.as_deref());
+        let words = option.map(|option| question::completed(option, body.plan.run.id.as_str(), path)).transpose()?;
+        if let Some(words) = words.flatten() {
+            exit = run_instead(&words, call)?;
+        }
+    }
+    Ok(exit)
 }
 
 /// Refuses to resume an unknown run, a session in the words of Specification 186.

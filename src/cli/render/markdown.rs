@@ -49,7 +49,7 @@ fn answer(text: &mut Text, plan: &Plan, findings: &[Finding]) {
         });
         text.line(format!("- {}: {}{fix}", finding.severity.as_str(), unbracketed(&finding.message, 1_000)));
     }
-    if let Some(question) = &plan.question {
+    for question in &plan.questions {
         text.end().line(format!("**{}**", unbracketed(&question.text, 1_000)));
         for option in question.options.iter().filter(|option| !option.changes_nothing) {
             text.line(format!(
@@ -58,7 +58,8 @@ fn answer(text: &mut Text, plan: &Plan, findings: &[Finding]) {
                 clean_line(&option.command.to_string(), 1_000)
             ));
         }
-    } else if let Some(begin) = &plan.commands.begin {
+    }
+    if let (Some(begin), []) = (&plan.commands.begin, plan.questions.as_slice()) {
         text.end().line(format!("To go on: `{}`", clean_line(&begin.to_string(), 1_000)));
     }
 }
@@ -98,7 +99,7 @@ fn resume_page(text: &mut Text, report: &PlanReport, state: &Value) {
             text.line(format!("- {name}: {value}"));
         }
     }
-    let blocking = report.plan.question.iter().flat_map(|question| &question.options);
+    let blocking = report.plan.questions.iter().flat_map(|question| &question.options);
     let required: Vec<&QuestionOption> =
         blocking.filter(|option| matches!(option.command, Suggested::Other(_))).collect();
     if !required.is_empty() {

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     cli::output::Tone,
     model::{
-        Action, Finding, FindingCode, InterruptionKind, Mode, Next, Notice, Plan, QuestionOption, Records, Run, RunId,
-        Severity, Step, StepId, Suggested, Verb, Verdict, clean_line, human_age, plural,
+        Action, Finding, FindingCode, InterruptionKind, Mode, Next, Notice, Plan, Question, QuestionOption, Records,
+        Run, RunId, Severity, Step, StepId, Suggested, Verb, Verdict, clean_line, human_age, plural,
     },
     ops::PlanReport,
 };
@@ -154,7 +154,7 @@ fn head(page: &mut Page, plan: &Plan, planned: &Run, notices: &[Notice]) {
 }
 
 fn verdict(page: &mut Page, plan: &Plan) {
-    let options = plan.question.iter().flat_map(|question| &question.options);
+    let options = plan.questions.iter().flat_map(|question| &question.options);
     let is_answer = |option: &QuestionOption| option.command.verb() == Some(Verb::Decide);
     let asked = options.into_iter().any(|option| is_answer(option) && !["redo", "override"].contains(&&*option.id));
     let waits = asked && plan.next.iter().all(|next| next.action == Action::Approve);
@@ -315,9 +315,10 @@ fn dependencies(page: &mut Page, plan: &Plan, run: &Run) {
 fn answers(page: &mut Page, plan: &Plan) {
     let commands = &plan.commands;
     let is_plain = |option: &&QuestionOption| option.changes_nothing || commands.resume.is_some() && option.id == "yes";
-    let asked = plan.question.as_ref().filter(|question| !question.options.iter().all(|option| is_plain(&option)));
-    let options = asked.map(|question| question.options.as_slice()).unwrap_or_default();
-    let is_option = |command: &&Suggested| options.iter().any(|option| command.begins(&option.command));
+    let is_asked = |question: &&Question| !question.options.iter().all(|option| is_plain(&option));
+    let asked: Vec<&Question> = plan.questions.iter().filter(is_asked).collect();
+    let options = || asked.iter().flat_map(|question| &question.options);
+    let is_option = |command: &&Suggested| options().any(|option| command.begins(&option.command));
     let others: Vec<&Suggested> = (commands.begin.iter().chain(&commands.others).chain(&commands.context))
         .filter(|command| !is_option(command))
         .collect();
@@ -328,15 +329,16 @@ fn answers(page: &mut Page, plan: &Plan) {
             page.text.line(next_command(command));
         }
     }
-    if let Some(question) = asked {
+    for question in &asked {
         page.text.end().bold(&question.text).end();
+        page.clues(question);
+        // An arrow is in front of what can be typed as it is; this is a person's answer.
+        let answers = question.options.iter().filter(|option| !option.changes_nothing && !page.quiet);
+        let answers: Vec<String> = answers.map(|option| format!("  {}   # {}", option.command, option.label)).collect();
+        answers.into_iter().for_each(|answer| _ = page.text.line(answer));
     }
     if page.quiet {
         return;
-    }
-    for option in options.iter().filter(|option| !option.changes_nothing) {
-        // An arrow is in front of what can be typed as it is; this is a person's answer.
-        page.text.line(format!("  {}   # {}", option.command, option.label));
     }
     if let Some(resume) = commands.resume.as_ref().filter(|resume| !is_option(resume)) {
         page.text.line(format!("→ {resume}   # continue"));

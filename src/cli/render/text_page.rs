@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::{
     cli::output::{Text, Tone},
     model::{
-        Context, Decision, DecisionKind, Finding, ReadingItem, RelPath, ReviewVerdict, Severity, StepId, StepReport,
-        Suggested, Verb, Verdict, clean_line, sha256_hex,
+        Context, Decision, DecisionKind, Finding, Question, ReadingItem, RelPath, ReviewVerdict, Severity, StepId,
+        StepReport, Suggested, Verb, Verdict, clean_line, sha256_hex,
     },
     page::{Ink, Line},
 };
@@ -122,6 +122,15 @@ pub(super) fn next_command(command: &Suggested) -> String {
     let is_decision = command.verb() == Some(Verb::Decide);
     let person = if is_decision { "   # a person decides" } else { "" };
     format!("→ {command}{person}")
+}
+
+impl Page {
+    /// Shows what there is to judge a question by.
+    pub(in crate::cli) fn clues(&mut self, question: &Question) {
+        for clue in &question.evidence {
+            self.text.dim(format!("  {}", clue.in_words())).end();
+        }
+    }
 }
 
 /// Returns the untrusted part of a context: text from state files.

@@ -58,7 +58,7 @@ fn a_state_names_its_run_and_where_it_does_not_its_place_does() {
             Some("12.1"),
             None,
         ),
-        ("plan/2.1/build-state.json", r#"{"storyId":"2.1","checkpoints":[]}"#, "build-2.1", Some("2.1"), None),
+        ("plan/3.1/build-state.json", r#"{"storyId":"2.1","checkpoints":[]}"#, "build-2.1", Some("2.1"), None),
         (
             ".nexos/workflow-state/a-state.yaml",
             "execution_id: sdc-1\nphases_completed: []\n",

@@ -324,7 +324,7 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
     };
     let cancel = QuestionOption::leave("cancel", "leave it as it is", Suggested::of(Verb::Status, &run.id));
     let opening = match Situation::of(run, plan, findings) {
-        Situation::Cannot if plan.question.is_none() => {
+        Situation::Cannot if plan.questions.is_empty() => {
             // In the order of `OPTIONS`. Nothing can be resumed yet.
             let from = QuestionOption::leave(
                 "from",
@@ -339,7 +339,7 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
                 .map(|command| QuestionOption::new("repair", "repair the state", command).by_person());
             let options =
                 [archive("start from scratch")?, from, clean].into_iter().chain(repair).chain([cancel]).collect();
-            return Some(Question { text: "Which would you prefer?".to_owned(), options, default: None });
+            return Some(Question::of_run("Which would you prefer?", options, None));
         }
         Situation::Over | Situation::Cannot => return None,
         Situation::Resume => "Resume this workflow?",
@@ -350,14 +350,14 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
         Verdict::Confirm => "cancel",
         Verdict::Blocked | Verdict::Complete | Verdict::Nothing => return None,
     };
-    let yes = plan.question.as_ref()?.option("yes")?.clone();
+    let yes = plan.question()?.option("yes")?.clone();
     let restart = archive("restart from scratch");
     let text = match restart.is_some() {
         true => format!("{opening} ({})", ANSWERS.join(" / ")),
         false => format!("{opening} (yes / cancel)"),
     };
     let options = std::iter::once(yes).chain(restart).chain([cancel]).collect();
-    Some(Question { text, options, default: Some(default.to_owned()) })
+    Some(Question::of_run(text, options, Some(default)))
 }
 
 /// Returns `clean` or the number of conflicts and warnings.

@@ -32,12 +32,8 @@ fn plan(run: &Run, verdict: Verdict, done: &[&str], next: &str) -> Plan {
     plan.steps.completed = done.iter().map(|id| StepId::new(*id)).collect();
     plan.next = vec![Next { agent: Some("dev".to_owned()), ..next_of(next, Action::Retry) }];
     plan.age = Age { seconds: Some(7_200), ..plan.age };
-    plan.question = crate::model::Question {
-        text: "planner's".to_owned(),
-        options: vec![QuestionOption::new("yes", "resume", Suggested::of(Verb::Resume, "x").yes())],
-        default: None,
-    }
-    .into();
+    let yes = QuestionOption::new("yes", "resume", Suggested::of(Verb::Resume, "x").yes());
+    plan.questions = vec![crate::model::Question::of_run("planner's", vec![yes], None)];
     plan
 }
 
@@ -93,7 +89,7 @@ fn what_cannot_be_resumed_is_told_word_for_word() {
         found(FindingCode::StoryMissing, "story 3.5 is missing"),
         Finding { severity: crate::model::Severity::Blocking, ..found(FindingCode::StoryDrift, "3.4 was finished") },
     ];
-    let plan = Plan { question: None, ..story_plan(Verdict::Blocked) };
+    let plan = Plan { questions: Vec::new(), ..story_plan(Verdict::Blocked) };
     assert_eq!(
         text(&summary(&story(), &plan, &findings)),
         "=== Cannot Resume: SDC ===
@@ -254,10 +250,10 @@ fn only_a_run_that_may_go_on_is_asked_about_in_these_words() {
         let implied = question(&story(), &story_plan(verdict), &[]).unwrap();
         assert!(implied.option("restart").is_none() && implied.text == "Resume this workflow? (yes / cancel)");
     }
-    let unattended = Plan { question: None, ..story_plan(Verdict::Resume) };
+    let unattended = Plan { questions: Vec::new(), ..story_plan(Verdict::Resume) };
     assert!(question(&story(), &unattended, &[]).is_none());
     let mut gate = story_plan(Verdict::Confirm);
     gate.next[0].action = Action::Approve;
-    gate.question.as_mut().unwrap().options[0].id = "approve".to_owned();
+    gate.questions[0].options[0].id = "approve".to_owned();
     assert!(question(&story(), &gate, &[]).is_none());
 }

@@ -59,18 +59,17 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
     };
     let no = QuestionOption::leave("no", "leave it as it is", Suggested::of(Verb::Status, &run.id));
     if findings.iter().any(|finding| fails_validation(finding.code)) {
-        let text = "State appears corrupted. Start fresh?".to_owned();
-        return Some(Question { text, options: vec![fresh("yes"), no], default: Some("no".to_owned()) });
+        return Some(Question::of_run("State appears corrupted. Start fresh?", vec![fresh("yes"), no], Some("no")));
     }
     let old = findings.iter().find(|finding| finding.code == FindingCode::AgeStale);
     let is_asked = plan.verdict == Verdict::Resume || (plan.verdict == Verdict::Confirm && old.is_some());
-    let yes = plan.question.as_ref().filter(|_| is_asked)?.option("yes")?.clone();
+    let yes = plan.question().filter(|_| is_asked)?.option("yes")?.clone();
     let resume = format!("Resume workflow from {}?", phase_of(run, plan));
     let (text, default) = match old {
         Some(old) => (format!("⚠️ {}. {resume}", old.message), "no"),
         None => (resume, "yes"),
     };
-    Some(Question { text, options: vec![yes, no, fresh("fresh")], default: Some(default.to_owned()) })
+    Some(Question::of_run(text, vec![yes, no, fresh("fresh")], Some(default)))
 }
 
 const fn fails_validation(code: FindingCode) -> bool {

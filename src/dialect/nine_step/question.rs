@@ -10,9 +10,10 @@ use crate::model::{
 /// (docs/formats/nine-step.md#where-a-failure-goes-back-to).
 pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
     if let Some(limit) = findings.iter().find(|finding| finding.code == FindingCode::AttemptLimit) {
-        return without_phase(run, plan.question.clone()?, limit);
+        return without_phase(run, plan.question().cloned()?, limit);
     }
-    let mut question = plan.question.clone().filter(|_| matches!(plan.verdict, Verdict::Resume | Verdict::Confirm))?;
+    let mut question =
+        plan.question().cloned().filter(|_| matches!(plan.verdict, Verdict::Resume | Verdict::Confirm))?;
     let option = other_way(run, plan.next.first()?)?;
     question.options.insert(1.min(question.options.len()), option);
     Some(question)

@@ -299,6 +299,10 @@ impl RunReader<'_> {
             wanted.extend(declared.into_iter().map(request));
             let mut step = Step { depends_on, plan_order: Some(steps.len()), ..self::step(step, outputs, state) };
             step.is_command = (is_command && self.session.header.is_attended) || step.is_reported;
+            let said = |key: &str| step.definition.get(key).and_then(Value::as_str);
+            let filled = |text: &str| self.session.filled(text).unwrap_or_else(|_| self.session.given(text));
+            step.command = said("shell").map(|line| clean_line(&mask_secrets(line), 400));
+            step.asks = said("instructions").filter(|_| step.kind == StepKind::Gate).map(filled);
             if self.behind_added.contains(&step.id) {
                 // What it depends on is a part of its definition.
                 step.done_definition = step.done_definition.map(|_| String::new());

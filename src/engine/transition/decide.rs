@@ -14,8 +14,8 @@ use crate::{
         rollback,
     },
     model::{
-        Change, ChangeKind, Decision, DecisionKind, Evidence, Finding, GateOption, No, Outcome, QuestionOption,
-        ReviewVerdict, Run, Status, Step, StepKind, Suggested, Timestamp, Verb,
+        Change, ChangeKind, Decision, DecisionKind, Evidence, Finding, GateOption, No, Outcome, PersonsAnswer,
+        QuestionOption, ReviewVerdict, Run, Status, Step, StepKind, Suggested, Timestamp, Verb,
     },
 };
 
@@ -80,23 +80,36 @@ impl TransitionCheck<'_> {
         let skips = ChangeKind::Skip { step: id.clone(), part: None, by: None, reason: "-".to_owned() };
         let unknown = self.reconciled.graph.position(id).is_some_and(|at| self.reconciled.is_outcome_unknown(at));
         let (accept, redo) = match unknown {
-            true => ("it took effect", "it did not take effect: it is done again"),
-            false => ("take it as it is", "have it done again"),
+            true => (
+                (PersonsAnswer::Happened, "it took effect"),
+                (PersonsAnswer::NotHappened, "it did not take effect: it is done again"),
+            ),
+            false => ((PersonsAnswer::Accept, "take it as it is"), (PersonsAnswer::Redo, "have it done again")),
         };
+        let says_no = |verdict: ReviewVerdict| {
+            let no = Outcome { status: verdict.status(), verdict: Some(verdict), ..Outcome::completed(id.clone()) };
+            step.kind == StepKind::Gate && step.options.is_empty() && is_admitted(ChangeKind::Finish(Box::new(no)))
+        };
+        let sends_back = step.returns_to.is_some() && says_no(ReviewVerdict::NeedsRevision);
         let words = [
-            (DecisionKind::Approve, "approve it", step.options.is_empty() && is_admitted(approves(None))),
-            (DecisionKind::Accept, accept, is_admitted(ChangeKind::Finish(Box::new(accepts)))),
-            (DecisionKind::Redo, redo, self.reconciled.run.records.redo && is_decided(DecisionKind::Redo)),
-            (DecisionKind::Override, "let it start or end against a rule", is_decided(DecisionKind::Override)),
-            (DecisionKind::Skip, "leave it out for good", is_admitted(skips)),
+            ((PersonsAnswer::Approve, "approve it"), step.options.is_empty() && is_admitted(approves(None))),
+            ((PersonsAnswer::Revise, "request changes"), sends_back),
+            (
+                (PersonsAnswer::Reject, "reject it"),
+                self.reconciled.run.records.rejections && says_no(ReviewVerdict::Rejected),
+            ),
+            (accept, is_admitted(ChangeKind::Finish(Box::new(accepts)))),
+            (redo, self.reconciled.run.records.redo && is_decided(DecisionKind::Redo)),
+            ((PersonsAnswer::Override, "let it start or end against a rule"), is_decided(DecisionKind::Override)),
+            ((PersonsAnswer::Skip, "leave it out for good"), is_admitted(skips)),
         ];
         let of_gate = step.options.iter().filter(|option| is_admitted(approves(Some(option))));
         let of_gate = of_gate.map(|option| {
             QuestionOption::new(&option.word, option.effect.in_words(), command::choose(step, run, &option.word))
         });
-        let words = words.into_iter().filter(|(.., can)| *can);
-        let words = words
-            .map(|(kind, label, _)| QuestionOption::new(kind.as_str(), label, command::decide(kind.as_str(), id, run)));
+        let words = words.into_iter().filter(|(_, can)| *can).map(|((word, label), _)| {
+            QuestionOption::new(word.as_str(), label, command::decide(word.as_str(), id, run))
+        });
         of_gate.chain(words).map(QuestionOption::by_person).collect()
     }
 
