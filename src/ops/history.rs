@@ -87,7 +87,7 @@ fn item(opened: &OpenedRun, version: Version<'_>) -> HistoryItem {
     let entry = match &version.source {
         Source::Replaced(_, entry) => Some(*entry),
         Source::Checkpoint(past) => opened.journal.entries.iter().find(|entry| is_of(entry, past)),
-        Source::Last(_) | Source::Backup(_) | Source::Commit(_) => None,
+        Source::Last(_) | Source::Backup(_) | Source::Commit(_) | Source::Evidence(_) => None,
     };
     HistoryItem {
         at: version.at,
@@ -106,7 +106,7 @@ fn item(opened: &OpenedRun, version: Version<'_>) -> HistoryItem {
             }
             Source::Checkpoint(past) => vec![past.file.clone()],
             Source::Last(files) => files.keys().cloned().collect(),
-            Source::Backup(_) | Source::Commit(_) => vec![opened.files.state.clone()],
+            Source::Backup(_) | Source::Commit(_) | Source::Evidence(_) => vec![opened.files.state.clone()],
         },
         id: version.name,
     }

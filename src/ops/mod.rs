@@ -136,9 +136,9 @@ pub(crate) use plan_document::PlanDocument;
 #[cfg(test)]
 pub(crate) use plan_document::ResumeDocument;
 pub(crate) use project_context::{ProjectContext, Request, wanted_format};
-pub(crate) use proposal::{Confirmation, Proposal, RestoreReport, record_branch};
+pub(crate) use proposal::{Confirmation, Proposal, RestoreReport};
 pub(crate) use report::{Body, CheckpointReport, ListedRun, Report, Stage};
-pub(crate) use restore::{RestoreRequest, restore};
+pub(crate) use restore::{RestoreRequest, record_branch, restore};
 pub(crate) use resume::{
     ResumeOutcome, ResumeReport, ResumeRequest, chosen, declined, no_choice, not_ours, resume, unchanged, unconfirmed,
     way_out,

@@ -12,7 +12,7 @@ use crate::{
     ops::{
         OpError,
         opened_run::OpenedRun,
-        proposal,
+        restore,
         versions::{self, Version},
     },
     store,
@@ -117,7 +117,7 @@ fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Res
         }
         TargetMeaning::Checkpoint(id) => {
             let (edits, after) = restoring_edits(context, &id)?;
-            let reopened = proposal::repeats(context.ctx, context.opened, &after);
+            let reopened = restore::repeats(context.ctx, context.opened, &after);
             Ok(ResolvedTarget { edits: Some(edits), ..plain(TargetMeaning::Checkpoint(id), reopened) })
         }
         TargetMeaning::Commit(sha) => {
