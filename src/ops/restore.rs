@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Exit, OpError, archive,
-    archived::{self, ArchivedRun},
+    Exit, OpError, archive, archived,
     change::{ChangeRequest, change},
     lifecycle::gone,
     locked_run::{LockedRun, back_record},
@@ -36,26 +35,14 @@ pub(crate) struct RestoreRequest {
 /// Brings an archived run back, or restores a version: the named one, else the newest readable one.
 pub(crate) fn restore(ctx: &ProjectContext, request: &RestoreRequest) -> Result<Report<RestoreReport>, OpError> {
     let to = request.to.as_deref();
-    let location = match select::selected(ctx)? {
-        Selected::There(location) => {
-            if let Some(folder) = archive::bring_back(ctx, &location)? {
-                let run = &location.candidate.name;
-                let (from, files) = (location.candidate.state.to_string(), vec![folder]);
-                return match to {
-                    // A version is restored where the run was.
-                    Some(_) => restore(ctx, request),
-                    None => Ok(Report::ok(RestoreReport { from, files, written: true, ..RestoreReport::new(run) })),
-                };
-            }
-            location
-        }
-        // The path of an archive is gone once it was brought back.
-        Selected::Archived(run) if to.is_some() && ctx.run_path.is_some() => return Err(archived::refusal(ctx, &run)),
-        Selected::Archived(run) => {
-            archived::bring_back(ctx, &run)?;
-            // A checkpoint is restored where the run was.
-            return if to.is_some() { restore(ctx, request) } else { Ok(Report::ok(brought_back(ctx, &run))) };
-        }
+    let selected = select::selected(ctx)?;
+    let is_gone_then = ctx.run_path.is_some() && to.is_some();
+    let location = match (archive::bring_back(ctx, &selected, is_gone_then)?, selected) {
+        // A version is restored where the run was.
+        (Some(_), _) if to.is_some() => return restore(ctx, request),
+        (Some(back), _) => return Ok(Report::ok(back)),
+        (None, Selected::There(location)) => location,
+        (None, Selected::Archived(run)) => return Err(archived::refusal(ctx, &run)),
     };
     let asks = request.confirmation != Confirmation::Any && (to.is_none() || request.from_evidence);
     if asks {
@@ -154,15 +141,6 @@ fn reopened(ctx: &ProjectContext, restored: &OpenedRun, repeats: &[StepId]) -> V
     let lost = engine::lost_steps(run, &ctx.evidence(restored, false));
     let is_lost = |step: &StepId| repeats.contains(step) || lost.iter().any(|lost| lost.id == *step);
     run.steps.iter().map(|step| step.id.clone()).filter(is_lost).collect()
-}
-
-fn brought_back(ctx: &ProjectContext, archived: &ArchivedRun) -> RestoreReport {
-    RestoreReport {
-        from: archived::shown(ctx, &archived.folder),
-        files: archived.originals(),
-        written: true,
-        ..RestoreReport::new(&archived.name)
-    }
 }
 
 fn nothing_to_repair(opened: &OpenedRun) -> Refusal {

@@ -145,6 +145,15 @@ impl Archives for Piton {
         let to = archive_of(name, at).map_err(|error| EditError::Unsupported(error.to_string()))?;
         Ok(Some(Archival { moved: Moved::Folder(files.own.path.clone()), to, edits: Vec::new(), register: None }))
     }
+
+    fn is_among(&self, state: &RelPath) -> bool {
+        state.as_str().starts_with("archive/")
+    }
+
+    fn bring_back(&self, files: &FileSet) -> Option<Archival> {
+        let to = paths::folder(&files.name)?;
+        Some(Archival { moved: Moved::Folder(files.own.path.clone()), to, edits: Vec::new(), register: None })
+    }
 }
 
 #[cfg(test)]
