@@ -57,11 +57,10 @@ impl ArchivedRun {
         engine::quoted(&if shown.starts_with('/') { shown } else { format!("./{shown}") })
     }
 
-    /// Returns the folder that archives of its series are in, if its system limits their number.
+    /// Returns its folder, if its system limits the number of archives.
     pub(super) fn limited_folder(&self) -> Option<RelPath> {
-        let folder = RelPath::below(self.folder.parent()?, &self.root)?;
         let is_limited = self.dialect != DialectId::Piton && matches!(self.kept, Kept::Files { .. });
-        is_limited.then_some(folder)
+        RelPath::below(&self.folder, &self.root).filter(|_| is_limited)
     }
 
     /// Returns each of its files, with the path that it had.
