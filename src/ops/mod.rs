@@ -102,13 +102,13 @@ pub(crate) use begin::{BriefForm, BriefRequest, begin};
 pub(crate) use change::{ChangeRequest, change, input};
 pub(crate) use cleanup::{CleanupReport, cleanup};
 pub(crate) use client_sessions::{last_error as last_error_of_session, notice as session_notice};
-pub(crate) use close::{CloseReport, CloseRequest, Ending, close};
+pub(crate) use close::{CloseReport, CloseRequest, Ending, close, discard};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use context::assemble_native;
 pub(crate) use context::{brief_of, context, session_brief};
 pub(crate) use decide::{AnswerRequest, DecideReport, answer, questions};
 pub(crate) use demo::{DemoReport, demo};
-pub(crate) use discard::{DiscardReport, discard};
+pub(crate) use discard::Discarded;
 pub(crate) use doctor::{DoctorReport, doctor};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use draft::ChangeDraft;
