@@ -91,8 +91,8 @@ fn item(opened: &OpenedRun, version: Version<'_>) -> HistoryItem {
     };
     HistoryItem {
         at: version.at,
-        replaced_by: version.change().map(str::to_owned),
-        step: version.step().map(|step| step.as_str().to_owned()),
+        replaced_by: version.replaced_by().map(|(change, _)| change.to_owned()),
+        step: version.replaced_by().and_then(|(_, step)| Some(step?.as_str().to_owned())),
         what: if let Source::Checkpoint(past) = &version.source { Some(past.what.clone()) } else { None },
         session: entry.and_then(|entry| entry.session.clone()),
         agent: None,

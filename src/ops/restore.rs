@@ -84,17 +84,22 @@ impl<'a> Restoration<'a> {
         let sound = opened.loaded.run.as_ref().filter(|run| !run.degraded);
         sound.map_or(Ok(()), engine::rollback::check_writable).map_err(OpError::Refused)?;
         let version = match (&request.to, request.from_evidence) {
-            (_, true) if sound.is_some() => return Err(OpError::Refused(nothing_to_repair(opened))),
+            (_, true) if sound.is_some() => {
+                let message = format!("{} can be read: there is nothing to repair", opened.candidate.state);
+                return Err(refused(opened, No::Nothing, message, ["plan", "history"]));
+            }
             (_, true) => versions::rebuilt(opened).map_err(|error| versions::not_rebuilt(opened, &error))?,
             (Some(name), false) => versions::named(opened, name)?,
             (None, false) => versions::to_go_back_to(opened)?,
         };
         let (edits, restored) = versions::restoring(opened, &version)?;
         if edits.is_empty() {
-            return Err(OpError::Refused(nothing_to_restore(opened, &version.name)));
+            let message = format!("nothing changed: the state is already as it was at {}", version.name);
+            return Err(refused(opened, No::Already, message, ["history", "status"]));
         }
         if !versions::is_sound(&restored) {
-            return Err(OpError::Refused(unreadable(opened, &version.name)));
+            let message = format!("nothing changed: the state at {} cannot be read", version.name);
+            return Err(refused(opened, No::Invalid, message, ["history", "restore"]));
         }
         let repeats = repeats(ctx, opened, &restored);
         let proposal = Proposal::of(opened, &version, &edits);
@@ -143,31 +148,10 @@ fn reopened(ctx: &ProjectContext, restored: &OpenedRun, repeats: &[StepId]) -> V
     run.steps.iter().map(|step| step.id.clone()).filter(is_lost).collect()
 }
 
-fn nothing_to_repair(opened: &OpenedRun) -> Refusal {
-    let run = run_word(&opened.candidate);
-    Refusal {
-        kind: RefusalKind::No(No::Nothing),
-        message: format!("{} can be read: there is nothing to repair", opened.candidate.state),
-        hints: vec![format!("piton plan {run}"), format!("piton history {run}")],
-    }
-}
-
-fn nothing_to_restore(opened: &OpenedRun, version: &str) -> Refusal {
-    let run = engine::quoted(&opened.candidate.name);
-    Refusal {
-        kind: RefusalKind::No(No::Already),
-        message: format!("nothing changed: the state is already as it was at {version}"),
-        hints: vec![format!("piton history {run}"), format!("piton status {run}")],
-    }
-}
-
-fn unreadable(opened: &OpenedRun, version: &str) -> Refusal {
-    let run = engine::quoted(&opened.candidate.name);
-    Refusal {
-        kind: RefusalKind::No(No::Invalid),
-        message: format!("nothing changed: the state at {version} cannot be read"),
-        hints: vec![format!("piton history {run}"), format!("piton restore {run}")],
-    }
+/// Returns the refusal to restore a version, with what two verbs say about the run.
+fn refused(opened: &OpenedRun, why: No, message: String, verbs: [&str; 2]) -> OpError {
+    let hints = verbs.map(|verb| format!("piton {verb} {}", run_word(&opened.candidate))).into();
+    OpError::Refused(Refusal { kind: RefusalKind::No(why), message, hints })
 }
 
 /// Refuses to repeat steps without confirmation.

@@ -59,27 +59,20 @@ impl Version<'_> {
     pub(super) fn what(&self) -> String {
         match &self.source {
             Source::Last(_) => "as recorded last".to_owned(),
-            Source::Replaced(..) | Source::Checkpoint(_) => format!("before {}", self.change().unwrap_or_default()),
+            Source::Replaced(_, Entry { change, .. }) | Source::Checkpoint(PastCheckpoint { change, .. }) => {
+                format!("before {change}")
+            }
             Source::Backup(path) => path.to_string(),
             Source::Commit(_) => format!("in commit {}", self.name.trim_start_matches(IN_GIT)),
             Source::Evidence(_) => "rebuilt from evidence".to_owned(),
         }
     }
 
-    /// Returns the change that replaced it, if it is known.
-    pub(super) fn change(&self) -> Option<&str> {
+    /// Returns the change that replaced it and its step, if they are known.
+    pub(super) fn replaced_by(&self) -> Option<(&str, Option<&StepId>)> {
         match &self.source {
-            Source::Replaced(_, entry) => Some(&entry.change),
-            Source::Checkpoint(past) => Some(&past.change),
-            Source::Last(_) | Source::Backup(_) | Source::Commit(_) | Source::Evidence(_) => None,
-        }
-    }
-
-    /// Returns the step of the change that replaced it.
-    pub(super) fn step(&self) -> Option<&StepId> {
-        match &self.source {
-            Source::Replaced(_, entry) => entry.step.as_ref(),
-            Source::Checkpoint(past) => past.step.as_ref(),
+            Source::Replaced(_, entry) => Some((&entry.change, entry.step.as_ref())),
+            Source::Checkpoint(past) => Some((&past.change, past.step.as_ref())),
             Source::Last(_) | Source::Backup(_) | Source::Commit(_) | Source::Evidence(_) => None,
         }
     }
