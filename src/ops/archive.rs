@@ -162,12 +162,12 @@ fn folder_back(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<Re
     let record = archived.map(|at| &entries[at]);
     let was_in = |entry: &Entry| {
         let mut folders = entry.files.iter().filter_map(|file| file.path.parent());
-        folders.find(|folder| folder.name() == from.name())
+        folders.find(|folder| folder.name() == from.name() && *folder != from)
     };
     let to = record.and_then(was_in).unwrap_or(to);
     if store::unread::exists(&to.under(&location.root)) {
         let candidate = Candidate { state: to.clone(), ..location.candidate.clone() };
-        let again = format!("piton restore {}", run_word(&location.candidate));
+        let again = archived::restore_command(ctx, &from.under(&location.root));
         return Err(in_the_way(to.as_str(), &run_word(&candidate), again));
     }
     let moved = |path: &RelPath| match path.as_str().strip_prefix(from.as_str())?.trim_start_matches('/') {
@@ -206,7 +206,11 @@ fn files_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpErro
     let mut edits = Vec::new();
     for (original, content) in archived.contents() {
         if store::read_file(&archived.root, &original) != Content::Problem(ReadProblem::Missing) {
-            return Err(in_the_way(original.as_str(), &run_word(&candidate), archived.restore_command(ctx)));
+            return Err(in_the_way(
+                original.as_str(),
+                &run_word(&candidate),
+                archived::restore_command(ctx, &archived.folder),
+            ));
         }
         let (path, kind) = match content {
             Content::Bytes(bytes) => (original, EditKind::Create { after: bytes.to_vec() }),
@@ -265,7 +269,7 @@ fn journal_back(
     let back = store::journals::bring_back(journal)?;
     back.ok_or_else(|| {
         let what = format!("a run {}", archived.name);
-        in_the_way(&what, &engine::quoted(&archived.name), archived.restore_command(ctx))
+        in_the_way(&what, &engine::quoted(&archived.name), archived::restore_command(ctx, &archived.folder))
     })
 }
 

@@ -44,19 +44,6 @@ pub(super) enum Kept {
 }
 
 impl ArchivedRun {
-    pub(super) fn restore_command(&self, ctx: &ProjectContext) -> String {
-        format!("piton restore {}", self.word(ctx))
-    }
-
-    /// Returns RUN for it, quoted. The records of a workflow file have its name.
-    fn word(&self, ctx: &ProjectContext) -> String {
-        if self.dialect == DialectId::Piton {
-            return engine::quoted(&self.name);
-        }
-        let shown = shown(ctx, &self.folder);
-        engine::quoted(&if shown.starts_with('/') { shown } else { format!("./{shown}") })
-    }
-
     /// Returns its folder, if its system limits the number of archives.
     pub(super) fn limited_folder(&self) -> Option<RelPath> {
         let is_limited = self.dialect != DialectId::Piton && matches!(self.kept, Kept::Files { .. });
@@ -99,6 +86,17 @@ impl ArchivedRun {
 /// Returns the folder of an archive for people: from the top of the project where it is below that.
 pub(super) fn shown(ctx: &ProjectContext, folder: &Utf8Path) -> String {
     folder.strip_prefix(&ctx.project.root).unwrap_or(folder).as_str().to_owned()
+}
+
+/// Returns RUN for an archived run, quoted: its folder, because an open run may have its name.
+fn word_of(ctx: &ProjectContext, folder: &Utf8Path) -> String {
+    let shown = shown(ctx, folder);
+    engine::quoted(&if shown.starts_with('/') { shown } else { format!("./{shown}") })
+}
+
+/// Returns the command that brings an archived run back.
+pub(super) fn restore_command(ctx: &ProjectContext, folder: &Utf8Path) -> String {
+    format!("piton restore {}", word_of(ctx, folder))
 }
 
 /// Returns every archived run, the newest first.
@@ -204,8 +202,8 @@ pub(super) fn named(ctx: &ProjectContext) -> Option<ArchivedRun> {
 /// Returns the error for a verb that needs the run where it was.
 pub(super) fn refusal(ctx: &ProjectContext, archived: &ArchivedRun) -> OpError {
     let message = format!("{} is archived in {}", archived.name, shown(ctx, &archived.folder));
-    let show = format!("piton history {}", archived.word(ctx));
-    OpError::InTheWay { why: No::Already, message, hints: vec![archived.restore_command(ctx), show] }
+    let show = format!("piton history {}", word_of(ctx, &archived.folder));
+    OpError::InTheWay { why: No::Already, message, hints: vec![restore_command(ctx, &archived.folder), show] }
 }
 
 /// Says of each run without a saved state what it was a part of, if that was archived. Autopilot does not take up what a person put away or
@@ -238,7 +236,7 @@ pub(super) fn mark_left_over(ctx: &ProjectContext, locations: &mut [RunLocation]
             let age = human_age(ctx.clock.now.seconds_since(archived.at));
             let message = format!("left over from {}, which was archived {age} ago", archived.name);
             let finding = Finding::new(FindingCode::StateLeftover, message).at(&candidate.state);
-            let folder = archived.word(ctx);
+            let folder = word_of(ctx, &archived.folder);
             let run = engine::quoted(&candidate.name);
             let fix = format!(
                 "`piton plan --patch {folder}` shows how to set its status back; to go on with it: `piton resume {run} --mode interactive`"
@@ -298,7 +296,7 @@ pub(super) fn open(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<Opene
     let mut opened = OpenedRun::new(candidate, files, &ctx.project.trusted);
     let folder = shown(ctx, &archived.folder);
     let message = format!("{} is in the archive {folder}", archived.name);
-    let finding = Finding::new(FindingCode::SessionArchived, message).fix(archived.restore_command(ctx));
+    let finding = Finding::new(FindingCode::SessionArchived, message).fix(restore_command(ctx, &archived.folder));
     let finding = Finding { file: RelPath::parse(&folder).ok(), ..finding };
     opened.loaded.findings.push(Finding { severity: Severity::Warning, ..finding });
     if let Some(run) = &mut opened.loaded.run {

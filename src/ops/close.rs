@@ -267,12 +267,10 @@ pub(super) fn put_away(
     // What is delivered is not started again.
     let is_completed = opened.loaded.run.as_ref().is_some_and(|run| run.status == RunStatus::Completed);
     let again = if is_completed { None } else { startable::again(&ctx.project, opened) };
-    let archived = archived::find(ctx).into_iter().find(|archived| archived.folder == to);
-    let restore = || format!("piton restore {}", engine::quoted(&location.candidate.name));
     Ok(CloseReport {
         next: again.unwrap_or_else(|| "piton list".to_owned()),
         start: opened.dialect.archives().starts_anew().filter(|_| !is_completed).map(str::to_owned),
-        restore: Some(archived.map_or_else(restore, |archived| archived.restore_command(ctx))),
+        restore: Some(archived::restore_command(ctx, &to)),
         to: Some(archived::shown(ctx, &to)),
         patch,
         ..CloseReport::of(opened)

@@ -19,6 +19,7 @@
 //! - `group` keeps runs apart of which one runs at a time.
 //! - `workflow_runs` finds runs of workflow files, for `logs` and `merge`.
 //! - `proposal` is what `restore` writes in the place of a state that cannot be read, after a yes.
+//! - `archive` moves runs into archives and back; `discard` is what `close --discard` removes.
 //! - Every other file is the verb of its name; `cleanup` is `close --all`, `patch` is `plan --patch`.
 
 mod adopt;

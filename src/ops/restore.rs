@@ -90,7 +90,12 @@ impl<'a> Restoration<'a> {
             }
             (_, true) => versions::rebuilt(opened).map_err(|error| versions::not_rebuilt(opened, &error))?,
             (Some(name), false) => versions::named(opened, name)?,
-            (None, false) => versions::to_go_back_to(opened)?,
+            (None, false) => match versions::to_go_back_to(opened) {
+                Err(OpError::Refused(Refusal { kind: RefusalKind::Unread, .. })) if sound.is_some() => {
+                    return Err(without_version(ctx, opened));
+                }
+                found => found?,
+            },
         };
         let (edits, restored) = versions::restoring(opened, &version)?;
         if edits.is_empty() {
@@ -152,6 +157,16 @@ fn reopened(ctx: &ProjectContext, restored: &OpenedRun, repeats: &[StepId]) -> V
 fn refused(opened: &OpenedRun, why: No, message: String, verbs: [&str; 2]) -> OpError {
     let hints = verbs.map(|verb| format!("piton {verb} {}", run_word(&opened.candidate))).into();
     OpError::Refused(Refusal { kind: RefusalKind::No(why), message, hints })
+}
+
+/// Returns the refusal to restore a run that never changed, with the archived runs of its name.
+fn without_version(ctx: &ProjectContext, opened: &OpenedRun) -> OpError {
+    let name = &opened.candidate.name;
+    let archived = archived::find(ctx).into_iter().filter(|archived| archived.name == *name);
+    let hints = archived.map(|archived| archived::restore_command(ctx, &archived.folder));
+    let hints = hints.chain([format!("piton history {}", run_word(&opened.candidate))]).collect();
+    let message = format!("nothing changed: {name} has no earlier version");
+    OpError::Refused(Refusal { kind: RefusalKind::No(No::Nothing), message, hints })
 }
 
 /// Refuses to repeat steps without confirmation.

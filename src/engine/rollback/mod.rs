@@ -26,7 +26,7 @@ use super::{
     reconciled::{EffectiveStatus, ReconciledRun},
     refusal::{Refusal, RefusalKind},
 };
-use crate::model::{No, RollBack, Run, RunStatus, Status, StepId, StepKind};
+use crate::model::{No, RollBack, Run, RunId, RunStatus, Status, StepId, StepKind};
 
 /// Tells whether a step was begun, according to its status or the evidence.
 fn has_progress(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
@@ -61,7 +61,8 @@ fn with_dependents(
 pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     if run.status == RunStatus::Archived {
         let message = format!("run {} is archived; an archive is read, never written", run.id);
-        let hints = vec![command::on_run("restore", &run.id, "")];
+        let state = run.state_files.first().map_or_else(|| run.id.to_string(), |file| format!("./{file}"));
+        let hints = vec![command::on_run("restore", &RunId::new(&state), "")];
         return Err(Refusal { kind: RefusalKind::No(No::Already), message, hints });
     }
     if !run.writable {
