@@ -220,13 +220,12 @@ pub(crate) trait Archives: Sync {
         Ok(None)
     }
 
-    /// Tells whether a state is among the archives that its system keeps as runs.
+    /// Tells whether a state is among the archives into which its system moves whole folders.
     fn is_among(&self, _state: &RelPath) -> bool {
         false
     }
 
-    /// Returns how a run comes back that its system keeps as a run among its archives: what is moved where, and edits to make once it is there;
-    /// `None` for every other run.
+    /// Returns how the folder of an archived run comes back: what is moved where, and edits to make once it is there; `None` for every other run.
     fn bring_back(&self, _files: &FileSet) -> Option<Archival> {
         None
     }

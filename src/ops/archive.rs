@@ -1,24 +1,32 @@
-//! Moves the state of a run into an archive, and back where its system keeps it as a run. Only the oldest archives are deleted, of systems that limit their
-//! number.
+//! Moves the state of a run into an archive, and back. Only the oldest archives are deleted, of systems that limit their number.
 
 use camino::Utf8PathBuf;
 
 use super::{
     OpError,
-    journal::ARCHIVED,
+    archived::{self, ArchivedRun, Kept},
+    commit,
+    journal::{self, ARCHIVED},
+    lifecycle::gone,
     locked_run::LockedRun,
-    opened_run::{OpenedRun, located_message},
+    opened_run::{OpenedRun, located_message, run_word},
     project_context::ProjectContext,
+    proposal::RestoreReport,
     run_location::RunLocation,
+    select::Selected,
 };
 use crate::{
     dialect::{Archival, EditError, Moved, Register, StateHome, by_id},
     engine::{self, Admitted, Refusal, RefusalKind},
     model::{
-        ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, No, RelPath, Statement, Suggested, Verb,
+        Candidate, ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, JournalFile, LostContent, No,
+        ReadProblem, RelPath, Statement,
     },
     store::{self, CheckpointMeta, RunLock, StoreError},
 };
+
+/// The change that brings an archived run back.
+const BACK: &str = "restore";
 
 /// Refuses a run in a newer format, of which it is not known what belongs to it.
 pub(super) fn check_not_newer(opened: &OpenedRun) -> Result<(), OpError> {
@@ -97,33 +105,53 @@ pub(crate) fn archive_run(
 /// Returns the record of an abort, once it is admitted; `None` for a run that was aborted before.
 fn said_of(locked: &LockedRun<'_>, abort: ChangeKind) -> Result<Option<Statement>, OpError> {
     let opened = &locked.opened;
-    let mut change = locked.stamped(abort);
-    let has_words = matches!(&change.kind, ChangeKind::Abort { reason: Some(_), .. });
-    let is_own = opened.dialect.state_home() == StateHome::Home;
-    let again = change.clone();
-    if let Some(run) = &opened.loaded.run {
-        let admitted = engine::admit(run, &locked.evidence(), &opened.loaded.findings, change, locked.limits());
-        match admitted.map_err(OpError::Refused)? {
-            Admitted::Change { change: admitted, .. } => change = admitted,
-            // What is said with it counts.
-            Admitted::Already(_) if has_words => change = again,
-            Admitted::Already(_) => return Ok(None),
+    let change = locked.stamped(abort);
+    let ChangeKind::Abort { by, reason } = change.kind.clone() else { return Ok(None) };
+    let is_new = match &opened.loaded.run {
+        Some(run) => {
+            let admitted =
+                engine::admit(run, &locked.evidence(), &opened.loaded.findings, change.clone(), locked.limits());
+            matches!(admitted.map_err(OpError::Refused)?, Admitted::Change { .. })
         }
-    }
-    // The folder of its records is archived as it is.
-    if is_own && !has_words {
+        None => true,
+    };
+    // What is said with it counts. The folder of the records of a workflow file is archived as it is.
+    let is_own = opened.dialect.state_home() == StateHome::Home;
+    if (&by, &reason) == (&None, &None) && is_own || reason.is_none() && !is_new {
         return Ok(None);
     }
-    let ChangeKind::Abort { by, reason } = change.kind else { return Ok(None) };
     let run = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());
     Ok(Some(Statement::about_run((run, opened.candidate.dialect), DecisionKind::Abort, (by, reason), change.at)))
 }
 
-/// Moves a run back that its system keeps as a run among its archives. Returns the folder that it is in; `None` for every other run.
-pub(super) fn bring_back(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<RelPath>, OpError> {
-    if !by_id(location.candidate.dialect).archives().is_among(&location.candidate.state) {
-        return Ok(None);
+/// Brings an archived run back where it was; `None` for a run that is not archived, and for one whose path is to be used once more and is gone then.
+pub(super) fn bring_back(
+    ctx: &ProjectContext,
+    selected: &Selected,
+    is_named_again: bool,
+) -> Result<Option<RestoreReport>, OpError> {
+    let back = |name: &str, from, files| RestoreReport { from, files, written: true, ..RestoreReport::new(name) };
+    match selected {
+        Selected::There(location) => {
+            if !by_id(location.candidate.dialect).archives().is_among(&location.candidate.state) {
+                return Ok(None);
+            }
+            let folder = folder_back(ctx, location)?;
+            Ok(folder.map(|folder| back(&location.candidate.name, location.candidate.state.to_string(), vec![folder])))
+        }
+        Selected::Archived(_) if is_named_again => Ok(None),
+        Selected::Archived(run) => {
+            match run.as_it_lies() {
+                Some(location) => folder_back(ctx, &location).map(drop),
+                None => files_back(ctx, run),
+            }?;
+            Ok(Some(back(&run.name, archived::shown(ctx, &run.folder), run.originals())))
+        }
     }
+}
+
+/// Moves the folder of a run back that is archived as one. Returns where it is then.
+fn folder_back(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<RelPath>, OpError> {
     let locked = LockedRun::open(ctx, location)?;
     let opened = &locked.opened;
     let archival = opened.dialect.archives().bring_back(&opened.files);
@@ -134,13 +162,13 @@ pub(super) fn bring_back(ctx: &ProjectContext, location: &RunLocation) -> Result
     let record = archived.map(|at| &entries[at]);
     let was_in = |entry: &Entry| {
         let mut folders = entry.files.iter().filter_map(|file| file.path.parent());
-        folders.find(|folder| folder.name() == from.name())
+        folders.find(|folder| folder.name() == from.name() && *folder != from)
     };
     let to = record.and_then(was_in).unwrap_or(to);
     if store::unread::exists(&to.under(&location.root)) {
-        let message = format!("{to} is there already; nothing was restored");
-        let hints = vec![Suggested::of(Verb::Close, format!("./{to}")).flag("abort").into()];
-        return Err(OpError::InTheWay { why: No::Already, message, hints });
+        let candidate = Candidate { state: to.clone(), ..location.candidate.clone() };
+        let again = archived::restore_command(ctx, &from.under(&location.root));
+        return Err(in_the_way(to.as_str(), &run_word(&candidate), again));
     }
     let moved = |path: &RelPath| match path.as_str().strip_prefix(from.as_str())?.trim_start_matches('/') {
         "" => Some(to.clone()),
@@ -155,10 +183,8 @@ pub(super) fn bring_back(ctx: &ProjectContext, location: &RunLocation) -> Result
         let after = before.get(&file.path)?.clone();
         Some(Edit { path: file.path.clone(), kind: EditKind::Create { after } })
     }));
-    let said = record.into_iter().flat_map(|entry| &entry.said);
-    let said = said.filter_map(|said| said.taken_back(locked.clock().now)).collect();
     // The process may end after any of these: the next `restore` does the rest, and a stamp that is left in a session says nothing there.
-    locked.commit_something(Entry { said, ..locked.entry("restore", None) }, Vec::new())?;
+    locked.commit_something(brought_back(locked.entry(BACK, None), record), Vec::new())?;
     if let Some(register) = register {
         let without = |list: &Content| opened.dialect.archives().remove_from_register(&register, list, &from);
         RegisterEntry::open(ctx, &locked, &register, without)?.commit_all()?;
@@ -167,12 +193,121 @@ pub(super) fn bring_back(ctx: &ProjectContext, location: &RunLocation) -> Result
     let state = moved(&location.candidate.state);
     drop(locked);
     let open = ctx.locations().0.into_iter().chain(ctx.ended_runs().ended);
-    let there =
-        open.into_iter().find(|there| there.root == location.root && Some(&there.candidate.state) == state.as_ref());
-    if let Some(there) = there {
-        LockedRun::open(ctx, &there)?.commit_as("restore", edits)?;
+    let mut open = open.filter(|there| there.root == location.root && Some(&there.candidate.state) == state.as_ref());
+    if let Some(there) = open.next().filter(|_| !edits.is_empty()) {
+        LockedRun::open(ctx, &there)?.commit_as(BACK, edits)?;
     }
     Ok(Some(to))
+}
+
+/// Makes the files of a run again that are in an archive of its system, or in its journal, which is moved back first if it was moved away.
+fn files_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpError> {
+    let candidate = archived::candidate(ctx, archived);
+    let mut edits = Vec::new();
+    for (original, content) in archived.contents() {
+        if store::read_file(&archived.root, &original) != Content::Problem(ReadProblem::Missing) {
+            return Err(in_the_way(
+                original.as_str(),
+                &run_word(&candidate),
+                archived::restore_command(ctx, &archived.folder),
+            ));
+        }
+        let (path, kind) = match content {
+            Content::Bytes(bytes) => (original, EditKind::Create { after: bytes.to_vec() }),
+            Content::NameOnly => continue,
+            Content::Problem(problem) => {
+                let path = archived.folder.join(original.name());
+                return Err(StoreError::Unreadable { path, problem }.into());
+            }
+        };
+        edits.push(Edit { path, kind });
+    }
+    let own = store::journals::folder_of(&ctx.project, &archived.root, &candidate);
+    let lock = || RunLock::acquire(&archived.root, &own, ctx.project.lock_timeout);
+    match &archived.kept {
+        Kept::Journal { journal, .. } => {
+            check_folder(ctx, archived, &candidate)?;
+            let lock = lock()?;
+            let journal = journal_back(ctx, archived, &candidate, journal)?;
+            commit_back(ctx, &lock, &journal, &edits)
+        }
+        Kept::Files { files, .. } => {
+            let removed = files.iter().zip(&edits).filter_map(|((path, _), edit)| {
+                Some(Edit { path: path.clone(), kind: EditKind::Remove { before: edit.after()?.into() } })
+            });
+            let removed: Vec<Edit> = removed.collect();
+            edits.extend(removed);
+            let lock = lock()?;
+            match store::journals::of(&ctx.project, &candidate) {
+                Some(journal) if store::journals::standing(&ctx.project.trusted, &journal)?.is_ours() => {
+                    commit_back(ctx, &lock, &journal, &edits)?;
+                }
+                Some(_) | None => store::commit(&lock, &edits, &CheckpointMeta::new(BACK))?,
+            }
+            let folder = RelPath::below(&archived.folder, &archived.root);
+            Ok(folder.map_or(Ok(()), |folder| store::archive::remove_empty(&lock, &folder))?)
+        }
+    }
+}
+
+/// Returns the journal of an archived run where it was. That of a run of the same name is moved away if that one is archived too.
+fn journal_back(
+    ctx: &ProjectContext,
+    archived: &ArchivedRun,
+    candidate: &Candidate,
+    journal: &JournalFile,
+) -> Result<JournalFile, OpError> {
+    let there = store::journals::of(&ctx.project, candidate);
+    if let Some(there) = &there {
+        if there.file() == journal.file() {
+            return Ok(journal.clone());
+        }
+        if journal::read(&ctx.project.trusted, there).is_archived() {
+            store::journals::archive(there, ctx.clock.now)?;
+        }
+    }
+    let back = store::journals::bring_back(journal)?;
+    back.ok_or_else(|| {
+        let what = format!("a run {}", archived.name);
+        in_the_way(&what, &engine::quoted(&archived.name), archived::restore_command(ctx, &archived.folder))
+    })
+}
+
+/// Commits the files of a run that is back, with the record of that in its journal.
+fn commit_back(ctx: &ProjectContext, lock: &RunLock, journal: &JournalFile, edits: &[Edit]) -> Result<(), OpError> {
+    let entry = Entry { session: ctx.environment.session.clone(), ..Entry::new(BACK, None, ctx.clock.now) };
+    let read = journal::read(&ctx.project.trusted, journal);
+    let entry = brought_back(entry, read.entries.last().filter(|_| read.is_archived()));
+    commit::commit_to(&ctx.project.trusted, lock, journal, entry, edits)
+}
+
+/// Adds to the record of a run that is brought back that an abort which archived it is taken back.
+fn brought_back(entry: Entry, archived: Option<&Entry>) -> Entry {
+    let said = archived.into_iter().flat_map(|entry| &entry.said);
+    Entry { said: said.filter_map(|said| said.taken_back(entry.at)).collect(), ..entry }
+}
+
+/// Refuses if the worktree that held the state is gone, with how to make it again.
+fn check_folder(ctx: &ProjectContext, archived: &ArchivedRun, candidate: &Candidate) -> Result<(), OpError> {
+    let folder = candidate.state.parent();
+    if folder.is_none_or(|folder| store::unread::exists(&folder.under(&archived.root))) {
+        return Ok(());
+    }
+    let mut files = store::file_set(&ctx.project, &archived.root, candidate, ctx.clock)?;
+    let state = archived.contents().into_iter().find(|(path, _)| *path == candidate.state);
+    let lost = state.and_then(|(_, content)| match content {
+        Content::Bytes(bytes) => Some(LostContent { bytes, has_folder: false }),
+        Content::NameOnly | Content::Problem(_) => None,
+    });
+    (files.lost, files.journal) = (lost, None);
+    let opened = OpenedRun::new(candidate.clone(), files, &ctx.project.trusted);
+    gone(&opened).map_or(Ok(()), |refusal| Err(OpError::Refused(refusal)))
+}
+
+/// Returns the refusal to bring a run back where another one is, with the command that ends that.
+fn in_the_way(what: &str, other: &str, again: String) -> OpError {
+    let hints = vec![format!("piton close {other} --abort"), again];
+    OpError::InTheWay { why: No::Already, message: format!("{what} is there already; nothing was restored"), hints }
 }
 
 /// A change of a system's register of archives. The register is shared by several runs, so it has its own lock and history:

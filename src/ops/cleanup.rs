@@ -1,24 +1,23 @@
 //! `close --all`: archives finished runs and leftover files after some days, and removes archives beyond the number that is kept.
 //! Nothing happens without confirmation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Exit, OpError, archive,
-    archived::{self, ArchivedRun},
-    entries, lifecycle,
-    opened_run::OpenedRun,
-    project_context::ProjectContext,
-    report::{Body, Report},
+    Exit, OpError, archive, archived,
+    entries::{self, Dating, RunEntry},
+    lifecycle,
+    project_context::{EndedRuns, ProjectContext},
+    report::{Body, Report, Stage},
     run_location::RunLocation,
 };
 use crate::{
     dialect::Leftover,
-    model::{Content, Edit, EditKind, No, RelPath, RunStatus},
+    model::{Content, Edit, EditKind, No, RelPath},
     store::{self, CheckpointMeta, RunLock},
 };
 
@@ -85,18 +84,10 @@ enum CleanupSubject {
 /// Lists what is older than `days`; archives it with `yes`.
 pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Report<CleanupReport>, OpError> {
     let limit = i64::from(days) * DAY_SECONDS;
-    let ended_runs = ctx.ended_runs();
-    let mut candidates = finished_candidates(ctx, limit)?;
-    for location in ended_runs.ended {
-        let opened = ctx.read(&location)?;
-        candidates.extend(ended_candidate(ctx, location, &opened, limit));
-    }
-    candidates.extend(
-        ended_runs
-            .leftovers
-            .into_iter()
-            .filter_map(|(root, leftover)| leftover_candidate(ctx, root.as_path(), leftover, limit)),
-    );
+    let EndedRuns { ended, leftovers } = ctx.ended_runs();
+    let mut candidates = finished(ctx, ended, limit)?;
+    let leftover = |(root, leftover): (Utf8PathBuf, Leftover)| leftover_candidate(ctx, &root, leftover, limit);
+    candidates.extend(leftovers.into_iter().filter_map(leftover));
     candidates.extend(surplus_archives(ctx));
     candidates.sort_by(|left, right| left.item.path.cmp(&right.item.path));
     let mut exit = match (candidates.is_empty(), yes) {
@@ -123,66 +114,36 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
 
 /// Returns the oldest archives of the systems that limit their number. Their age does not matter.
 fn surplus_archives(ctx: &ProjectContext) -> Vec<CleanupCandidate> {
-    let keep = ctx.project.config.limits.archives;
-    let archives = archived::find(ctx);
-    let folders: BTreeSet<_> =
-        archives.iter().filter_map(|archived| Some((archived.root.clone(), archived.limited_folder()?))).collect();
-    let surplus: BTreeSet<_> = folders
-        .iter()
-        .flat_map(|(root, folder)| {
-            let names = store::archive::surplus(root, folder, keep).into_iter();
-            names.filter_map(move |name| Some((root.clone(), folder.join(&name).ok()?)))
-        })
-        .collect();
-    let place =
-        |archived: &ArchivedRun| Some((archived.root.clone(), RelPath::below(&archived.folder, &archived.root)?));
-    let of = |archived: &ArchivedRun| {
+    let keep = ctx.project.config.limits.archives.max(1);
+    let mut newer: BTreeMap<(Utf8PathBuf, RelPath), usize> = BTreeMap::new();
+    let surplus = archived::find(ctx).into_iter().filter_map(|archived| {
+        let folder = archived.limited_folder()?;
+        let newer = newer.entry((archived.root.clone(), folder.parent()?)).or_default();
+        *newer += 1;
         let age = ctx.clock.now.seconds_since(archived.at);
         let why = format!("an archive of {}; the newest {keep} are kept", archived.name);
-        let (root, folder) = place(archived)?;
-        let subject = CleanupSubject::Archive { root: root.clone(), folder: folder.clone() };
-        let mut candidate = new_candidate(ctx, &root, &folder, why, age, subject);
+        let subject = CleanupSubject::Archive { root: archived.root.clone(), folder: folder.clone() };
+        let mut candidate = new_candidate(ctx, (&archived.root, &folder), why, age, subject);
         candidate.item.removes = true;
-        surplus.contains(&(root, folder)).then_some(candidate)
+        (*newer > keep).then_some(candidate)
+    });
+    surplus.collect()
+}
+
+/// Returns the runs that are over, by their own state or by the word of their system, and not archived yet.
+fn finished(ctx: &ProjectContext, ended: Vec<RunLocation>, limit: i64) -> Result<Vec<CleanupCandidate>, OpError> {
+    let place = |location: &RunLocation| (location.root.clone(), location.candidate.state.clone());
+    let over: BTreeSet<_> = ended.iter().map(place).collect();
+    let mut locations = ctx.locations().0;
+    locations.extend(ended);
+    let candidate = |RunEntry { row, location, .. }: RunEntry| {
+        let is_over = over.contains(&place(&location)) || row.lifecycle.stage.is_over();
+        let age = row.age_seconds.filter(|age| *age >= limit && is_over && !row.is_guest)?;
+        let ((root, state), why) = (place(&location), format!("{} is over", row.id));
+        let subject = CleanupSubject::Run(Box::new(location));
+        (row.lifecycle.stage != Stage::Archived).then(|| new_candidate(ctx, (&root, &state), why, age, subject))
     };
-    archives.iter().filter_map(of).collect()
-}
-
-/// Returns the finished runs that are not archived yet.
-fn finished_candidates(ctx: &ProjectContext, limit: i64) -> Result<Vec<CleanupCandidate>, OpError> {
-    let (mut locations, _) = ctx.locations();
-    let mut candidates = Vec::new();
-    let entries = entries::entries(ctx, &mut locations, entries::Dating::Files)?;
-    for entry in entries.into_iter().filter(|entry| !entry.shown) {
-        let opened = ctx.read(&entry.location)?;
-        let is_archived = opened.loaded.run.as_ref().is_none_or(|run| run.status == RunStatus::Archived);
-        if let Some(age) = entry.row.age_seconds.filter(|age| *age >= limit && !is_archived) {
-            let why = format!("{} is over", entry.row.id);
-            candidates.push(new_candidate(
-                ctx,
-                &entry.location.root,
-                &entry.location.candidate.state,
-                why,
-                age,
-                CleanupSubject::Run(Box::new(entry.location.clone())),
-            ));
-        }
-    }
-    Ok(candidates)
-}
-
-fn ended_candidate(
-    ctx: &ProjectContext,
-    location: RunLocation,
-    opened: &OpenedRun,
-    limit: i64,
-) -> Option<CleanupCandidate> {
-    let run = opened.loaded.run.as_ref()?;
-    let stamp = run.stamp.or_else(|| opened.files.files.get(&location.candidate.state)?.modified)?;
-    let age = ctx.clock.now.seconds_since(stamp);
-    let why = format!("{} is over", run.id);
-    let (root, state) = (location.root.clone(), location.candidate.state.clone());
-    (age >= limit).then(|| new_candidate(ctx, &root, &state, why, age, CleanupSubject::Run(Box::new(location))))
+    Ok(entries::entries(ctx, &mut locations, Dating::Files)?.into_iter().filter_map(candidate).collect())
 }
 
 fn leftover_candidate(
@@ -196,13 +157,12 @@ fn leftover_candidate(
     let is_free = leftover.holder.is_none_or(store::is_gone);
     let (file, why) = (leftover.file.clone(), leftover.why.to_owned());
     let subject = CleanupSubject::File { root: root.to_owned(), leftover };
-    (is_free && age >= limit.max(MIN_AGE_SECONDS)).then(|| new_candidate(ctx, root, &file, why, age, subject))
+    (is_free && age >= limit.max(MIN_AGE_SECONDS)).then(|| new_candidate(ctx, (root, &file), why, age, subject))
 }
 
 fn new_candidate(
     ctx: &ProjectContext,
-    root: &Utf8Path,
-    path: &RelPath,
+    (root, path): (&Utf8Path, &RelPath),
     why: String,
     age_seconds: i64,
     subject: CleanupSubject,
@@ -242,18 +202,9 @@ fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<O
 fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<Utf8PathBuf, OpError> {
     let own = store::journals::common_folder(&ctx.project, store::archive::LEFTOVERS);
     let lock = RunLock::acquire(root, &own, ctx.project.lock_timeout)?;
-    let before = match store::read_file(root, file) {
-        Content::Bytes(before) => before,
-        Content::Problem(problem) => {
-            return Err(OpError::Store(store::StoreError::Unreadable { path: file.under(root), problem }));
-        }
-        Content::NameOnly => {
-            return Err(OpError::InTheWay {
-                why: No::Invalid,
-                message: format!("{file} was not read"),
-                hints: Vec::new(),
-            });
-        }
+    let Content::Bytes(before) = store::read_file(root, file) else {
+        let message = format!("{file} cannot be read");
+        return Err(OpError::InTheWay { why: No::Invalid, message, hints: Vec::new() });
     };
     let to = store::aside::keep_all(&lock, file, ctx.clock.now, &before)?;
     let edit = Edit { path: file.clone(), kind: EditKind::Remove { before } };

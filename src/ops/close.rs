@@ -8,21 +8,23 @@ use super::{
     archive::{self, ArchiveRequest},
     archived,
     change::{ChangeRequest, change_at},
-    client_sessions, lifecycle,
+    client_sessions,
+    discard::{Discarded, Held},
+    lifecycle,
     opened_run::{OpenedRun, run_word},
     patch,
     plan::{self, PlanRequest},
     project_context::ProjectContext,
     report::{Body, Report},
     run_location::RunLocation,
-    select, startable,
+    select, startable, trust,
 };
 use crate::{
-    dialect::EditError,
+    dialect::{EditError, piton::Session},
     engine::{self, ChangeLimits, Planned, Refusal, RefusalKind},
     model::{
-        Change, ChangeKind, DialectId, FindingCode, No, Patch, Run, RunId, RunStatus, Status, Suggested, Verb, Verdict,
-        plural,
+        Change, ChangeKind, DialectId, FindingCode, No, Owner, Patch, Run, RunId, RunStatus, Status, Suggested, Verb,
+        Verdict, plural,
     },
 };
 
@@ -47,13 +49,26 @@ pub(crate) struct CloseReport {
     /// What the record of the end says. Left out for a run that was over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
+    /// What goes with it; only with `--discard`.
+    #[serde(flatten)]
+    pub(crate) discarded: Option<Discarded>,
 }
 
 impl Body for CloseReport {
     const SCHEMA: &'static str = "close/1";
 
     fn written(&self) -> Option<String> {
-        Some(format!("{} is closed", self.run))
+        let is_shown = self.discarded.as_ref().is_some_and(|discarded| discarded.dry_run);
+        (!is_shown).then(|| format!("{} is closed", self.run))
+    }
+}
+
+impl CloseReport {
+    /// Returns the report of a run whose state stays where it is, with a worktree.
+    fn of(opened: &OpenedRun) -> Self {
+        let run = RunId::new(&opened.candidate.name);
+        let next = format!("piton close {} --discard", engine::quoted(run.as_str()));
+        Self { run, to: None, next, restore: None, start: None, patch: None, message: None, discarded: None }
     }
 }
 
@@ -124,6 +139,36 @@ pub(crate) fn close(ctx: &ProjectContext, request: CloseRequest) -> Result<Repor
         Err(error) => return Err(error),
     };
     archived(ctx, &location, &ctx.read(&location)?, (message, ArchiveRequest::default()))
+}
+
+/// Discards a run of a workflow file; the caller asks for confirmation, with the work that is lost.
+pub(crate) fn discard(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    dry_run: bool,
+) -> Result<Report<CloseReport>, OpError> {
+    trust::check(ctx, location)?;
+    let opened = ctx.read(location)?;
+    let id = &location.candidate.name;
+    if matches!(ctx.evidence(&opened, false).owner, Owner::Live { .. }) {
+        return Err(OpError::LiveOwner(format!("session {id} is running: end it first")));
+    }
+    let (Ok(session), Some(run)) = (Session::read(&opened.files), &opened.loaded.run) else {
+        let message = format!("{id} cannot be discarded: it cannot be read");
+        let hints = vec![format!("piton close {} --abort", engine::quoted(id))];
+        return Err(OpError::InTheWay { why: No::Invalid, message, hints });
+    };
+    let done = run.steps.iter().filter(|step| step.status.satisfies()).count();
+    let aborted = if run.status == RunStatus::Aborted { "aborted, " } else { "" };
+    let held = Held::of(&session, format!("{aborted}{done} of {} steps done", run.steps.len()), dry_run);
+    let closed = match dry_run {
+        true => CloseReport::of(&opened),
+        false => {
+            held.remove(ctx, location)?;
+            put_away(ctx, location, &opened, ArchiveRequest::default())?
+        }
+    };
+    Ok(Report::ok(CloseReport { discarded: Some(held.discarded), ..closed }))
 }
 
 /// Locates the requested run: without a name the only one, which may be over.
@@ -198,38 +243,39 @@ fn archived(
     (message, request): (Option<String>, ArchiveRequest),
 ) -> Result<Report<CloseReport>, OpError> {
     let run = opened.loaded.run.as_ref();
-    let name = &location.candidate.name;
-    let mut report = CloseReport {
-        run: RunId::new(name),
-        to: None,
-        next: Suggested::of(Verb::Plan, name).into(),
-        restore: None,
-        start: None,
-        patch: None,
-        message,
-    };
-    if let Some(run) = run.filter(|run| lifecycle::needs_discard(run)) {
-        report.next = Suggested::of(Verb::Close, &run.id).flag("discard").into();
-        return Ok(Report::ok(report));
+    let stays = CloseReport { message: message.clone(), ..CloseReport::of(opened) };
+    if run.is_some_and(lifecycle::needs_discard) {
+        return Ok(Report::ok(stays));
     }
-    if request.abort.is_some() {
-        report.message = Some("the run is aborted".to_owned());
-    } else if report.message.is_some() && run.is_some_and(|run| !lifecycle::is_archivable(opened, run, ctx.clock.now)) {
-        return Ok(Report::ok(report));
+    let is_archivable = |run| request.abort.is_some() || lifecycle::is_archivable(opened, run, ctx.clock.now);
+    if message.is_some() && !run.is_none_or(is_archivable) {
+        let next = format!("piton plan {}", engine::quoted(&location.candidate.name));
+        return Ok(Report::ok(CloseReport { next, ..stays }));
     }
-    report.patch = reset(opened);
+    let message = if request.abort.is_some() { Some("the run is aborted".to_owned()) } else { message };
+    Ok(Report::ok(CloseReport { message, ..put_away(ctx, location, opened, request)? }))
+}
+
+/// Archives the state of a run. Returns where it is, and how the run comes back or is started again.
+pub(super) fn put_away(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    opened: &OpenedRun,
+    request: ArchiveRequest,
+) -> Result<CloseReport, OpError> {
+    let patch = reset(opened);
     let to = archive::archive_run(ctx, location, request)?;
-    let is_completed = run.is_some_and(|run| run.status == RunStatus::Completed);
     // What is delivered is not started again.
+    let is_completed = opened.loaded.run.as_ref().is_some_and(|run| run.status == RunStatus::Completed);
     let again = if is_completed { None } else { startable::again(&ctx.project, opened) };
-    report.next = again.unwrap_or_else(|| Suggested::new(Verb::List).into());
-    report.start = opened.dialect.archives().starts_anew().filter(|_| !is_completed).map(str::to_owned);
-    let archived = archived::find(ctx);
-    let archived = archived.iter().find(|archived| archived.folder == to);
-    let restore = || Suggested::of(Verb::Restore, name).into();
-    report.restore = Some(archived.map_or_else(restore, |archived| archived.restore_command(ctx)));
-    report.to = Some(archived::shown(ctx, &to));
-    Ok(Report::ok(report))
+    Ok(CloseReport {
+        next: again.unwrap_or_else(|| "piton list".to_owned()),
+        start: opened.dialect.archives().starts_anew().filter(|_| !is_completed).map(str::to_owned),
+        restore: Some(archived::restore_command(ctx, &to)),
+        to: Some(archived::shown(ctx, &to)),
+        patch,
+        ..CloseReport::of(opened)
+    })
 }
 
 /// Returns what sets back the files of other people that still call the run's work open; `None` if there are none.

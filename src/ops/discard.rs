@@ -1,16 +1,10 @@
-//! `close --discard`: removes the worktree and the branch of a run of a workflow file whose work is not wanted, and archives its records.
+//! What `close --discard` takes from a run of a workflow file whose work is not wanted: its worktrees and branches.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    OpError, archive,
-    project_context::ProjectContext,
-    report::{Body, Report},
-    run_location::RunLocation,
-    trust,
-};
+use super::{OpError, project_context::ProjectContext, run_location::RunLocation};
 use crate::{
     dialect::piton::{
         self, ItemWorktree, Session,
@@ -18,14 +12,13 @@ use crate::{
         record::Header,
         state::{RunPhase, State},
     },
-    model::{No, Owner, RunFolder, RunId, StepId, Suggested, Verb, clean_line, mask_secrets, plural, quoted},
+    model::{No, RunFolder, StepId, clean_line, mask_secrets, plural, quoted},
     store::{self, RunLock, worktree},
 };
 
-/// A discarded run of a workflow file (`discard/1`).
+/// What goes with a run of a workflow file that is discarded.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct DiscardReport {
-    pub(crate) run: RunId,
+pub(crate) struct Discarded {
     /// True if nothing was done, only reported.
     pub(crate) dry_run: bool,
     /// The worktree that is removed, with its branch; absolute.
@@ -34,8 +27,6 @@ pub(crate) struct DiscardReport {
     /// The branches of items of `foreach`, which are removed with their worktrees. Left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) item_branches: Vec<String>,
-    /// Where its records are kept; absolute.
-    pub(crate) records: String,
     /// How far it was, for people.
     pub(crate) progress: String,
     /// The work that is lost.
@@ -44,14 +35,6 @@ pub(crate) struct DiscardReport {
     /// The steps of its `finally` that run first. Left out if it has no such steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) finally: Vec<StepId>,
-}
-
-impl Body for DiscardReport {
-    const SCHEMA: &'static str = "discard/1";
-
-    fn written(&self) -> Option<String> {
-        (!self.dry_run).then(|| format!("{} is discarded", self.run))
-    }
 }
 
 /// How many of the files and of the commits that are lost are named.
@@ -73,14 +56,15 @@ pub(crate) struct OwnWork {
 }
 
 impl OwnWork {
-    fn add(&mut self, files: &[String], commits: &[String]) {
-        let shown = |name: &String| clean_line(&mask_secrets(name), 100);
-        self.uncommitted += files.len();
-        self.commits += commits.len();
-        self.uncommitted_files.extend(files.iter().map(shown));
-        self.unmerged_commits.extend(commits.iter().map(shown));
-        self.uncommitted_files.truncate(NAMED);
-        self.unmerged_commits.truncate(NAMED);
+    fn of(files: &[String], commits: &[String]) -> Self {
+        let shown =
+            |names: &[String]| names.iter().take(NAMED).map(|name| clean_line(&mask_secrets(name), 100)).collect();
+        Self {
+            uncommitted: files.len(),
+            uncommitted_files: shown(files),
+            commits: commits.len(),
+            unmerged_commits: shown(commits),
+        }
     }
 
     /// Returns it in words; `None` without any work.
@@ -99,88 +83,41 @@ impl OwnWork {
     }
 }
 
-/// Discards a run; the caller asks for confirmation, with the work that is lost.
-pub(crate) fn discard(
-    ctx: &ProjectContext,
-    location: &RunLocation,
-    dry_run: bool,
-) -> Result<Report<DiscardReport>, OpError> {
-    trust::check(ctx, location)?;
-    let opened = ctx.read(location)?;
-    let id = &location.candidate.name;
-    if matches!(ctx.evidence(&opened, false).owner, Owner::Live { .. }) {
-        return Err(OpError::LiveOwner(format!("session {id} is running: end it first")));
-    }
-    let (Ok(session), Some(run)) = (Session::read(&opened.files), &opened.loaded.run) else {
-        let message = format!("{id} cannot be discarded: it cannot be read");
-        return Err(OpError::InTheWay {
-            why: No::Invalid,
-            message,
-            hints: vec![Suggested::of(Verb::Close, id).flag("abort").into()],
-        });
-    };
-    let held = Held::of(&session.header);
-    let records = match dry_run {
-        true => piton::archive_of(&session.header.session, ctx.clock.now)
-            .map_or_else(|_| String::new(), |to| to.under(&location.root).into_string()),
-        false => {
-            held.remove(ctx, location)?;
-            archive::archive_run(ctx, location, archive::ArchiveRequest::default())?.into_string()
-        }
-    };
-    let done = run.steps.iter().filter(|step| step.status.satisfies()).count();
-    let aborted = if session.state.run.status == RunPhase::Aborted { "aborted, " } else { "" };
-    let is_workable = session.header.worktree.is_none() || held.folder.is_some();
-    Ok(Report::ok(DiscardReport {
-        run: RunId::new(id),
-        dry_run,
-        worktree: held.folder.as_ref().map(ToString::to_string),
-        branch: held.branch,
-        item_branches: held.items.into_iter().map(|item| item.branch).collect(),
-        records,
-        progress: format!("{aborted}{done} of {} steps done", run.steps.len()),
-        lost: held.work,
-        finally: if is_workable { open_final(&session.state) } else { Vec::new() },
-    }))
-}
-
-/// The worktrees and branches of a run that are there.
-struct Held {
-    folder: Option<Utf8PathBuf>,
-    branch: Option<String>,
-    items: Vec<ItemWorktree>,
-    work: OwnWork,
+/// The worktrees and branches of a run that are there, with what goes with them.
+pub(super) struct Held {
+    /// Folder and branch of each; empty where there is none.
+    trees: Vec<(Utf8PathBuf, String)>,
+    pub(super) discarded: Discarded,
 }
 
 impl Held {
-    fn of(header: &Header) -> Self {
-        let base = header.base_branch.as_deref().or(header.base_commit.as_deref()).unwrap_or("HEAD");
+    pub(super) fn of(Session { header, state, .. }: &Session, progress: String, dry_run: bool) -> Self {
         let is_there = |branch: &&String| store::git::branch_exists(&header.root, branch) != Some(false);
         let folder = header.worktree.clone().filter(|folder| store::is_folder(folder));
         let branch = header.branch.as_ref().filter(is_there).cloned();
-        let items = item_worktrees(header);
-        let mut work = OwnWork::default();
-        let unmerged = |branch: &String| unmerged(header, base, branch);
-        work.add(
-            &folder.as_deref().map(uncommitted).unwrap_or_default(),
-            &branch.as_ref().map(unmerged).unwrap_or_default(),
-        );
-        for item in &items {
-            let bases = [Some(base), branch.as_deref()].into_iter().flatten();
-            let ahead = bases.map(|base| self::unmerged(header, base, &item.branch)).min_by_key(Vec::len);
-            work.add(&uncommitted(&item.folder), &ahead.unwrap_or_default());
-        }
-        Self { folder, branch, items, work }
+        let own = (folder.clone().unwrap_or_default(), branch.clone().unwrap_or_default());
+        let mut trees = vec![own];
+        trees.extend(item_worktrees(header).into_iter().map(|item| (item.folder, item.branch)));
+        let files: Vec<String> = trees.iter().flat_map(|(folder, _)| uncommitted(folder)).collect();
+        let commits: Vec<String> = trees.iter().flat_map(|(_, of)| unmerged(header, branch.as_deref(), of)).collect();
+        let is_workable = header.worktree.is_none() || folder.is_some();
+        let discarded = Discarded {
+            dry_run,
+            worktree: folder.map(Utf8PathBuf::into_string),
+            branch,
+            item_branches: trees[1..].iter().map(|(_, branch)| branch.clone()).collect(),
+            progress,
+            lost: OwnWork::of(&files, &commits),
+            finally: if is_workable { open_final(state) } else { Vec::new() },
+        };
+        Self { trees, discarded }
     }
 
     /// Removes all of it while no run of the repository merges. If the process ends in between, the next call does the rest.
-    fn remove(&self, ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
+    pub(super) fn remove(&self, ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
         let merges = RunFolder { home: location.root.clone(), path: piton::merges() };
         let _lock = RunLock::acquire(&location.root, &merges, ctx.project.lock_timeout)?;
-        let of_run = (self.folder.as_deref(), self.branch.as_deref());
-        let of_run = (of_run != (None, None)).then(|| (of_run.0.unwrap_or(Utf8Path::new("")), of_run.1.unwrap_or("")));
-        let of_items = self.items.iter().map(|item| (item.folder.as_path(), item.branch.as_str()));
-        for (folder, branch) in of_run.into_iter().chain(of_items) {
+        for (folder, branch) in self.trees.iter().filter(|(folder, branch)| *folder != "" || !branch.is_empty()) {
             worktree::discard(&ctx.project.root, folder, branch).map_err(|refusal| OpError::InTheWay {
                 why: No::Invalid,
                 message: format!("{} is kept: {refusal}", location.candidate.name),
@@ -211,9 +148,12 @@ fn uncommitted(folder: &Utf8Path) -> Vec<String> {
     }
 }
 
-/// Returns the commits of a branch that another one does not have. When git cannot tell, it assumes that there are some.
-fn unmerged(header: &Header, base: &str, branch: &str) -> Vec<String> {
-    worktree::commits_of(&header.root, base, branch).unwrap_or_else(|| vec![UNTOLD.to_owned()])
+/// Returns the commits of a branch that neither its base nor the branch of the run has. When git cannot tell, it assumes that there are some.
+fn unmerged(header: &Header, own: Option<&str>, branch: &str) -> Vec<String> {
+    let base = header.base_branch.as_deref().or(header.base_commit.as_deref()).unwrap_or("HEAD");
+    let bases = [Some(base), own.filter(|own| *own != branch)].into_iter().flatten().filter(|_| !branch.is_empty());
+    let ahead = |base| worktree::commits_of(&header.root, base, branch).unwrap_or_else(|| vec![UNTOLD.to_owned()]);
+    bases.map(ahead).min_by_key(Vec::len).unwrap_or_default()
 }
 
 /// Returns the steps that run when the run ends, and did not yet.

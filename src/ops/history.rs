@@ -87,12 +87,12 @@ fn item(opened: &OpenedRun, version: Version<'_>) -> HistoryItem {
     let entry = match &version.source {
         Source::Replaced(_, entry) => Some(*entry),
         Source::Checkpoint(past) => opened.journal.entries.iter().find(|entry| is_of(entry, past)),
-        Source::Last(_) | Source::Backup(_) | Source::Commit(_) => None,
+        Source::Last(_) | Source::Backup(_) | Source::Commit(_) | Source::Evidence(_) => None,
     };
     HistoryItem {
         at: version.at,
-        replaced_by: version.change().map(str::to_owned),
-        step: version.step().map(|step| step.as_str().to_owned()),
+        replaced_by: version.replaced_by().map(|(change, _)| change.to_owned()),
+        step: version.replaced_by().and_then(|(_, step)| Some(step?.as_str().to_owned())),
         what: if let Source::Checkpoint(past) = &version.source { Some(past.what.clone()) } else { None },
         session: entry.and_then(|entry| entry.session.clone()),
         agent: None,
@@ -106,7 +106,7 @@ fn item(opened: &OpenedRun, version: Version<'_>) -> HistoryItem {
             }
             Source::Checkpoint(past) => vec![past.file.clone()],
             Source::Last(files) => files.keys().cloned().collect(),
-            Source::Backup(_) | Source::Commit(_) => vec![opened.files.state.clone()],
+            Source::Backup(_) | Source::Commit(_) | Source::Evidence(_) => vec![opened.files.state.clone()],
         },
         id: version.name,
     }

@@ -338,13 +338,7 @@ impl<'a> LockedRun<'a> {
         let run = self.opened.loaded.run.as_ref();
         let state = run.map_or_else(|| vec![files.state.clone()], |run| run.state_files.clone());
         let backups = state.iter().filter_map(|path| self.opened.dialect.copies().backup_of(path));
-        let mut edits = Vec::new();
-        for path in state.iter().cloned().chain(backups) {
-            self.opened.check_readable(&path)?;
-            if let Some(Content::Bytes(before)) = files.files.get(&path).map(|entry| &entry.content) {
-                edits.push(Edit { path, kind: EditKind::Remove { before: before.clone() } });
-            }
-        }
+        let edits = self.removals(&state.iter().cloned().chain(backups).collect::<Vec<_>>())?;
         let is_elsewhere = files.root != self.ctx.project.root;
         let note = if is_elsewhere { json!({"worktree": files.root.file_name()}) } else { Value::Null };
         self.commit(Entry { note, ..record }, edits)?;
@@ -355,14 +349,27 @@ impl<'a> LockedRun<'a> {
     /// Moves existing files into a folder: all of them or none.
     pub(super) fn move_files(&self, record: Entry, files: &[RelPath], folder: &RelPath) -> Result<(), OpError> {
         let mut edits = Vec::new();
-        for path in files {
-            self.opened.check_readable(path)?;
-            if let Some(Content::Bytes(before)) = self.opened.files.files.get(path).map(|entry| &entry.content) {
-                edits.push(Edit { path: folder.join(path.name())?, kind: EditKind::Create { after: before.to_vec() } });
-                edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } });
+        for removal in self.removals(files)? {
+            if let EditKind::Remove { before } = &removal.kind {
+                let kind = EditKind::Create { after: before.to_vec() };
+                edits.push(Edit { path: folder.join(removal.path.name())?, kind });
             }
+            edits.push(removal);
         }
         self.commit_something(record, edits)
+    }
+
+    /// Returns the edits that remove existing files.
+    fn removals(&self, files: &[RelPath]) -> Result<Vec<Edit>, OpError> {
+        files.iter().try_for_each(|path| self.opened.check_readable(path))?;
+        let content = |path: &RelPath| Some(&self.opened.files.files.get(path)?.content);
+        let removal = |path: &RelPath| match content(path)? {
+            Content::Bytes(before) => {
+                Some(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } })
+            }
+            Content::NameOnly | Content::Problem(_) => None,
+        };
+        Ok(files.iter().filter_map(removal).collect())
     }
 }
 

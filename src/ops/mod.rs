@@ -19,6 +19,7 @@
 //! - `group` keeps runs apart of which one runs at a time.
 //! - `workflow_runs` finds runs of workflow files, for `logs` and `merge`.
 //! - `proposal` is what `restore` writes in the place of a state that cannot be read, after a yes.
+//! - `archive` moves runs into archives and back; `discard` is what `close --discard` removes.
 //! - Every other file is the verb of its name; `cleanup` is `close --all`, `patch` is `plan --patch`.
 
 mod adopt;
@@ -102,13 +103,13 @@ pub(crate) use begin::{BriefForm, BriefRequest, begin};
 pub(crate) use change::{ChangeRequest, change, input};
 pub(crate) use cleanup::{CleanupReport, cleanup};
 pub(crate) use client_sessions::{last_error as last_error_of_session, notice as session_notice};
-pub(crate) use close::{CloseReport, CloseRequest, Ending, close};
+pub(crate) use close::{CloseReport, CloseRequest, Ending, close, discard};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use context::assemble_native;
 pub(crate) use context::{brief_of, context, session_brief};
 pub(crate) use decide::{AnswerRequest, DecideReport, answer, questions};
 pub(crate) use demo::{DemoReport, demo};
-pub(crate) use discard::{DiscardReport, discard};
+pub(crate) use discard::Discarded;
 pub(crate) use doctor::{DoctorReport, doctor};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use draft::ChangeDraft;
@@ -136,9 +137,9 @@ pub(crate) use plan_document::PlanDocument;
 #[cfg(test)]
 pub(crate) use plan_document::ResumeDocument;
 pub(crate) use project_context::{ProjectContext, Request, wanted_format};
-pub(crate) use proposal::{Confirmation, Proposal, RestoreReport, record_branch};
+pub(crate) use proposal::{Confirmation, Proposal, RestoreReport};
 pub(crate) use report::{Body, CheckpointReport, ListedRun, Report, Stage};
-pub(crate) use restore::{RestoreRequest, restore};
+pub(crate) use restore::{RestoreRequest, record_branch, restore};
 pub(crate) use resume::{
     ResumeOutcome, ResumeReport, ResumeRequest, chosen, declined, no_choice, not_ours, resume, unchanged, unconfirmed,
     way_out,

@@ -1,22 +1,24 @@
 //! `restore`: brings an archived run back, or an earlier version of a run. What it replaces stays among the versions. A state that cannot be
 //! read is replaced only after a yes to what `proposal` shows.
 
+use std::collections::BTreeSet;
+
 use super::{
-    Exit, OpError, archive,
-    archived::{self, ArchivedRun},
+    Exit, OpError, archive, archived,
+    change::{ChangeRequest, change},
     lifecycle::gone,
     locked_run::{LockedRun, back_record},
-    opened_run::OpenedRun,
+    opened_run::{OpenedRun, run_word},
     project_context::ProjectContext,
-    proposal::{self, Confirmation, RestoreReport, repeats},
-    report::Report,
+    proposal::{Confirmation, Proposal, RestoreReport},
+    report::{CheckpointReport, Report},
     run_location::RunLocation,
     select::{self, Selected},
-    versions::{self, says_unreadable},
+    versions::{self, Source, Version, says_unreadable},
 };
 use crate::{
-    engine::{self, Refusal, RefusalKind},
-    model::{Edit, Entry, No, RelPath, RollBack, StepId, Suggested, Verb, plural},
+    engine::{self, EffectiveStatus, Refusal, RefusalKind},
+    model::{ChangeKind, Edit, Entry, Finding, No, RollBack, Run, StepId, Suggested, Verb, plural},
     store,
 };
 
@@ -33,88 +35,114 @@ pub(crate) struct RestoreRequest {
 /// Brings an archived run back, or restores a version: the named one, else the newest readable one.
 pub(crate) fn restore(ctx: &ProjectContext, request: &RestoreRequest) -> Result<Report<RestoreReport>, OpError> {
     let to = request.to.as_deref();
-    let location = match select::selected(ctx)? {
-        Selected::There(location) => {
-            if let Some(folder) = archive::bring_back(ctx, &location)? {
-                let run = &location.candidate.name;
-                let (from, files) = (location.candidate.state.to_string(), vec![folder]);
-                return match to {
-                    // A version is restored where the run was.
-                    Some(_) => restore(ctx, request),
-                    None => Ok(Report::ok(RestoreReport { from, files, written: true, ..RestoreReport::new(run) })),
-                };
-            }
-            location
-        }
-        // The path of an archive is gone once it was brought back.
-        Selected::Archived(run) if to.is_some() && ctx.run_path.is_some() => return Err(archived::refusal(ctx, &run)),
-        Selected::Archived(run) => {
-            archived::bring_back(ctx, &run)?;
-            // A checkpoint is restored where the run was.
-            return if to.is_some() { restore(ctx, request) } else { Ok(Report::ok(brought_back(ctx, &run))) };
-        }
+    let selected = select::selected(ctx)?;
+    let is_gone_then = ctx.run_path.is_some() && to.is_some();
+    let location = match (archive::bring_back(ctx, &selected, is_gone_then)?, selected) {
+        // A version is restored where the run was.
+        (Some(_), _) if to.is_some() => return restore(ctx, request),
+        (Some(back), _) => return Ok(Report::ok(back)),
+        (None, Selected::There(location)) => location,
+        (None, Selected::Archived(run)) => return Err(archived::refusal(ctx, &run)),
     };
-    if request.from_evidence {
-        return proposal::from_evidence(ctx, &location, &request.confirmation);
+    let asks = request.confirmation != Confirmation::Any && (to.is_none() || request.from_evidence);
+    if asks {
+        // What is only proposed leaves the record of a killed writer as it is.
+        let locked = LockedRun::open_as_it_is(ctx, &location)?;
+        let found = Restoration::of(ctx, &locked.opened, request)?;
+        if let Some(proposal) = &found.proposal
+            && !proposal.is_agreed(&location.candidate.name, &request.confirmation)?
+        {
+            return Ok(Report { exit: Exit::Person, ..Report::ok(found.report(&location)) });
+        }
     }
-    let yes = request.confirmation == Confirmation::Any;
-    if to.is_some() || yes {
-        return version(ctx, &location, to, yes);
+    let locked = LockedRun::open(ctx, &location)?;
+    locked.check_not_driven()?;
+    let found = Restoration::of(ctx, &locked.opened, request)?;
+    if request.confirmation == Confirmation::None {
+        check_confirmed(&location.candidate.name, &found.version.name, &found.repeats)?;
     }
-    let Some(proposed) = proposal::of_version(ctx, &location)? else { return version(ctx, &location, None, false) };
-    if !proposal::is_agreed(&request.confirmation, &proposed)? {
-        return Ok(Report { exit: Exit::Person, ..Report::ok(proposed) });
-    }
-    version(ctx, &location, Some(&proposed.from), true)
+    found.write(ctx, &locked, &location)
 }
 
-/// Restores a version.
-fn version(
-    ctx: &ProjectContext,
-    location: &RunLocation,
-    to: Option<&str>,
-    yes: bool,
-) -> Result<Report<RestoreReport>, OpError> {
-    let locked = LockedRun::open(ctx, location)?;
-    locked.check_not_driven()?;
-    locked.opened.check_readable(&location.candidate.state)?;
-    let is_back = locked.opened.files.lost.as_ref().is_none_or(|lost| lost.has_folder);
-    if let Some(refusal) = gone(&locked.opened).filter(|_| !is_back) {
-        return Err(OpError::Refused(refusal));
+/// A version that takes the place of the state that is there.
+struct Restoration<'a> {
+    version: Version<'a>,
+    edits: Vec<Edit>,
+    restored: OpenedRun,
+    repeats: Vec<StepId>,
+    proposal: Option<Proposal>,
+}
+
+impl<'a> Restoration<'a> {
+    /// Finds the requested version, and what it changes.
+    fn of(ctx: &ProjectContext, opened: &'a OpenedRun, request: &RestoreRequest) -> Result<Self, OpError> {
+        opened.check_readable(&opened.candidate.state)?;
+        let is_back = opened.files.lost.as_ref().is_none_or(|lost| lost.has_folder);
+        if let Some(refusal) = gone(opened).filter(|_| !is_back) {
+            return Err(OpError::Refused(refusal));
+        }
+        let sound = opened.loaded.run.as_ref().filter(|run| !run.degraded);
+        sound.map_or(Ok(()), engine::rollback::check_writable).map_err(OpError::Refused)?;
+        let version = match (&request.to, request.from_evidence) {
+            (_, true) if sound.is_some() => {
+                let message = format!("{} can be read: there is nothing to repair", opened.candidate.state);
+                return Err(refused(opened, No::Nothing, message, ["plan", "history"]));
+            }
+            (_, true) => versions::rebuilt(opened).map_err(|error| versions::not_rebuilt(opened, &error))?,
+            (Some(name), false) => versions::named(opened, name)?,
+            (None, false) => match versions::to_go_back_to(opened) {
+                Err(OpError::Refused(Refusal { kind: RefusalKind::Unread, .. })) if sound.is_some() => {
+                    return Err(without_version(ctx, opened));
+                }
+                found => found?,
+            },
+        };
+        let (edits, restored) = versions::restoring(opened, &version)?;
+        if edits.is_empty() {
+            let message = format!("nothing changed: the state is already as it was at {}", version.name);
+            return Err(refused(opened, No::Already, message, ["history", "status"]));
+        }
+        if !versions::is_sound(&restored) {
+            let message = format!("nothing changed: the state at {} cannot be read", version.name);
+            return Err(refused(opened, No::Invalid, message, ["history", "restore"]));
+        }
+        let repeats = repeats(ctx, opened, &restored);
+        let proposal = Proposal::of(opened, &version, &edits);
+        Ok(Self { version, edits, restored, repeats, proposal })
     }
-    if let Some(run) = locked.opened.loaded.run.as_ref().filter(|run| !run.degraded) {
-        engine::rollback::check_writable(run).map_err(OpError::Refused)?;
+
+    fn report(self, location: &RunLocation) -> RestoreReport {
+        // Discovery may know a broken state by its file only.
+        let name = self.restored.loaded.run.as_ref().map_or(location.candidate.name.as_str(), |run| run.id.as_str());
+        RestoreReport {
+            run: name.to_owned(),
+            from: self.version.name,
+            files: self.edits.into_iter().map(|edit| edit.path).collect(),
+            repeats: self.repeats,
+            proposal: self.proposal,
+            ..RestoreReport::default()
+        }
     }
-    let version = match to {
-        Some(name) => versions::named(&locked.opened, name)?,
-        None => proposal::newest_readable(ctx, &locked.opened)?,
-    };
-    let (edits, restored) = versions::restoring(&locked.opened, &version)?;
-    let repeats = repeats(ctx, &locked.opened, &restored);
-    if edits.is_empty() {
-        return Err(OpError::Refused(nothing_to_restore(&locked.opened, &version.name)));
+
+    fn write(
+        self,
+        ctx: &ProjectContext,
+        locked: &LockedRun<'_>,
+        location: &RunLocation,
+    ) -> Result<Report<RestoreReport>, OpError> {
+        let is_rebuilt = matches!(self.version.source, Source::Evidence(_));
+        if is_rebuilt {
+            self.edits.iter().try_for_each(|edit| locked.opened.check_schema(edit))?;
+        }
+        let kept = keep_unreadable(locked, &self.edits)?;
+        let reopened = reopened(ctx, &self.restored, &self.repeats);
+        let run = locked.opened.loaded.run.as_ref().filter(|_| !reopened.is_empty());
+        let back = RollBack { to: self.version.name.clone(), reopened, ..RollBack::default() };
+        let back = run.map(|run| back_record(run, locked.clock().now, &back));
+        let entry = Entry { back, ..locked.entry(if is_rebuilt { "repair" } else { "restore" }, None) };
+        locked.commit_restored(self.restored.loaded.run.as_ref(), entry, self.edits.clone())?;
+        Ok(Report::ok(RestoreReport { kept, written: true, ..self.report(location) }))
     }
-    if !versions::is_sound(&restored) {
-        return Err(OpError::Refused(unreadable(&locked.opened, &version.name)));
-    }
-    check_confirmed(&location.candidate.name, &version.name, &repeats, yes)?;
-    let kept = keep_unreadable(&locked, &edits)?;
-    let reopened = reopened(ctx, &restored, &repeats);
-    let run = locked.opened.loaded.run.as_ref().filter(|_| !reopened.is_empty());
-    let back = RollBack { to: version.name.clone(), reopened, ..RollBack::default() };
-    let back = run.map(|run| back_record(run, locked.clock().now, &back));
-    let entry = Entry { back, ..locked.entry("restore", None) };
-    locked.commit_restored(restored.loaded.run.as_ref(), entry, edits.clone())?;
-    // Discovery may know a broken state by its file only.
-    let name = restored.loaded.run.as_ref().map(|run| run.id.as_str().to_owned());
-    Ok(Report::ok(RestoreReport {
-        from: version.name,
-        files: edits.into_iter().map(|edit| edit.path).collect(),
-        written: true,
-        repeats,
-        kept,
-        ..RestoreReport::new(&name.unwrap_or_else(|| location.candidate.name.clone()))
-    }))
 }
 
 /// Returns the steps whose records are from the state that is given up: those that it had done, also if their results are gone since.
@@ -125,36 +153,25 @@ fn reopened(ctx: &ProjectContext, restored: &OpenedRun, repeats: &[StepId]) -> V
     run.steps.iter().map(|step| step.id.clone()).filter(is_lost).collect()
 }
 
-fn brought_back(ctx: &ProjectContext, archived: &ArchivedRun) -> RestoreReport {
-    RestoreReport {
-        from: archived::shown(ctx, &archived.folder),
-        files: archived.originals(),
-        written: true,
-        ..RestoreReport::new(&archived.name)
-    }
+/// Returns the refusal to restore a version, with what two verbs say about the run.
+fn refused(opened: &OpenedRun, why: No, message: String, verbs: [&str; 2]) -> OpError {
+    let hints = verbs.map(|verb| format!("piton {verb} {}", run_word(&opened.candidate))).into();
+    OpError::Refused(Refusal { kind: RefusalKind::No(why), message, hints })
 }
 
-fn nothing_to_restore(opened: &OpenedRun, version: &str) -> Refusal {
-    let run = engine::quoted(&opened.candidate.name);
-    Refusal {
-        kind: RefusalKind::No(No::Already),
-        message: format!("nothing changed: the state is already as it was at {version}"),
-        hints: vec![format!("piton history {run}"), format!("piton status {run}")],
-    }
-}
-
-fn unreadable(opened: &OpenedRun, version: &str) -> Refusal {
-    let run = engine::quoted(&opened.candidate.name);
-    Refusal {
-        kind: RefusalKind::No(No::Invalid),
-        message: format!("nothing changed: the state at {version} cannot be read"),
-        hints: vec![format!("piton history {run}"), format!("piton restore {run}")],
-    }
+/// Returns the refusal to restore a run that never changed, with the archived runs of its name.
+fn without_version(ctx: &ProjectContext, opened: &OpenedRun) -> OpError {
+    let name = &opened.candidate.name;
+    let archived = archived::find(ctx).into_iter().filter(|archived| archived.name == *name);
+    let hints = archived.map(|archived| archived::restore_command(ctx, &archived.folder));
+    let hints = hints.chain([format!("piton history {}", run_word(&opened.candidate))]).collect();
+    let message = format!("nothing changed: {name} has no earlier version");
+    OpError::Refused(Refusal { kind: RefusalKind::No(No::Nothing), message, hints })
 }
 
 /// Refuses to repeat steps without confirmation.
-fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(), OpError> {
-    if yes || repeats.is_empty() {
+fn check_confirmed(run: &str, version: &str, repeats: &[StepId]) -> Result<(), OpError> {
+    if repeats.is_empty() {
         return Ok(());
     }
     let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
@@ -167,10 +184,9 @@ fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> R
 /// Keeps copies of unreadable files before they are replaced.
 fn keep_unreadable(locked: &LockedRun<'_>, edits: &[Edit]) -> Result<Vec<String>, OpError> {
     let mut kept = Vec::new();
-    let findings = &locked.opened.loaded.findings;
-    let is_unreadable = |path: &RelPath| {
-        findings.iter().any(|finding| says_unreadable(finding.code) && finding.file.as_ref() == Some(path))
-    };
+    let loaded = &locked.opened.loaded;
+    let is_about = |finding: &Finding, path| says_unreadable(finding.code) && finding.file.as_ref() == Some(path);
+    let is_unreadable = |path| loaded.run.is_none() || loaded.findings.iter().any(|finding| is_about(finding, path));
     for path in edits.iter().map(|edit| &edit.path) {
         if let Some(bytes) = locked.opened.files.bytes(path).filter(|_| is_unreadable(path)) {
             let copy = store::aside::keep(locked.lock(), path, locked.clock().now, bytes)?;
@@ -178,4 +194,36 @@ fn keep_unreadable(locked: &LockedRun<'_>, edits: &[Edit]) -> Result<Vec<String>
         }
     }
     Ok(kept)
+}
+
+/// Records the new name of the branch of a run. Nothing else of its state is replaced.
+pub(crate) fn record_branch(ctx: &ProjectContext, branch: &str) -> Result<Report<CheckpointReport>, OpError> {
+    let refuse = |message: String, hint: &str| {
+        OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints: vec![hint.to_owned()] })
+    };
+    let opened = select::select(ctx)?;
+    if !opened.run()?.records.details {
+        return Err(refuse(format!("the state of {} has no place for a branch", opened.candidate.name), "piton plan"));
+    }
+    if store::git::branch_exists(&ctx.project.root, branch) != Some(true) {
+        return Err(refuse(format!("git knows no branch {}", engine::quoted(branch)), "git branch --list"));
+    }
+    change(ctx, ChangeRequest::of(ChangeKind::Repair { branch: Some(branch.to_owned()) }))
+}
+
+/// Returns the steps that are done now and would not be after restoring. If the state is unreadable, the evidence log tells
+/// which steps were done.
+pub(super) fn repeats(ctx: &ProjectContext, now: &OpenedRun, restored: &OpenedRun) -> Vec<StepId> {
+    let done = |opened: &OpenedRun, run: &Run| -> BTreeSet<StepId> {
+        let evidence = ctx.evidence(opened, false);
+        let statuses = engine::effective_statuses(run, &evidence, &opened.loaded.findings);
+        let done = run.steps.iter().zip(statuses).filter(|(_, status)| *status == EffectiveStatus::Done);
+        done.map(|(step, _)| step.id.clone()).collect()
+    };
+    let before = match &now.loaded.run {
+        Some(run) => done(now, run),
+        None => now.records().into_iter().map(|record| record.step).collect(),
+    };
+    let after = restored.loaded.run.as_ref().map(|run| done(restored, run)).unwrap_or_default();
+    before.into_iter().filter(|step| !after.contains(step)).collect()
 }

@@ -8,11 +8,11 @@ use super::{
     startable,
 };
 use crate::{
-    dialect::{PastCheckpoint, StateHome},
-    engine::{self, Planned, VersionFiles},
+    dialect::{EditError, PastCheckpoint, StateHome},
+    engine::{self, Planned, Refusal, RefusalKind, VersionFiles},
     model::{
-        Content, Edit, Entry, FileEntry, Finding, FindingClass, FindingCode, ReadProblem, RelPath, Severity, Status,
-        StepId, Timestamp,
+        Content, Edit, Entry, FileEntry, Finding, FindingClass, FindingCode, ReadProblem, Reconstruction, RelPath,
+        Severity, Status, StepId, Timestamp,
     },
     store::{self, Project, StoreError},
 };
@@ -23,6 +23,10 @@ const LAST: &str = "last";
 const BACKUP: &str = "backup";
 /// What the name of a version in git begins with.
 const IN_GIT: &str = "git-";
+/// Name of the state as other evidence tells it.
+const EVIDENCE: &str = "evidence";
+/// What a person does first with a state that has no version.
+const BY_HAND: &str = "correct the file by hand";
 
 /// A state that a run had, and can have again.
 #[derive(Debug)]
@@ -46,6 +50,8 @@ pub(super) enum Source<'a> {
     Backup(RelPath),
     /// The state that a commit has.
     Commit(Vec<u8>),
+    /// The state as other evidence tells it; in no list.
+    Evidence(Reconstruction),
 }
 
 impl Version<'_> {
@@ -53,27 +59,21 @@ impl Version<'_> {
     pub(super) fn what(&self) -> String {
         match &self.source {
             Source::Last(_) => "as recorded last".to_owned(),
-            Source::Replaced(..) | Source::Checkpoint(_) => format!("before {}", self.change().unwrap_or_default()),
+            Source::Replaced(_, Entry { change, .. }) | Source::Checkpoint(PastCheckpoint { change, .. }) => {
+                format!("before {change}")
+            }
             Source::Backup(path) => path.to_string(),
             Source::Commit(_) => format!("in commit {}", self.name.trim_start_matches(IN_GIT)),
+            Source::Evidence(_) => "rebuilt from evidence".to_owned(),
         }
     }
 
-    /// Returns the change that replaced it, if it is known.
-    pub(super) fn change(&self) -> Option<&str> {
+    /// Returns the change that replaced it and its step, if they are known.
+    pub(super) fn replaced_by(&self) -> Option<(&str, Option<&StepId>)> {
         match &self.source {
-            Source::Replaced(_, entry) => Some(&entry.change),
-            Source::Checkpoint(past) => Some(&past.change),
-            Source::Last(_) | Source::Backup(_) | Source::Commit(_) => None,
-        }
-    }
-
-    /// Returns the step of the change that replaced it.
-    pub(super) fn step(&self) -> Option<&StepId> {
-        match &self.source {
-            Source::Replaced(_, entry) => entry.step.as_ref(),
-            Source::Checkpoint(past) => past.step.as_ref(),
-            Source::Last(_) | Source::Backup(_) | Source::Commit(_) => None,
+            Source::Replaced(_, entry) => Some((&entry.change, entry.step.as_ref())),
+            Source::Checkpoint(past) => Some((&past.change, past.step.as_ref())),
+            Source::Last(_) | Source::Backup(_) | Source::Commit(_) | Source::Evidence(_) => None,
         }
     }
 }
@@ -147,6 +147,7 @@ pub(super) fn restoring(opened: &OpenedRun, version: &Version<'_>) -> Result<(Ve
         Source::Replaced(number, _) => engine::versions::before(&opened.journal.entries, *number),
         Source::Backup(path) => opened.files.bytes(path).and_then(state),
         Source::Commit(bytes) => state(bytes),
+        Source::Evidence(rebuilt) => Some(rebuilt.files.iter().cloned().collect()),
     };
     let files = files.ok_or_else(|| {
         let path = opened.files.state.under(&opened.files.root);
@@ -179,17 +180,52 @@ pub(super) fn is_unreadable(finding: &Finding) -> bool {
 }
 
 /// Returns the newest version that can be read.
-pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version<'_>, OpError> {
-    all(opened).find(|version| is_restorable(opened, version)).ok_or_else(|| {
-        let path = run_word(&opened.candidate);
-        let instead = format!("correct the file by hand, or archive it: `piton close {path} --abort`");
-        // The fix of these findings is to restore the file, which just failed.
-        let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
-        OpError::Unreadable {
-            message: format!("{} has no earlier version that can be read", opened.candidate.state),
-            findings: findings.collect(),
-        }
+pub(super) fn newest_readable(opened: &OpenedRun) -> Option<Version<'_>> {
+    all(opened).find(|version| is_restorable(opened, version))
+}
+
+/// Returns the version that a state goes back to without a name: the newest one that can be read.
+pub(super) fn to_go_back_to(opened: &OpenedRun) -> Result<Version<'_>, OpError> {
+    let gone = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::JournalMissing);
+    if let Some(gone) = gone {
+        // Going on from the checkpoint is the repair.
+        let hints = gone.fix.iter().cloned().collect();
+        return Err(OpError::Refused(Refusal { kind: RefusalKind::Person, message: gone.message.clone(), hints }));
+    }
+    newest_readable(opened).ok_or_else(|| {
+        let rebuilds =
+            rebuilt(opened).map(|_| format!("piton restore {} --from-evidence", run_word(&opened.candidate)));
+        // Else the way out that the plan names.
+        let is_about = |code| says_unreadable(code) || code == FindingCode::StateCorrupt;
+        let about = opened.loaded.findings.iter().filter(|finding| is_about(finding.code));
+        let ways = rebuilds.map_or_else(|_| about.filter_map(|finding| finding.fix.clone()).collect(), |way| vec![way]);
+        no_version(opened, "has no earlier version that can be read", ways)
     })
+}
+
+/// Returns the state as other evidence tells it, as a version.
+pub(super) fn rebuilt(opened: &OpenedRun) -> Result<Version<'_>, EditError> {
+    let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, opened.files.clock.now)?;
+    Ok(Version { name: EVIDENCE.to_owned(), at: None, source: Source::Evidence(rebuilt) })
+}
+
+/// Returns the refusal to rebuild a state, with the ways out.
+pub(super) fn not_rebuilt(opened: &OpenedRun, error: &EditError) -> OpError {
+    let restore = newest_readable(opened).map(|_| format!("piton restore {}", run_word(&opened.candidate)));
+    no_version(opened, &format!("cannot be rebuilt from evidence: {error}"), Vec::from_iter(restore))
+}
+
+/// Returns the refusal to go back where there is no such version, with the ways out.
+fn no_version(opened: &OpenedRun, why: &str, mut hints: Vec<String>) -> OpError {
+    hints.push(by_hand(opened, BY_HAND));
+    hints.dedup();
+    let message = format!("{} {why}", opened.candidate.state);
+    OpError::Refused(Refusal { kind: RefusalKind::Unread, message, hints })
+}
+
+/// Returns what a person does with a state that has no version.
+fn by_hand(opened: &OpenedRun, first: &str) -> String {
+    format!("{first}, or archive it: `piton close {} --abort`", run_word(&opened.candidate))
 }
 
 /// Replaces the fixes for unreadable files if no checkpoint can be restored, by what works instead.
@@ -200,20 +236,20 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
     let about = |finding: &Finding| says_unreadable(finding.code) && !is_denied(finding);
     let is_session = opened.dialect.state_home() == StateHome::Home;
     let is_guest = opened.guest().is_some();
-    let is_restorable = || !is_guest && newest_readable(&opened).is_ok();
+    let is_restorable = || !is_guest && newest_readable(&opened).is_some();
     if is_session || !opened.loaded.findings.iter().any(about) || is_restorable() {
         return opened;
     }
     let run = run_word(&opened.candidate);
     let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
-    let by_hand = if is_missing { "put the file back" } else { "correct the file by hand" };
+    let first = if is_missing { "put the file back" } else { BY_HAND };
     let fix = if is_guest {
-        in_git(&opened).map_or_else(|| by_hand.to_owned(), |version| format!("{by_hand}, or take {version}"))
-    } else if opened.dialect.rebuild().reconstruct(&opened.files, opened.files.clock.now).is_ok() {
-        format!("{by_hand}, or rebuild it: `piton restore {run} --from-evidence`")
+        in_git(&opened).map_or_else(|| first.to_owned(), |version| format!("{first}, or take {version}"))
+    } else if rebuilt(&opened).is_ok() {
+        format!("{first}, or rebuild it: `piton restore {run} --from-evidence`")
     } else {
         let again = startable::again(project, &opened).map(|start| format!("; or start again: `{start} --archive`"));
-        format!("{by_hand}, or archive it: `piton close {run} --abort`{}", again.unwrap_or_default())
+        by_hand(&opened, first) + &again.unwrap_or_default()
     };
     let fixed: Vec<usize> =
         opened.loaded.findings.iter().enumerate().filter(|(_, finding)| about(finding)).map(|(at, _)| at).collect();
@@ -225,7 +261,7 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
 
 /// Returns the newest version in git of the state of another program that can be read, in words.
 fn in_git(opened: &OpenedRun) -> Option<String> {
-    let version = newest_readable(opened).ok().filter(|_| opened.loaded.run.is_none())?;
+    let version = newest_readable(opened).filter(|_| opened.loaded.run.is_none())?;
     let sha = version.name.strip_prefix(IN_GIT)?;
     Some(format!(
         "the newest version in git that parses, of commit {sha}: `git show {sha}:./{}`",

@@ -2,6 +2,7 @@
 
 use super::{
     OpError,
+    opened_run::OpenedRun,
     plan::{self, PlanRequest},
     project_context::ProjectContext,
     run_location::RunLocation,
@@ -30,53 +31,51 @@ pub(crate) fn workflow_run(ctx: &ProjectContext) -> Result<RunLocation, OpError>
 /// Locates the requested run of a workflow file to merge it; without a name the only one that waits for its merge. `flags` are those of the
 /// call, for the commands that name one of several.
 pub(crate) fn run_to_merge(ctx: &ProjectContext, flags: &str) -> Result<RunLocation, OpError> {
-    if ctx.run.is_some() || ctx.run_path.is_some() {
-        return workflow_run(ctx);
-    }
-    let mut waiting = Vec::new();
-    for location in workflow_runs(ctx)? {
-        let opened = ctx.read(&location)?;
-        let (Some(run), Ok(session)) = (&opened.loaded.run, Session::read(&opened.files)) else { continue };
-        let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
+    only(ctx, "merge", |opened| {
+        let (Some(run), Ok(session)) = (&opened.loaded.run, Session::read(&opened.files)) else { return Ok(None) };
+        let planned = plan::planned(ctx, opened, run, &PlanRequest::default())?;
         let has_work = session.header.keeps_work(session.state.run.worktree.as_deref());
-        if has_work && planned.plan.verdict == Verdict::Complete && !planned.live_owner {
-            // Without a branch that it came from, its work gets one.
-            let is_detached = session.header.base_branch.is_none() && !flags.contains("--branch");
-            let branch = if is_detached { " --branch NAME" } else { "" };
-            waiting.push((format!("piton merge {}{branch}{flags}", quoted(run.id.as_str())), location));
-        }
-    }
-    only("merge", waiting)
+        let waits = has_work && planned.plan.verdict == Verdict::Complete && !planned.live_owner;
+        // Without a branch that it came from, its work gets one.
+        let is_detached = session.header.base_branch.is_none() && !flags.contains("--branch");
+        let branch = if is_detached { " --branch NAME" } else { "" };
+        Ok(waits.then(|| format!("piton merge {}{branch}{flags}", quoted(run.id.as_str()))))
+    })
 }
 
 /// Locates the requested run of a workflow file to discard it; without a name the only one that is there and not running.
 pub(crate) fn run_to_discard(ctx: &ProjectContext, flags: &str) -> Result<RunLocation, OpError> {
+    only(ctx, "discard", |opened| {
+        let is_free = opened.loaded.run.is_some() && !matches!(ctx.evidence(opened, false).owner, Owner::Live { .. });
+        Ok(is_free.then(|| format!("piton close {} --discard{flags}", quoted(&opened.candidate.name))))
+    })
+}
+
+/// Locates the requested run of a workflow file; without a name the only one for which there is a command.
+fn only(
+    ctx: &ProjectContext,
+    verb: &str,
+    command: impl Fn(&OpenedRun) -> Result<Option<String>, OpError>,
+) -> Result<RunLocation, OpError> {
     if ctx.run.is_some() || ctx.run_path.is_some() {
         return workflow_run(ctx);
     }
-    let mut there = Vec::new();
+    let (mut runs, mut hints) = (Vec::new(), Vec::new());
     for location in workflow_runs(ctx)? {
-        let opened = ctx.read(&location)?;
-        if opened.loaded.run.is_some() && !matches!(ctx.evidence(&opened, false).owner, Owner::Live { .. }) {
-            there.push((format!("piton close {} --discard{flags}", quoted(&location.candidate.name)), location));
+        if let Some(command) = command(&ctx.read(&location)?)? {
+            runs.push(location);
+            hints.push(command);
         }
     }
-    only("discard", there)
-}
-
-/// Returns the only one of the runs, each with the command that names it.
-fn only(verb: &str, mut runs: Vec<(String, RunLocation)>) -> Result<RunLocation, OpError> {
     match runs.len() {
-        1 => Ok(runs.remove(0).1),
-        0 => Err(OpError::InTheWay {
-            why: No::Nothing,
-            message: format!("there is no run to {verb}"),
-            hints: vec![Suggested::new(Verb::List).flag("all").into()],
-        }),
+        1 => Ok(runs.remove(0)),
+        0 => {
+            let (message, hints) =
+                (format!("there is no run to {verb}"), vec![Suggested::new(Verb::List).flag("all").into()]);
+            Err(OpError::InTheWay { why: No::Nothing, message, hints })
+        }
         count => {
-            let message = format!("there are {count} runs to {verb}; name one");
-            let hints = runs.into_iter().map(|(command, _)| command).collect();
-            Err(OpError::TargetAmbiguous { message, hints })
+            Err(OpError::TargetAmbiguous { message: format!("there are {count} runs to {verb}; name one"), hints })
         }
     }
 }

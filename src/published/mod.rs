@@ -58,13 +58,12 @@ published! {
     "restore" "Which version was restored or is proposed, and which steps are repeated." answer::<crate::ops::RestoreReport>(1);
     "rollback" "What rolling a run back to an earlier point discards, and what was done." answer::<crate::ops::RollbackReport>(1);
     "decide" "What a person can decide about a run, each answer with its command." answer::<crate::ops::DecideReport>(2);
-    "close" "How a run ended, and where its state was archived." answer::<crate::ops::CloseReport>(1);
+    "close" "How a run ended, where its state was archived, and what was discarded with it." answer::<crate::ops::CloseReport>(1);
     "cleanup" "Which finished runs are archived." answer::<crate::ops::CleanupReport>(1);
     "doctor" "The checks of a run and its environment, with fixes." answer::<crate::ops::DoctorReport>(1);
     "demo" "The transcript of the demonstration." answer::<crate::ops::DemoReport>(1);
     "run" "How a run of a workflow file ended: the document of `piton run`, and of `piton resume` of a session." run_result::<crate::runner::RunReport>(1);
     "event" "One line of `--events`: something that happened in a run of a workflow file." output::<crate::runner::Event<'static>>();
-    "discard" "Which run was discarded, and what was lost with it." answer::<crate::ops::DiscardReport>(1);
     "logs" "What the steps of a session printed." answer::<crate::ops::LogsReport>(1);
     "error" "What is printed instead of an answer." error::<crate::model::ErrorDocument>(2);
     "envelope" "The document that every answer is wrapped in." output::<crate::model::Document<serde_json::Value>>();

@@ -85,8 +85,8 @@ impl Close {
         if self.dry_run {
             return call.answer(Ok(planned));
         }
-        let would = &planned.body;
-        let id = &would.run;
+        let id = &planned.body.run;
+        let Some(would) = &planned.body.discarded else { return call.answer(Ok(planned)) };
         let first = first(would).map(|first| format!("; {first}")).unwrap_or_default();
         let question = format!("Discard {id} ({}){}{first}? [y/N]", would.progress, lost(would));
         if self.yes || (call.can_ask() && output::agrees(&question)?) {
@@ -118,46 +118,50 @@ impl Close {
 }
 
 /// Names the steps that run before the run is discarded.
-fn first(report: &ops::DiscardReport) -> Option<String> {
+fn first(report: &ops::Discarded) -> Option<String> {
     let steps: Vec<&str> = report.finally.iter().map(|step| step.as_str()).collect();
     (!steps.is_empty()).then(|| format!("first runs {}", steps.join(", ")))
 }
 
-fn lost(report: &ops::DiscardReport) -> String {
+fn lost(report: &ops::Discarded) -> String {
     report.lost.in_words().map(|lost| format!(" with {lost}")).unwrap_or_default()
 }
 
-impl Shown for ops::DiscardReport {
-    fn text(&self, page: &mut Page, _: &[Finding]) {
-        let (mark, verb) = if self.dry_run { ("", "would be discarded") } else { ("✅ ", "is discarded") };
-        page.text.put(Tone::Good, mark).bold(self.run.as_str());
-        page.text.line(format!(" {verb}{}: records in {}", lost(self), self.records));
-        if let Some(first) = first(self).filter(|_| self.dry_run) {
-            page.text.line(format!("   {first}"));
-        }
-        let gone = if self.dry_run { "to be removed" } else { "removed" };
-        let worktree = self.worktree.as_ref().map(|folder| format!("worktree {folder}"));
-        let branch = self.branch.as_ref().map(|branch| format!("branch {branch}"));
-        let parts: Vec<String> = [worktree, branch].into_iter().flatten().collect();
-        if !parts.is_empty() {
-            page.text.line(format!("   {gone}: {}", parts.join(", ")));
-        }
-        for branch in &self.item_branches {
-            page.text.line(format!("   {gone}: branch {branch} of an item, with its worktree"));
-        }
+/// Names what is removed with a run.
+fn removed(page: &mut Page, report: &ops::Discarded) {
+    let gone = if report.dry_run { "to be removed" } else { "removed" };
+    if let Some(first) = first(report).filter(|_| report.dry_run) {
+        page.text.line(format!("   {first}"));
+    }
+    let worktree = report.worktree.as_ref().map(|folder| format!("worktree {folder}"));
+    let branch = report.branch.as_ref().map(|branch| format!("branch {branch}"));
+    let parts: Vec<String> = [worktree, branch].into_iter().flatten().collect();
+    if !parts.is_empty() {
+        page.text.line(format!("   {gone}: {}", parts.join(", ")));
+    }
+    for branch in &report.item_branches {
+        page.text.line(format!("   {gone}: branch {branch} of an item, with its worktree"));
     }
 }
 
 impl Shown for ops::CloseReport {
     fn text(&self, page: &mut Page, _: &[Finding]) {
         let said = self.message.as_ref().map(|message| format!("{}: {message}", self.run));
+        let said = self.discarded.as_ref().map_or(said, |gone| {
+            let verb = if gone.dry_run { "would be discarded" } else { "is discarded" };
+            Some(format!("{} {verb}{}", self.run, lost(gone)))
+        });
         let said = match (&self.to, said) {
             (Some(to), None) => format!("{} is archived in {to}", self.run),
             (Some(to), Some(said)) => format!("{said}; archived in {to}"),
             (None, said) => said.unwrap_or_else(|| format!("{} has ended; a worktree is left of it", self.run)),
         };
-        page.text.put(Tone::Good, "✅ ").plain(said).end();
-        if !page.quiet {
+        let is_shown = self.discarded.as_ref().is_some_and(|gone| gone.dry_run);
+        page.text.put(Tone::Good, if is_shown { "" } else { "✅ " }).plain(said).end();
+        if let Some(gone) = &self.discarded {
+            removed(page, gone);
+        }
+        if !page.quiet && !is_shown {
             let again = if self.next.starts_with("piton start ") { "   # begin it again" } else { "" };
             page.text.line(format!("→ {}{again}", self.next));
             if let Some(restore) = &self.restore {

@@ -48,9 +48,7 @@ use serde_json::Value;
 
 use crate::{
     dialect::{Archival, Archives, Dialect, EditError, Journal, Loaded, Moved, PastCheckpoint, Probed, StateHome},
-    model::{
-        Brief, Change, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, RelPath, RelPathError, Run, Timestamp,
-    },
+    model::{Brief, Change, DialectId, Edit, FileSet, Finding, Listing, Next, Plan, RelPath, Run, Timestamp},
 };
 
 /// The dialect of the sessions of `piton run`.
@@ -130,20 +128,21 @@ impl Journal for Piton {
     }
 }
 
-/// Returns the folder that a run is archived in, in the home of its records.
-///
-/// # Errors
-///
-/// If the name is no part of a path.
-pub(crate) fn archive_of(name: &str, at: Timestamp) -> Result<RelPath, RelPathError> {
-    RelPath::parse(&format!("archive/{name}_{}", at.compact()))
-}
-
 impl Archives for Piton {
     fn archive(&self, files: &FileSet, run: Option<&Run>, at: Timestamp) -> Result<Option<Archival>, EditError> {
         let name = run.map_or(files.name.as_str(), |run| run.id.as_str());
-        let to = archive_of(name, at).map_err(|error| EditError::Unsupported(error.to_string()))?;
+        let to = RelPath::parse(&format!("archive/{name}_{}", at.compact()));
+        let to = to.map_err(|error| EditError::Unsupported(error.to_string()))?;
         Ok(Some(Archival { moved: Moved::Folder(files.own.path.clone()), to, edits: Vec::new(), register: None }))
+    }
+
+    fn is_among(&self, state: &RelPath) -> bool {
+        state.as_str().starts_with("archive/")
+    }
+
+    fn bring_back(&self, files: &FileSet) -> Option<Archival> {
+        let to = paths::folder(&files.name)?;
+        Some(Archival { moved: Moved::Folder(files.own.path.clone()), to, edits: Vec::new(), register: None })
     }
 }
 

@@ -235,8 +235,7 @@ fn header(path: &RelPath, bytes: &[u8], files: &FileSet) -> Result<Header, Box<F
         let finding = unreadable(path, &message);
         Box::new(finding.line(line, u32::try_from(error.column()).ok()))
     })?;
-    let folder = path.parent();
-    if folder.as_ref().map(RelPath::name) != Some(header.session.as_str()) {
+    if files.name != header.session {
         return Err(unreadable(path, "belongs to another session"));
     }
     Ok(header)

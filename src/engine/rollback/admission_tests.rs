@@ -70,7 +70,7 @@ fn a_rollback_is_refused_with_what_to_do_instead() {
         (
             "archived",
             refusal(&archived, &plain, &[], &["b"]),
-            Err((No(crate::model::No::Already), hint("piton restore R"))),
+            Err((No(crate::model::No::Already), hint("piton restore ./state.json"))),
         ),
         ("newer", refusal(&newer, &plain, &[], &["b"]), Err((Newer, hint("update piton, then try again")))),
     ] {

@@ -60,8 +60,8 @@ fn with_dependents(
 pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     if run.status == RunStatus::Archived {
         let message = format!("run {} is archived; an archive is read, never written", run.id);
-        let hints = vec![Suggested::of(Verb::Restore, &run.id)];
-        return Err(refuse(RefusalKind::No(No::Already), message, hints));
+        let state = run.state_files.first().map_or_else(|| run.id.to_string(), |file| format!("./{file}"));
+        return Err(refuse(RefusalKind::No(No::Already), message, [Suggested::of(Verb::Restore, state)]));
     }
     if !run.writable {
         let message = format!("run {} was written by a newer version of its format; it is read, never written", run.id);

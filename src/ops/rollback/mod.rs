@@ -308,12 +308,12 @@ fn not_offered(opened: &OpenedRun, to: Option<&str>) -> OpError {
     let run = &opened.candidate.name;
     let to = to.filter(|to| *to != "last").map(|to| to.strip_prefix("step:").unwrap_or(to));
     let is_it = |version: &Version<'_>| {
-        let begins =
-            |to: &str| version.change() == Some("begin") && version.step().is_some_and(|step| step.as_str() == to);
+        let Some((change, step)) = version.replaced_by() else { return false };
+        let begins = |to: &str| change == "begin" && step.is_some_and(|step| step.as_str() == to);
         to.is_none_or(|to| begins(to) || version.name == to)
     };
     let is_way = |version: &Version<'_>| is_it(version) && versions::leads_elsewhere(opened, version);
-    let version = versions::recorded(opened).filter(|version| version.change().is_some()).find(is_way);
+    let version = versions::recorded(opened).find(is_way);
     let version = version.map(|version| Suggested::of(Verb::Restore, run).option("to", &version.name));
     let message =
         format!("only a nine-step run goes back by its steps; {} goes back by its versions", opened.candidate.name);

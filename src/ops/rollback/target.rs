@@ -12,7 +12,7 @@ use crate::{
     ops::{
         OpError,
         opened_run::OpenedRun,
-        proposal,
+        restore,
         versions::{self, Version},
     },
     store,
@@ -57,8 +57,9 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
     let differs = |id: &str| restoring_edits(context, id).is_ok_and(|(edits, _)| !edits.is_empty());
     let checkpoints = checkpoints(context.opened).filter(|version| differs(&version.name));
     for version in checkpoints.take(OFFERED) {
-        let step = version.step().map_or_else(String::new, |step| format!(" {}", clean_line(step.as_str(), 60)));
-        let change = clean_line(version.change().unwrap_or_default(), 40);
+        let (change, step) = version.replaced_by().unwrap_or_default();
+        let step = step.map_or_else(String::new, |step| format!(" {}", clean_line(step.as_str(), 60)));
+        let change = clean_line(change, 40);
         targets.push(target(version.name, format!("checkpoint before {change}{step}"), version.at));
     }
     targets
@@ -66,7 +67,7 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
 
 /// Lists the versions that a change of Piton replaced, newest first.
 fn checkpoints(opened: &OpenedRun) -> impl Iterator<Item = Version<'_>> {
-    versions::recorded(opened).filter(|version| version.change().is_some())
+    versions::recorded(opened).filter(|version| version.replaced_by().is_some())
 }
 
 /// Resolves a typed target.
@@ -117,7 +118,7 @@ fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Res
         }
         TargetMeaning::Checkpoint(id) => {
             let (edits, after) = restoring_edits(context, &id)?;
-            let reopened = proposal::repeats(context.ctx, context.opened, &after);
+            let reopened = restore::repeats(context.ctx, context.opened, &after);
             Ok(ResolvedTarget { edits: Some(edits), ..plain(TargetMeaning::Checkpoint(id), reopened) })
         }
         TargetMeaning::Commit(sha) => {

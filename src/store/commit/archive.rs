@@ -83,13 +83,6 @@ fn remove_begun(folder: &Utf8Path) {
     }
 }
 
-/// Returns the names of the archives in a folder that are more than `keep`, oldest first.
-pub(crate) fn surplus(root: &Utf8Path, folder: &RelPath, keep: usize) -> Vec<String> {
-    let mut names: Vec<String> = archives(root, folder).into_iter().map(|archive| archive.folder).collect();
-    names.truncate(names.len().saturating_sub(keep.max(1)));
-    names
-}
-
 /// Removes the oldest archives beside `newest` until `keep` are left with it. It was just created and stays, regardless of
 /// timestamps.
 ///
