@@ -141,6 +141,8 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
         // The outputs of a dotagent step say whether it is done.
         Status::Completed if run.dialect == DialectId::Dotagent => true,
         Status::Completed if is_put_again(before, step) => true,
+        // A check list has one mark for what is left out and what is cancelled.
+        Status::Skipped if !has_file => matches!(found, Some(Status::Skipped | Status::Cancelled)),
         // Not every format distinguishes a step in progress from a pending one; check boxes never do.
         Status::InProgress if !has_every_word || !has_file => true,
         Status::Pending
