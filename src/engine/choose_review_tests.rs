@@ -174,12 +174,12 @@ fn limits_name_a_way_out_that_is_open() {
     assert_eq!(limit.message, "A (Title of A) failed 3 times");
     let fix = "a person decides: `piton decide A redo --run R --by NAME --note WHY` to try it once more, or \
                `piton decide A skip --run R --by NAME --note WHY` to go on without it, or `piton close R --abort` to give up";
-    assert_eq!(limit.fix.as_deref(), Some(fix));
+    assert_eq!(limit.fix_text().as_deref(), Some(fix));
     step(&mut run, "A").kind = StepKind::Review;
     let planned = plan_of(&run, &options());
     let fix = "a person decides: `piton decide A redo --run R --by NAME --note WHY` to try it once more, or \
                `piton decide A accept --run R --by NAME --note WHY` to take the work as it is, or `piton close R --abort` to give up";
-    assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix.as_deref(), Some(fix));
+    assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix_text().as_deref(), Some(fix));
     assert_eq!(notable_codes(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
 }
 
@@ -317,7 +317,7 @@ fn a_limit_names_the_work_that_can_go_on_meanwhile() {
         let other = step(&mut run, "N");
         (other.failures, other.recorded) = (failures, recorded);
         let planned = plan_of(&run, &options());
-        let fix = finding(&planned, FindingCode::AttemptLimit).fix.clone().unwrap();
+        let fix = finding(&planned, FindingCode::AttemptLimit).fix_text().unwrap();
         assert_eq!(fix.contains("piton begin N --run R"), is_named, "{status} {failures} {recorded}: {fix}");
     }
 }

@@ -100,7 +100,7 @@ fn a_person_decides_about_rounds_of_a_review_and_tries_of_work() {
         let mut run = line_of(&[("A", Completed), ("B", Failed)]);
         let failed = step(&mut run, "B");
         (failed.failures, failed.returns_to) = (9, returns.then(|| StepId::new("A")));
-        let fix = finding(&plan_of(&run, &options()), FindingCode::AttemptLimit).fix.clone().unwrap();
+        let fix = finding(&plan_of(&run, &options()), FindingCode::AttemptLimit).fix_text().unwrap();
         assert!(
             fix.starts_with(&format!(
                 "a person decides: `piton decide B redo --run R --by NAME --note WHY` {expected}"
@@ -166,7 +166,7 @@ fn a_probe_is_a_command_of_a_recorded_step_and_a_way_to_look_at_any_other() {
         let once = step(&mut run, "A");
         (once.idempotent, once.recorded, once.probe) = (false, recorded, Some("gh pr view".to_owned()));
         let compared = reconcile(&run, &Graph::of(&run), &Evidence::default(), &[]);
-        assert_eq!(compared.findings[0].fix.as_deref(), Some(fix));
+        assert_eq!(compared.findings[0].fix_text().as_deref(), Some(fix));
         assert_eq!(compared.reasons[0].contains(&"its outcome is unknown".to_owned()), is_reason);
     }
 }

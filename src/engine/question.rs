@@ -247,8 +247,8 @@ impl QuestionInput<'_> {
         } else if finding.code == FindingCode::WorktreeMissing
             && self.reconciled.run.workspace.wanted_worktree.is_some()
         {
-            let add = finding.fix.as_ref().filter(|fix| fix.starts_with("git "))?;
-            let make = QuestionOption::new("worktree", "make the worktree", Suggested::Other(add.clone())).by_person();
+            let add = finding.fix.as_ref()?.command()?;
+            let make = QuestionOption::new("worktree", "make the worktree", add.clone()).by_person();
             Some(ask("Make the worktree now?".to_owned(), std::iter::once(make).chain(self.abort()).collect()))
         } else if finding.code == FindingCode::BranchMismatch {
             let renamed = self.evidence.workspace.as_ref().and_then(|found| renamed(self.reconciled.run, found));

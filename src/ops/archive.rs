@@ -15,7 +15,8 @@ use crate::{
     dialect::{Archival, EditError, Moved, Register, StateHome, by_id},
     engine::{self, Admitted, Refusal, RefusalKind},
     model::{
-        ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, No, RelPath, Statement, Suggested, Verb,
+        ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, Fix, No, RelPath, Statement, Suggested,
+        Verb,
     },
     store::{self, CheckpointMeta, RunLock, StoreError},
 };
@@ -24,7 +25,7 @@ use crate::{
 pub(super) fn check_not_newer(opened: &OpenedRun) -> Result<(), OpError> {
     let newer = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::FormatNewer);
     newer.map_or(Ok(()), |newer| {
-        let (message, hints) = (located_message(newer), newer.fix.clone().into_iter().collect());
+        let (message, hints) = (located_message(newer), newer.fix.iter().map(Fix::to_string).collect());
         Err(OpError::Refused(Refusal { kind: RefusalKind::Newer, message, hints }))
     })
 }

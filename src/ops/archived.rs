@@ -19,7 +19,7 @@ use crate::{
     model::{
         Candidate, Content, DialectId, Edit, EditKind, Entry, FileEntry, Finding, FindingCode, JournalFile, Listing,
         ListingEntry, LostContent, LostState, Mode, No, ReadProblem, ReadSpec, RelPath, RunFolder, RunStatus, Severity,
-        Timestamp, human_age, is_journal_folder, run_of_journal,
+        Suggested, Timestamp, Verb, human_age, is_journal_folder, run_of_journal,
     },
     store::{self, CheckpointMeta, RunLock, Scope},
 };
@@ -50,17 +50,17 @@ enum Kept {
 }
 
 impl ArchivedRun {
-    pub(super) fn restore_command(&self, ctx: &ProjectContext) -> String {
-        format!("piton restore {}", self.word(ctx))
+    pub(super) fn restore_command(&self, ctx: &ProjectContext) -> Suggested {
+        Suggested::of(Verb::Restore, self.word(ctx))
     }
 
-    /// Returns RUN for it, quoted. The records of a workflow file have its name.
+    /// Returns RUN for it. The records of a workflow file have its name.
     fn word(&self, ctx: &ProjectContext) -> String {
         if self.dialect == DialectId::Piton {
-            return engine::quoted(&self.name);
+            return self.name.clone();
         }
         let shown = shown(ctx, &self.folder);
-        engine::quoted(&if shown.starts_with('/') { shown } else { format!("./{shown}") })
+        if shown.starts_with('/') { shown } else { format!("./{shown}") }
     }
 
     /// Returns the folder that archives of its series are in, if its system limits their number.
@@ -205,8 +205,8 @@ pub(super) fn named(ctx: &ProjectContext) -> Option<ArchivedRun> {
 /// Returns the error for a verb that needs the run where it was.
 pub(super) fn refusal(ctx: &ProjectContext, archived: &ArchivedRun) -> OpError {
     let message = format!("{} is archived in {}", archived.name, shown(ctx, &archived.folder));
-    let show = format!("piton history {}", archived.word(ctx));
-    OpError::InTheWay { why: No::Already, message, hints: vec![archived.restore_command(ctx), show] }
+    let show = Suggested::of(Verb::History, archived.word(ctx));
+    OpError::InTheWay { why: No::Already, message, hints: vec![archived.restore_command(ctx).into(), show.into()] }
 }
 
 /// Says of each run without a saved state what it was a part of, if that was archived. Autopilot does not take up what a person put away or
@@ -239,7 +239,7 @@ pub(super) fn mark_left_over(ctx: &ProjectContext, locations: &mut [RunLocation]
             let age = human_age(ctx.clock.now.seconds_since(archived.at));
             let message = format!("left over from {}, which was archived {age} ago", archived.name);
             let finding = Finding::new(FindingCode::StateLeftover, message).at(&candidate.state);
-            let folder = archived.word(ctx);
+            let folder = engine::quoted(&archived.word(ctx));
             let run = engine::quoted(&candidate.name);
             let fix = format!(
                 "`piton plan --patch {folder}` shows how to set its status back; to go on with it: `piton resume {run} --mode interactive`"
@@ -423,7 +423,7 @@ fn check_folder(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpEr
 }
 
 fn in_the_way(ctx: &ProjectContext, archived: &ArchivedRun, other: &str, message: String) -> OpError {
-    let hints = vec![format!("piton close {other} --abort"), archived.restore_command(ctx)];
+    let hints = vec![format!("piton close {other} --abort"), archived.restore_command(ctx).into()];
     OpError::InTheWay { why: No::Already, message, hints }
 }
 
@@ -434,7 +434,7 @@ fn move_back(ctx: &ProjectContext, archived: &ArchivedRun, back: &RelPath) -> Re
     let lock = RunLock::acquire(&archived.root, &own, ctx.project.lock_timeout)?;
     if store::is_folder(&back.under(&archived.root)) {
         let message = format!("a run {} is there already; nothing was restored", archived.name);
-        return Err(in_the_way(ctx, archived, &archived.word(ctx), message));
+        return Err(in_the_way(ctx, archived, &engine::quoted(&archived.word(ctx)), message));
     }
     Ok(store::move_folder(&lock, &folder, back)?)
 }

@@ -34,10 +34,10 @@ pub(crate) struct CloseReport {
     /// state of its own, or a worktree is left of it.
     pub(crate) to: Option<String>,
     /// The command that fits next: a start under the same name, if piton can start such a run.
-    pub(crate) next: String,
+    pub(crate) next: Suggested,
     /// The command that brings the run back; left out of a run that is not archived.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) restore: Option<String>,
+    pub(crate) restore: Option<Suggested>,
     /// How its own system starts a new run, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) start: Option<String>,
@@ -154,7 +154,7 @@ fn check_given_up(opened: &OpenedRun, aborts: bool) -> Result<(), OpError> {
 
 /// Refuses to call a run done whose work is in its own worktree.
 fn check_merged(opened: &OpenedRun, run: &Run) -> Result<(), OpError> {
-    let kept = lifecycle::not_merged(opened).and_then(|finding| finding.fix.clone());
+    let kept = lifecycle::not_merged(opened).and_then(|finding| finding.fix.clone()).map(String::from);
     let Some(merge) = run.merge_command().map(ToString::to_string).or(kept) else { return Ok(()) };
     let discard = Suggested::of(Verb::Close, &opened.candidate.name).flag("discard");
     Err(OpError::NotConfirmed {
@@ -202,14 +202,14 @@ fn archived(
     let mut report = CloseReport {
         run: RunId::new(name),
         to: None,
-        next: Suggested::of(Verb::Plan, name).into(),
+        next: Suggested::of(Verb::Plan, name),
         restore: None,
         start: None,
         patch: None,
         message,
     };
     if let Some(run) = run.filter(|run| lifecycle::needs_discard(run)) {
-        report.next = Suggested::of(Verb::Close, &run.id).flag("discard").into();
+        report.next = Suggested::of(Verb::Close, &run.id).flag("discard");
         return Ok(Report::ok(report));
     }
     if request.abort.is_some() {
@@ -222,11 +222,11 @@ fn archived(
     let is_completed = run.is_some_and(|run| run.status == RunStatus::Completed);
     // What is delivered is not started again.
     let again = if is_completed { None } else { startable::again(&ctx.project, opened) };
-    report.next = again.unwrap_or_else(|| Suggested::new(Verb::List).into());
+    report.next = again.unwrap_or_else(|| Suggested::new(Verb::List));
     report.start = opened.dialect.archives().starts_anew().filter(|_| !is_completed).map(str::to_owned);
     let archived = archived::find(ctx);
     let archived = archived.iter().find(|archived| archived.folder == to);
-    let restore = || Suggested::of(Verb::Restore, name).into();
+    let restore = || Suggested::of(Verb::Restore, name);
     report.restore = Some(archived.map_or_else(restore, |archived| archived.restore_command(ctx)));
     report.to = Some(archived::shown(ctx, &to));
     Ok(Report::ok(report))

@@ -21,8 +21,8 @@ use crate::{
     dialect::EditError,
     engine::{self, Admitted, ChangeLimits, EffectiveStatus, Refusal, RefusalKind},
     model::{
-        Change, ChangeKind, EditKind, Evidence, FindingCode, No, RebuiltValue, Reconstruction, RelPath, Run, StepId,
-        Timestamp, sha256_hex_of,
+        Change, ChangeKind, EditKind, Evidence, FindingCode, Fix, No, RebuiltValue, Reconstruction, RelPath, Run,
+        StepId, Timestamp, sha256_hex_of,
     },
     store,
 };
@@ -217,7 +217,7 @@ pub(super) fn newest_readable<'a>(ctx: &ProjectContext, opened: &'a OpenedRun) -
         return Err(OpError::Refused(Refusal {
             kind: RefusalKind::Person,
             message: gone.message.clone(),
-            hints: gone.fix.iter().cloned().collect(),
+            hints: gone.fix.iter().map(Fix::to_string).collect(),
         }));
     }
     versions::newest_readable(opened).map_err(|error| no_version(ctx, opened, error))
@@ -235,7 +235,7 @@ fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpErr
         Err(_) => {
             let is_about = |code| versions::says_unreadable(code) || code == FindingCode::StateCorrupt;
             let about = opened.loaded.findings.iter().filter(|finding| is_about(finding.code));
-            let mut hints: Vec<String> = about.filter_map(|finding| finding.fix.clone()).collect();
+            let mut hints: Vec<String> = about.filter_map(|finding| Some(finding.fix.as_ref()?.to_string())).collect();
             hints.push(archive_hint);
             hints.dedup();
             hints

@@ -11,8 +11,8 @@ use crate::{
     dialect::{PastCheckpoint, StateHome},
     engine::{self, Planned, VersionFiles},
     model::{
-        Content, Edit, Entry, FileEntry, Finding, FindingClass, FindingCode, ReadProblem, RelPath, Severity, Status,
-        StepId, Timestamp,
+        Content, Edit, Entry, FileEntry, Finding, FindingClass, FindingCode, Fix, ReadProblem, RelPath, Severity,
+        Status, StepId, Suggested, Timestamp, Verb,
     },
     store::{self, Project, StoreError},
 };
@@ -182,8 +182,10 @@ pub(super) fn is_unreadable(finding: &Finding) -> bool {
 pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version<'_>, OpError> {
     all(opened).find(|version| is_restorable(opened, version)).ok_or_else(|| {
         let path = run_word(&opened.candidate);
-        let instead = format!("correct the file by hand, or archive it: `piton close {path} --abort`");
+        let close = Suggested::of(Verb::Close, path).flag("abort");
+        let instead = format!("correct the file by hand, or archive it: `{close}`");
         // The fix of these findings is to restore the file, which just failed.
+        let instead = Fix::offering(instead, [close]);
         let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
         OpError::Unreadable {
             message: format!("{} has no earlier version that can be read", opened.candidate.state),
@@ -208,12 +210,17 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
     let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
     let by_hand = if is_missing { "put the file back" } else { "correct the file by hand" };
     let fix = if is_guest {
-        in_git(&opened).map_or_else(|| by_hand.to_owned(), |version| format!("{by_hand}, or take {version}"))
+        let version = in_git(&opened).map(|version| format!("{by_hand}, or take {version}"));
+        version.map_or_else(|| Fix::from(by_hand), Fix::from)
     } else if opened.dialect.rebuild().reconstruct(&opened.files, opened.files.clock.now).is_ok() {
-        format!("{by_hand}, or rebuild it: `piton restore {run} --from-evidence`")
+        let rebuild = Suggested::of(Verb::Restore, run).flag("from-evidence");
+        Fix::offering(format!("{by_hand}, or rebuild it: `{rebuild}`"), [rebuild])
     } else {
-        let again = startable::again(project, &opened).map(|start| format!("; or start again: `{start} --archive`"));
-        format!("{by_hand}, or archive it: `piton close {run} --abort`{}", again.unwrap_or_default())
+        let again =
+            startable::again(project, &opened).map(|start| format!("; or start again: `{}`", start.flag("archive")));
+        let close = Suggested::of(Verb::Close, run).flag("abort");
+        let archive = format!("{by_hand}, or archive it: `{close}`{}", again.unwrap_or_default());
+        Fix::offering(archive, [close])
     };
     let fixed: Vec<usize> =
         opened.loaded.findings.iter().enumerate().filter(|(_, finding)| about(finding)).map(|(at, _)| at).collect();
@@ -248,8 +255,8 @@ pub(super) fn offer_newer(opened: &OpenedRun, findings: &mut [Finding]) {
     });
     let best = counted.reduce(|best, other| if other.0 > best.0 { other } else { best });
     if let Some((_, name)) = best.filter(|(count, _)| *count > done(opened)) {
-        let run = engine::quoted(&opened.candidate.name);
-        older.fix = Some(format!("piton restore {run} --to {}", engine::quoted(&name)));
+        let restore = Suggested::of(Verb::Restore, &opened.candidate.name);
+        older.fix = Some(restore.option("to", &name).into());
     }
 }
 
@@ -279,8 +286,8 @@ pub(super) fn shown_from_history(opened: OpenedRun) -> OpenedRun {
     if let Some(run) = &mut shown.loaded.run {
         run.degraded = true;
     }
-    let path = run_word(&opened.candidate);
-    let found = Finding::new(FindingCode::RestoredFromHistory, message).fix(format!("piton restore {path}"));
+    let restore = Suggested::of(Verb::Restore, run_word(&opened.candidate));
+    let found = Finding::new(FindingCode::RestoredFromHistory, message).fix(restore);
     let mut findings = opened.loaded.findings;
     findings.push(found);
     findings.append(&mut shown.loaded.findings);

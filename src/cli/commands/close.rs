@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::{
     cli::{output, render::patch::suggested, screen::Screen, shared_args::RunArg},
-    model::{human_age, plural, quoted},
+    model::{Suggested, Verb, human_age, plural},
     ops::Ending,
     runner::{self, ResumeOptions, ResumeRequest, RunEnd},
 };
@@ -97,11 +97,8 @@ impl Close {
             }
             return call.answer(ops::discard(ctx, &location, false));
         }
-        let name = quoted(id.as_str());
-        let hints = [
-            format!("piton close {name} --discard --dry-run"),
-            format!("to agree: `piton close {name} --discard --yes`"),
-        ];
+        let discard = Suggested::of(Verb::Close, id).flag("discard");
+        let hints = [discard.clone().flag("dry-run").into(), format!("to agree: `{}`", discard.yes())];
         let message = format!("not confirmed to discard {id}{}; nothing was done", lost(would));
         Err(ops::OpError::NotConfirmed { message, hints: hints.to_vec() }.into())
     }
@@ -158,7 +155,7 @@ impl Shown for ops::CloseReport {
         };
         page.text.put(Tone::Good, "✅ ").plain(said).end();
         if !page.quiet {
-            let again = if self.next.starts_with("piton start ") { "   # begin it again" } else { "" };
+            let again = if self.next.verb() == Some(Verb::Start) { "   # begin it again" } else { "" };
             page.text.line(format!("→ {}{again}", self.next));
             if let Some(restore) = &self.restore {
                 page.text.line(format!("→ {restore}   # bring it back"));
