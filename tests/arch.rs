@@ -284,6 +284,84 @@ fn what_only_tests_use_is_compiled_for_them_and_named_so() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Where a command may be spelled: in one place, and in what only describes commands.
+const SPELLS: [&str; 6] = [
+    "model/suggested.rs",
+    // The help of the program.
+    "cli/args.rs",
+    // Descriptions of the schemas.
+    "published/mod.rs",
+    // The name of the program, with its version or with a run.
+    "cli/commands/doctor.rs",
+    "cli/commands/setup.rs",
+    "hook/statusline.rs",
+];
+
+/// Returns the verbs that are printed.
+fn printed_verbs() -> BTreeSet<String> {
+    let text = support::read(&support::repository().join("src/model/suggested.rs"));
+    let (_, verbs) = text.split_once("enum Verb {").expect("the verbs");
+    let verbs = verbs.split('}').next().unwrap_or_default().lines();
+    verbs.filter_map(|line| Some(line.split_once("= \"")?.1.trim_end_matches("\",").to_owned())).collect()
+}
+
+/// Returns the code without tests, and without the texts of help, which stand in attributes and in `EXAMPLES`.
+fn without_help(code: &str) -> String {
+    let code = code.split("\nmod tests {").next().unwrap_or_default();
+    let mut kept = Vec::new();
+    let mut end = None;
+    for line in code.lines() {
+        let begun = match line.trim_start() {
+            line if line.starts_with("#[command(") || line.starts_with("#[arg(") => Some(")]"),
+            line if line.starts_with("const EXAMPLES") => Some("\";"),
+            _ => None,
+        };
+        end = end.or(begun);
+        match end {
+            Some(last) if line.ends_with(last) => end = None,
+            Some(_) => {}
+            None => kept.push(line),
+        }
+    }
+    kept.join("\n")
+}
+
+/// Returns the lines that spell a command, or read one in a text.
+fn spelled<'a>(code: &'a str, verbs: &BTreeSet<String>) -> Vec<&'a str> {
+    let is_call = |(at, _): (usize, &str)| {
+        let rest = &code[at + "piton ".len()..];
+        let word = rest.split(|c: char| !c.is_alphanumeric() && c != '-').next().unwrap_or_default();
+        let begins = code[..at].ends_with(['"', '`']) && rest.starts_with('{');
+        begins || verbs.contains(word) || word.starts_with("--")
+    };
+    let line = |at: usize| code[..at].rfind('\n').map_or(0, |end| end + 1);
+    let found = code.match_indices("piton ").filter(|one| is_call(*one));
+    found.filter_map(|(at, _)| code[line(at)..].lines().next()).collect()
+}
+
+#[test]
+fn commands_are_spelled_in_one_place() {
+    let verbs = printed_verbs();
+    assert!(verbs.len() > 20, "{verbs:?}");
+    let (mut wrong, mut still) = (Vec::new(), BTreeSet::new());
+    each_file(|path, _, code| {
+        // Rules of the client, and calls that it asks about.
+        if is_test(path) || ["hook/permission.rs", "dialect/client_settings.rs"].contains(&path.as_str()) {
+            return;
+        }
+        let code = without_help(code);
+        let lines = spelled(&code, &verbs);
+        if SPELLS.contains(&path.as_str()) {
+            still.extend((!lines.is_empty()).then(|| path.to_string()));
+            return;
+        }
+        wrong.extend(lines.iter().map(|line| format!("{path}: `{}`; build it with `Suggested`", line.trim())));
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let over: Vec<&&str> = SPELLS.iter().filter(|path| !still.contains(**path)).collect();
+    assert!(over.is_empty(), "these spell no command any more: {over:?}");
+}
+
 /// Returns the name of the type that a line defines.
 fn defined(line: &str) -> Option<&str> {
     let kinds = ["struct ", "enum ", "trait ", "type "];
@@ -466,6 +544,19 @@ fn the_guard_sees_what_it_is_for() {
     let code = "mod a;\n#[cfg(test)]\n#[path = \"a_tests.rs\"]\npub(crate) mod tests;\nmod b {";
     let found = declared(Utf8Path::new("/x/mod.rs"), code);
     assert_eq!(found, [("/x/a/mod.rs".into(), false), ("/x/a_tests/mod.rs".into(), true)]);
+
+    let code = "#[command(after_help = \"\\\n  piton plan\")]\nconst EXAMPLES: &str = \"\\\n  piton plan\";\nlet a;\nmod tests {";
+    assert_eq!(without_help(&format!("{code}piton plan")), "let a;\n".trim_end());
+    let verbs = printed_verbs();
+    for (code, count) in [
+        ("format!(\"piton {verb}\")", 1),
+        ("fix.starts_with(\"piton restore \") || fix.contains(\"`piton close`\")", 2),
+        ("a;\n\"see:\\n piton --project DIR list\"", 1),
+        ("\"piton reads {file} and piton runs it\"", 0),
+        ("Suggested::new(Verb::Plan)", 0),
+    ] {
+        assert_eq!(spelled(code, &verbs).len(), count, "{code}");
+    }
 
     let path = |text: &str| -> Vec<String> { text.split("::").map(str::to_owned).collect() };
     let named = named_in(&path("store::lock"), "use super::txn::recover;\nx.super_::y; crate::model::Run");

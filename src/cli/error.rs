@@ -8,7 +8,7 @@ use super::{
     typed::TypedCommand,
 };
 use crate::{
-    model::{ErrorBody, ErrorDocument, Finding, FindingCode, Suggested, Verb, mask_secrets},
+    model::{ErrorBody, ErrorDocument, Finding, FindingCode, Fix, HELP, Suggested, Verb, mask_secrets},
     ops::{self, Exit, OpError},
     runner::RunError,
 };
@@ -46,7 +46,7 @@ impl CommandError {
     }
 
     pub(super) fn usage(message: impl Into<String>) -> Self {
-        Self::new(Exit::Usage, message, vec!["piton --help, or piton VERB --help".to_owned()])
+        Self::new(Exit::Usage, message, vec![HELP.join(", or ")])
     }
 
     /// Returns the error for a decision without the name of who made it.
@@ -75,13 +75,13 @@ impl CommandError {
     /// Puts the runs to choose from into the command that was typed, as the first hints.
     pub(super) fn with_command(mut self, typed: &TypedCommand<'_>, format: Format) -> Self {
         let choices = std::mem::take(&mut self.choices);
-        let hint = |choice: &ops::RunChoice| format!("{}   # {}", typed.for_run(&choice.run), choice.remark);
+        let hint = |choice: &ops::RunChoice| typed.for_run(&choice.run).comment(&choice.remark).into();
         let more = choices.len().saturating_sub(CHOICES_SHOWN);
         let rest = (more > 0).then(|| format!("{more} more: `{}`", typed.list()));
         let hints: Vec<String> = match choices.is_empty() || self.native_messages.is_empty() || format == Format::Json {
             true => choices.iter().take(CHOICES_SHOWN).map(hint).chain(rest).collect(),
             // The system's own message lists the runs with their numbers.
-            false => vec![typed.for_run("NUMBER")],
+            false => vec![typed.for_run("NUMBER").into()],
         };
         self.hints.splice(0..0, hints);
         self
@@ -93,7 +93,7 @@ impl CommandError {
         if let (Exit::NotFound, Some(first)) = (self.kind, unread.first()) {
             self.kind = Exit::Unreadable;
             self.error = anyhow::Error::msg(first.message.clone());
-            self.hints = first.fix.clone().into_iter().collect();
+            self.hints = first.fix.iter().map(Fix::to_string).collect();
             self.native_messages.clear();
             self.found_no_run = false;
         }
@@ -118,7 +118,7 @@ impl From<OpError> for CommandError {
         // A system's folder without a run has a finding that says what to do.
         let of = |code: FindingCode| findings.iter().find(|finding| finding.code == code).cloned();
         let own = [FindingCode::FolderClosed, FindingCode::WalkCutOff, FindingCode::NoRunHere].into_iter().find_map(of);
-        let fix = own.as_ref().and_then(|own| own.fix.clone());
+        let fix = own.as_ref().and_then(|own| own.fix.clone()).map(String::from);
         let hints = fix.into_iter().chain(error.hints()).collect();
         let (native_messages, choices) = (error.native_messages(), error.choices().to_vec());
         let (kind, found_no_run) = (error.exit(), error.found_no_run());

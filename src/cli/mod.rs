@@ -45,7 +45,7 @@ use output::Text;
 
 pub use crate::ops::surroundings::Surroundings;
 use crate::{
-    model::{clean, mask_secrets},
+    model::{HELP, clean, mask_secrets},
     ops::{
         Exit,
         surroundings::{self, Stream},
@@ -149,11 +149,8 @@ fn help_of_verb(error: &clap::Error) -> Option<String> {
     let mut lines: Vec<&str> = text.lines().collect();
     let is_after = |line: &&str| !line.is_empty() && !line.starts_with(' ');
     let end = lines.iter().skip(heading + 1).position(is_after).map_or(lines.len(), |after| heading + 1 + after);
-    let after: &[&str] = if end < lines.len() {
-        &["`piton --help` has the options of every command", ""]
-    } else {
-        &["`piton --help` has the options of every command"]
-    };
-    lines.splice(heading..end, after.iter().copied());
+    let about = format!("`{}` has the options of every command", HELP[0]);
+    let gap = (end < lines.len()).then_some("");
+    lines.splice(heading..end, std::iter::once(about.as_str()).chain(gap));
     Some(lines.join("\n") + "\n")
 }

@@ -12,7 +12,7 @@ use super::{
     shared_args::Global,
 };
 use crate::{
-    model::{Context, Document, ReportedStatus, human_duration, plural, until_in_words},
+    model::{Context, Document, ReportedStatus, Suggested, Verb, human_duration, plural, until_in_words},
     ops::{self, Exit},
     runner::{self, EndedStep, Event, RunEnd, RunResult, WorkEnd, WorktreeOutcome},
 };
@@ -149,7 +149,7 @@ impl Screen {
                 let (tone, how) = if *is_done { (Tone::Good, "✅") } else { (Tone::Warn, "↩") };
                 let what = if *is_done { "is done" } else { "has not passed" };
                 text.put(tone, format!("{how} Step {step} of {session} {what}: {done}/{total} steps{skipped}")).end();
-                let plan = format!("piton plan {session}");
+                let plan = Suggested::of(Verb::Plan, session);
                 text.line(format!("→ {}", if *goes_on { resume } else { &plan }))
             }
             RunEnd::Waiting { step, what, decide, .. } => {
@@ -195,7 +195,7 @@ impl Screen {
         text.put(Tone::Good, message).end();
         if *failed_items > 0 {
             let items = plural(*failed_items, "item");
-            text.line(format!("   {items} failed; to run them again: {resume} --failed"));
+            text.line(format!("   {items} failed; to run them again: {}", resume.clone().flag("failed")));
         }
         let is_there = matches!(worktree, WorktreeOutcome::Kept | WorktreeOutcome::Merged);
         if is_there && !self.is_folder_told.load(Ordering::Relaxed) {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
-use crate::model::quoted;
+use crate::model::{Suggested, Verb};
 
 /// The arguments that name a run, by their ids.
 const RUN: [&str; 3] = ["run", "named", "targets"];
@@ -20,93 +20,76 @@ pub(super) struct TypedCommand<'a> {
     words: &'a [OsString],
 }
 
-/// A command in the making.
-#[derive(Default)]
-struct Pieces {
-    positional: Vec<String>,
-    options: Vec<String>,
-}
-
 impl<'a> TypedCommand<'a> {
     pub(super) const fn new(grammar: Command, words: &'a [OsString]) -> Self {
         Self { grammar, words }
     }
 
     /// Returns the command with its arguments, for this run; a plan of it if the verb takes no run.
-    pub(super) fn for_run(&self, run: &str) -> String {
-        self.repeated(run).unwrap_or_else(|| {
-            let plan = Pieces { positional: vec![run.to_owned()], ..Pieces::default() };
-            plan.command("plan")
-        })
+    pub(super) fn for_run(&self, run: &str) -> Suggested {
+        self.repeated(run).unwrap_or_else(|| Suggested::of(Verb::Plan, run))
     }
 
     /// Returns the command that lists the runs where the typed one looked for them.
-    pub(super) fn list(&self) -> String {
+    pub(super) fn list(&self) -> Suggested {
         let mut command = self.grammar.clone();
-        let mut pieces = Pieces::default();
+        let list = Suggested::new(Verb::List);
         let matches = command.try_get_matches_from_mut(self.words).ok();
-        if let Some(typed) = matches.as_ref().and_then(|matches| Some(matches.subcommand()?.1)) {
-            let arguments = command.get_arguments().filter(|argument| WHERE.contains(&argument.get_id().as_str()));
-            arguments.for_each(|argument| pieces.repeat(argument, typed));
-        }
-        pieces.command("list")
+        let Some((_, typed)) = matches.as_ref().and_then(ArgMatches::subcommand) else { return list };
+        let arguments = command.get_arguments().filter(|argument| WHERE.contains(&argument.get_id().as_str()));
+        arguments.fold(list, |list, argument| repeat(list, argument, typed))
     }
 
-    fn repeated(&self, run: &str) -> Option<String> {
+    fn repeated(&self, run: &str) -> Option<Suggested> {
         let mut command = self.grammar.clone();
         let matches = command.try_get_matches_from_mut(self.words).ok()?;
         let (verb, typed) = matches.subcommand()?;
         let arguments: Vec<&Arg> = command.find_subcommand(verb)?.get_arguments().collect();
         let taken = arguments.iter().find(|argument| RUN.contains(&argument.get_id().as_str()))?;
-        let mut pieces = Pieces::default();
-        match taken.get_long().filter(|_| !taken.is_positional()) {
-            Some(name) => pieces.option(name, &[run.to_owned()]),
-            None => pieces.positional.push(run.to_owned()),
-        }
-        for argument in arguments {
+        let again = Suggested::new(Verb::of(verb)?);
+        let again = match taken.get_long().filter(|_| !taken.is_positional()) {
+            Some(name) => again.option(name, run),
+            None => again.word(run),
+        };
+        let is_kept = |argument: &&Arg| {
             let id = argument.get_id().as_str();
-            if !RUN.contains(&id) && !LEFT_OUT.contains(&id) {
-                pieces.repeat(argument, typed);
-            }
-        }
-        Some(pieces.command(verb))
+            !RUN.contains(&id) && !LEFT_OUT.contains(&id)
+        };
+        Some(arguments.into_iter().filter(is_kept).fold(again, |again, argument| repeat(again, argument, typed)))
     }
 }
 
-impl Pieces {
-    /// Adds an argument as often as it was typed.
-    fn repeat(&mut self, argument: &Arg, typed: &ArgMatches) {
-        let id = argument.get_id().as_str();
-        if typed.value_source(id) != Some(ValueSource::CommandLine) {
-            return;
-        }
-        if !argument.get_action().takes_values() {
-            self.options.extend(argument.get_long().map(|name| format!(" --{name}")));
-            return;
-        }
-        for occurrence in typed.get_raw_occurrences(id).into_iter().flatten() {
-            let values: Vec<String> = occurrence.map(|value| value.to_string_lossy().into_owned()).collect();
-            match argument.get_long() {
-                Some(name) => self.option(name, &values),
-                None => self.positional.extend(values),
-            }
-        }
+/// Adds an argument as often as it was typed.
+fn repeat(command: Suggested, argument: &Arg, typed: &ArgMatches) -> Suggested {
+    let id = argument.get_id().as_str();
+    if typed.value_source(id) != Some(ValueSource::CommandLine) {
+        return command;
     }
-
-    fn option(&mut self, name: &str, values: &[String]) {
-        let piece = match values {
-            [one] if one.starts_with('-') => format!(" --{name}={}", quoted(one)),
-            many => many.iter().fold(format!(" --{name}"), |piece, value| format!("{piece} {}", quoted(value))),
-        };
-        self.options.push(piece);
+    if !argument.get_action().takes_values() {
+        return argument.get_long().into_iter().fold(command, Suggested::flag);
     }
-
-    fn command(self, verb: &str) -> String {
-        let words: String = self.positional.iter().map(|word| format!(" {}", quoted(word))).collect();
-        let options = self.options.concat();
-        match self.positional.iter().any(|word| word.starts_with('-')) {
-            true => format!("piton {verb}{options} --{words}"),
-            false => format!("piton {verb}{words}{options}"),
+    typed.get_raw_occurrences(id).into_iter().flatten().fold(command, |command, occurrence| {
+        let values: Vec<String> = occurrence.map(|value| value.to_string_lossy().into_owned()).collect();
+        match argument.get_long() {
+            Some(name) => command.values(name, &values),
+            None => values.into_iter().fold(command, Suggested::word),
         }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::{RUN, Verb};
+
+    #[test]
+    fn every_command_for_a_run_can_be_repeated() {
+        let mut grammar = crate::cli::args::Cli::command();
+        grammar.build();
+        let takes_run = |verb: &&clap::Command| verb.get_arguments().any(|one| RUN.contains(&one.get_id().as_str()));
+        let verbs: Vec<&str> = grammar.get_subcommands().filter(takes_run).map(clap::Command::get_name).collect();
+        assert!(verbs.len() > 10, "{verbs:?}");
+        assert!(verbs.iter().all(|verb| Verb::of(verb).is_some()), "{verbs:?}");
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{call::Call, error::CommandError, format::Format, output, render, terminal::Screen};
 use crate::{
+    model::{Suggested, Verb},
     ops::{self, Exit},
     page::{Scene, View, Wish, keys},
     runner::{Signals, Stop, Woken},
@@ -16,7 +17,10 @@ const TICK: Duration = Duration::from_secs(1);
 pub(super) fn watch(call: &Call<'_>, run: Option<&String>, all: bool) -> Result<Exit, CommandError> {
     let has_format = call.global.format.is_some_and(|it| it != Format::Text);
     if !output::is_terminal() || !output::is_input_terminal() || has_format {
-        return Err(CommandError::usage("--watch needs a terminal; `piton show` prints the same once, in any format"));
+        let show = Suggested::new(Verb::Show);
+        return Err(CommandError::usage(format!(
+            "--watch needs a terminal; `{show}` prints the same once, in any format"
+        )));
     }
     let mut live = Live::open(call, run.cloned(), all)?;
     let signals = Signals::listen_for_screen()?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     document::{EditRefused, Editor, Node, Syntax},
-    model::{Content, Edit, EditKind, FileSet, ReadProblem, Reconstruction, RelPath},
+    model::{Content, Edit, EditKind, FileSet, ReadProblem, Reconstruction, RelPath, Suggested, Verb},
 };
 
 /// The reason why a change cannot be written.
@@ -129,7 +129,8 @@ impl FileEditor {
     }
 
     fn refusal(&self, refused: &EditRefused) -> EditError {
-        let message = format!("{}: {refused}; nothing was changed. Edit it by hand, then run `piton plan`", self.path);
+        let plan = Suggested::new(Verb::Plan);
+        let message = format!("{}: {refused}; nothing was changed. Edit it by hand, then run `{plan}`", self.path);
         EditError::Unsupported(message)
     }
 

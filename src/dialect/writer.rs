@@ -5,7 +5,9 @@
 use std::fmt::Display;
 
 use super::{EditError, optional::NO_OTHER_EVIDENCE};
-use crate::model::{Change, ChangeKind, Edit, Interruption, Outcome, RollBack, Status, StepId, mask_secrets};
+use crate::model::{
+    Change, ChangeKind, Edit, Interruption, Outcome, RollBack, RunId, Status, StepId, Suggested, Verb, mask_secrets,
+};
 
 /// A step, or a part of it, that begins.
 pub(super) struct Begun<'a> {
@@ -47,13 +49,13 @@ pub(super) trait StateWriter: Sized {
     }
 
     /// Returns the run as commands name it.
-    fn run(&self) -> String {
-        "RUN".to_owned()
+    fn run(&self) -> RunId {
+        RunId::new("RUN")
     }
 
     /// Returns what to do instead of a change that the format cannot express. `step` is what the change is about, if anything.
     fn instead(&self, _step: Option<&StepId>) -> String {
-        format!("`piton plan {}` shows what comes next", self.run())
+        format!("`{}` shows what comes next", Suggested::of(Verb::Plan, self.run()))
     }
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
@@ -85,8 +87,8 @@ pub(super) trait StateWriter: Sized {
     }
 
     fn roll_back(&mut self, _back: &RollBack) -> Result<(), EditError> {
-        let run = self.run();
-        let instead = format!("restore an earlier version: `piton history {run}` lists them");
+        let history = Suggested::of(Verb::History, self.run());
+        let instead = format!("restore an earlier version: `{history}` lists them");
         Err(EditError::cannot(self.what(), "reopen steps", instead))
     }
 

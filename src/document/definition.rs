@@ -1,7 +1,7 @@
 //! Shared readers for hand-written definitions: keys, texts and ids. Every mistake becomes a finding with line and column.
 
 use super::{Kind, Member, Node, TextPosition};
-use crate::model::{Finding, FindingCode, RelPath, clean_line, nearest};
+use crate::model::{Finding, FindingCode, Fix, RelPath, Suggested, Verb, clean_line, nearest};
 
 /// What other programs call a key, and what it is called here.
 const SYNONYMS: [(&str, &str); 6] = [
@@ -54,12 +54,12 @@ impl<'a> Problems<'a> {
     }
 
     /// Adds a remark about something that has no effect or may go wrong.
-    pub(crate) fn note(&mut self, place: TextPosition, message: impl Into<String>, fix: impl Into<String>) {
+    pub(crate) fn note(&mut self, place: TextPosition, message: impl Into<String>, fix: impl Into<Fix>) {
         let note = Finding::new(FindingCode::FieldIgnored, clean_line(&message.into(), 400)).at(self.file);
         self.notes.push(note.line(place.line, Some(place.column)).fix(fix));
     }
 
-    pub(crate) fn add(&mut self, place: TextPosition, message: impl Into<String>, fix: impl Into<String>) {
+    pub(crate) fn add(&mut self, place: TextPosition, message: impl Into<String>, fix: impl Into<Fix>) {
         let finding = Finding::new(FindingCode::DefinitionInvalid, clean_line(&message.into(), 400)).at(self.file);
         self.findings.push(finding.line(place.line, Some(place.column)).fix(fix));
     }
@@ -85,7 +85,7 @@ impl<'a> Fields<'a> {
             let meant = meant.map(|(_, key)| *key).or_else(|| nearest(&member.key, keys.iter().copied()));
             let fix = match meant {
                 Some(key) => format!("did you mean `{key}`?"),
-                None if keys.len() > LISTED => "`piton schema workflow` lists its keys".to_owned(),
+                None if keys.len() > LISTED => format!("`{}` lists its keys", Suggested::of(Verb::Schema, "workflow")),
                 None => format!("its keys are {}", keys.join(", ")),
             };
             problems.add(member.place, format!("{message}; {fix}"), fix);

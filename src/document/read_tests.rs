@@ -151,7 +151,7 @@ fn an_id_can_be_used_in_commands_and_file_names() {
         let found = identifier(&node, "the id", &mut problems);
         assert_eq!((found.is_some(), problems.is_empty()), (fix.is_none(), fix.is_none()), "{text}");
         let findings = problems.in_order();
-        assert_eq!(findings.first().and_then(|finding| finding.fix.as_deref()), fix, "{text}");
+        assert_eq!(findings.first().and_then(crate::model::Finding::fix_text).as_deref(), fix, "{text}");
     }
 }
 

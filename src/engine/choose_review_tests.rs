@@ -172,7 +172,7 @@ fn limits_name_a_way_out_that_is_open() {
     let planned = plan_of(&run, &options());
     let limit = finding(&planned, FindingCode::AttemptLimit);
     assert_eq!(limit.message, "A (Title of A) failed 3 times");
-    assert_eq!(limit.fix.as_deref(), Some("a person decides: `piton decide A --run R`"));
+    assert_eq!(limit.fix_text().as_deref(), Some("a person decides: `piton decide A --run R`"));
     let words = |planned: &crate::engine::Planned| {
         let options = planned.plan.questions.iter().flat_map(|question| &question.options);
         options.map(|option| option.id.clone()).collect::<Vec<String>>()
@@ -317,7 +317,7 @@ fn a_limit_names_the_work_that_can_go_on_meanwhile() {
         let other = step(&mut run, "N");
         (other.failures, other.recorded) = (failures, recorded);
         let planned = plan_of(&run, &options());
-        let fix = finding(&planned, FindingCode::AttemptLimit).fix.clone().unwrap();
+        let fix = finding(&planned, FindingCode::AttemptLimit).fix_text().unwrap();
         assert_eq!(fix.contains("piton begin N --run R"), is_named, "{status} {failures} {recorded}: {fix}");
     }
 }

@@ -209,7 +209,7 @@ fn a_cancelled_step_satisfies_no_dependent() {
     assert_eq!((next_of(&planned).len(), planned.plan.verdict), (0, Verdict::Blocked));
     let block = finding(&planned, FindingCode::DependencyBlock);
     assert_eq!(block.message, "nothing can start: 2 open, B waits for A; A was cancelled");
-    assert_eq!(block.fix.as_deref(), Some("resolve A, or `piton decide A skip --run R --by NAME --note WHY`"));
+    assert_eq!(block.fix_text().as_deref(), Some("resolve A, or `piton decide A skip --run R --by NAME --note WHY`"));
     assert_eq!(block.step, Some(StepId::new("A")));
 }
 
@@ -262,7 +262,7 @@ fn a_missing_dependency_is_not_met() {
     let planned = plan_of(&run, &options());
     let dangling = finding(&planned, FindingCode::DependencyDangling);
     assert_eq!(dangling.message, "A depends on GONE, which does not exist");
-    assert_eq!(dangling.fix.as_deref(), Some("correct the dependency, or `piton plan R --from A --force`"));
+    assert_eq!(dangling.fix_text().as_deref(), Some("correct the dependency, or `piton plan R --from A --force`"));
     assert_eq!(dangling.file, Some(path("A.json")));
     let block = finding(&planned, FindingCode::DependencyBlock);
     assert_eq!(block.message, "nothing can start: 2 open, B waits for A; A waits for GONE, which does not exist");
@@ -285,7 +285,7 @@ fn what_cannot_be_understood_blocks_what_waits_for_it_and_nothing_else() {
     let planned = held(&with_statuses(run_of(steps), &[Status::Completed, Status::Pending, Status::Completed]));
     let block = finding(&planned, FindingCode::DependencyBlock);
     assert_eq!(block.message, "nothing can start: 2 open, B waits for A; A cannot be understood");
-    assert_eq!(block.fix.as_deref(), Some("correct it; `piton validate R` says where"));
+    assert_eq!(block.fix_text().as_deref(), Some("correct it; `piton validate R` says where"));
 }
 
 #[test]
@@ -370,12 +370,12 @@ fn what_the_state_holds_back_is_named_while_others_go_on() {
     assert_eq!(held.step, Some(StepId::new("B")));
     assert_eq!(held.message, "B (Title of B) is blocked: waits for the legal team");
     let fix = "once it can go on: `piton decide B override --run R --by NAME --note WHY`";
-    assert_eq!(held.fix.as_deref(), Some(fix));
+    assert_eq!(held.fix_text().as_deref(), Some(fix));
     let mut read_only = run.clone();
     step(&mut read_only, "B").recorded = false;
     let planned_there = plan_of(&read_only, &options());
-    let fix = finding(&planned_there, FindingCode::StepHeld).fix.as_deref();
-    assert_eq!(fix, Some("wait until that has ended, or decide it there"), "no command records it");
+    let fix = finding(&planned_there, FindingCode::StepHeld).fix_text();
+    assert_eq!(fix.as_deref(), Some("wait until that has ended, or decide it there"), "no command records it");
     let unexplained: Vec<&StepId> = planned
         .findings
         .iter()
@@ -554,7 +554,7 @@ fn an_unknown_word_and_a_missing_approval_are_answered_with_a_command() {
         run.steps[0].kind = kind;
         run.steps[0].status = Status::Completed;
         let findings = vec![Finding::new(code, "").on(&StepId::new("A")).fix("look")];
-        finding(&planned_with(&run, &Evidence::default(), findings, &options()), code).fix.clone().unwrap()
+        finding(&planned_with(&run, &Evidence::default(), findings, &options()), code).fix_text().unwrap()
     };
     let decide = "a person decides: `piton decide A redo --run R --by NAME --note WHY` to do it again, or \
                   `piton decide A accept --run R --by NAME --note WHY` if it is done";

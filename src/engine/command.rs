@@ -134,9 +134,12 @@ pub(crate) fn context(step: &StepId, run: &RunId) -> Suggested {
 /// Returns how the agent of a step ends its last message. The session that started it records the end.
 pub(crate) fn agent_contract(step: &Step) -> String {
     let mut lines = vec![
-        "end your last message with these lines. The session that started you records the end of the step: run neither \
-         `piton begin` nor `piton finish`."
-            .to_owned(),
+        format!(
+            "end your last message with these lines. The session that started you records the end of the step: run neither \
+             `{}` nor `{}`.",
+            Suggested::new(Verb::Begin),
+            Suggested::new(Verb::Finish)
+        ),
         format!("STEP: {}", safe_line(step.id.as_str(), ID_CHARS)),
         "STATUS: DONE, BLOCKED or NEEDS_CONTEXT".to_owned(),
         "SUMMARY: what the next agent has to know".to_owned(),

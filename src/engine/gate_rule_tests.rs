@@ -161,7 +161,7 @@ fn a_probe_is_a_command_of_a_recorded_step_and_a_way_to_look_at_any_other() {
         let once = step(&mut run, "A");
         (once.idempotent, once.recorded, once.probe) = (false, recorded, Some("gh pr view".to_owned()));
         let compared = reconcile(&run, &Graph::of(&run), &Evidence::default(), &[]);
-        assert_eq!(compared.findings[0].fix.as_deref(), Some(fix));
+        assert_eq!(compared.findings[0].fix_text().as_deref(), Some(fix));
         assert_eq!(compared.reasons[0].contains(&"its outcome is unknown".to_owned()), is_reason);
     }
 }

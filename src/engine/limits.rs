@@ -111,7 +111,7 @@ impl Chooser<'_> {
             let message = format!("{} {what}", step.id.with_title(&step.title));
             let mut finding = self.overridable(code, message, at);
             if let (Some(fix), Some(free), false) = (&mut finding.fix, &free, self.options.force) {
-                fix.push_str(&format!("; what does not depend on it goes on: `{free}`"));
+                *fix = format!("{fix}; what does not depend on it goes on: `{free}`").into();
             }
             chosen.findings.push(finding);
         }

@@ -6,7 +6,7 @@ use super::{
     reconciled::{EffectiveStatus, ReconciledRun},
 };
 use crate::model::{
-    Finding, FindingCode, Options, PartKind, PartRef, Run, Status, Step, StepId, StepKind, Suggested, Verb, quoted,
+    Finding, FindingCode, Fix, Options, PartKind, PartRef, Run, Status, Step, StepId, StepKind, Suggested, Verb, quoted,
 };
 
 /// An option that cannot be honoured; a finding says why.
@@ -287,7 +287,7 @@ const fn has_failed(effective_status: EffectiveStatus) -> bool {
     matches!(effective_status, EffectiveStatus::Failed | EffectiveStatus::Interrupted | EffectiveStatus::Invalid)
 }
 
-fn refused(message: impl Into<String>, fix: impl Into<String>) -> Finding {
+fn refused(message: impl Into<String>, fix: impl Into<Fix>) -> Finding {
     Finding::new(FindingCode::OverrideRefused, message).fix(fix)
 }
 

@@ -142,7 +142,7 @@ fn no_option_steps_over_a_gate_or_a_review() {
         let all = [forced(from(&["B"])), forced(from(&["C"])), forced(retry(Some("C")))];
         for options in all {
             assert!(refusal(&run, &options).contains("comes after G"));
-            assert_eq!(finding(&plan_of(&run, &options), REFUSED).fix.as_deref(), Some(fix));
+            assert_eq!(finding(&plan_of(&run, &options), REFUSED).fix_text().as_deref(), Some(fix));
         }
         let skips = Options { skip: ids(&["G"]), force: true, ..options() };
         let planned = plan_of(&run, &skips);
@@ -219,7 +219,7 @@ fn retry_needs_a_failure_unless_forced() {
         "A neither failed nor was interrupted, so there is nothing to retry"
     );
     let planned = plan_of(&clean, &retry(Some("A")));
-    assert_eq!(finding(&planned, REFUSED).fix.as_deref(), Some("`piton plan R --from A` runs it again anyway"));
+    assert_eq!(finding(&planned, REFUSED).fix_text().as_deref(), Some("`piton plan R --from A` runs it again anyway"));
     let planned = plan_of(&clean, &forced(retry(Some("A"))));
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["retry A".to_owned()], Verdict::Resume));
     let waiting = line_of(&[("A", Status::Pending), ("B", Status::Failed)]);
@@ -512,12 +512,12 @@ fn options_about_parts_are_checked() {
     let planned = plan_of(&run, &Options { from_part: about("w9"), ..options() });
     let refused = finding(&planned, REFUSED);
     assert_eq!(refused.message, "A has no part w9");
-    assert_eq!(refused.fix.as_deref(), Some("its parts are a1, a2, w1, w2, w3, w4"));
+    assert_eq!(refused.fix_text().as_deref(), Some("its parts are a1, a2, w1, w2, w3, w4"));
     let of_b = PartRef { step: StepId::new("B"), part: "w1".to_owned() };
     let planned = plan_of(&run, &Options { skip_part: Some(of_b), ..options() });
     assert_eq!(finding(&planned, REFUSED).message, "--skip-step is about B, which is not next");
     assert_eq!(planned.plan.verdict, Verdict::Blocked);
     let bare = line_of(&[("A", Status::Pending)]);
     let planned = plan_of(&bare, &Options { retry_part: about("w1"), ..options() });
-    assert_eq!(finding(&planned, REFUSED).fix.as_deref(), Some("A has no parts; leave out --retry-step"));
+    assert_eq!(finding(&planned, REFUSED).fix_text().as_deref(), Some("A has no parts; leave out --retry-step"));
 }

@@ -18,7 +18,7 @@ use super::{
     reports::was_paused,
 };
 use crate::model::{
-    Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Mode, Next, Options, Plan,
+    Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Fix, Mode, Next, Options, Plan,
     Progress, Run, RunHeader, RunStatus, Severity, Statement, StatementKind, Status, Step, StepGroups, StepId,
     StepKind, StepReport, Suggested, Timestamp, Verb, Verdict,
 };
@@ -57,7 +57,7 @@ impl Planned {
         };
         let finding = self.findings.iter().find(stops)?;
         let run = &self.plan.run.id;
-        let hints = finding.fix.clone().into_iter().chain([Suggested::of(Verb::Plan, run).into()]).collect();
+        let hints = finding.fix.iter().map(Fix::to_string).chain([Suggested::of(Verb::Plan, run).into()]).collect();
         Some(Refusal { kind: RefusalKind::Person, message: finding.message.clone(), hints })
     }
 
@@ -113,10 +113,10 @@ impl PlanInputs<'_> {
             let is_word = finding.code.is_of(FindingClass::UnknownWord);
             let at = finding.step.as_ref().filter(|_| is_word).and_then(|step| reconciled.graph.position(step));
             let replace = at.and_then(|at| reconciled.replace_word(at));
-            finding.fix = replace.or_else(|| finding.fix.take());
+            finding.fix = replace.map(Fix::from).or_else(|| finding.fix.take());
             if finding.code == FindingCode::ApprovalUnrecorded {
-                finding.fix =
-                    finding.step.as_ref().and_then(|step| self.run.step(step)).map(|step| ask_again(self.run, step));
+                let step = finding.step.as_ref().and_then(|step| self.run.step(step));
+                finding.fix = step.map(|step| ask_again(self.run, step).into());
             }
         }
     }
@@ -284,7 +284,7 @@ fn trust_no_older_story(reconciled: &ReconciledRun<'_>, statements: &[Statement]
     let stories = findings.iter_mut().filter(|finding| finding.code == FindingCode::StoryDrift);
     for finding in stories.filter(|finding| finding.step.as_ref().is_some_and(is_begun_again)) {
         finding.severity = finding.severity.max(Severity::Warning);
-        finding.fix = Some("its work was sent back: set the story back to in progress".to_owned());
+        finding.fix = Some("its work was sent back: set the story back to in progress".into());
     }
     let is_report = |statement: &Statement, id: &StepId| match &statement.kind {
         StatementKind::Report(report) => report.step == *id && report.status == Status::Completed,

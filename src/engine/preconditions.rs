@@ -111,8 +111,8 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
         let message = format!("the worktree {place} does not exist");
         let finding = Finding::new(FindingCode::WorktreeMissing, message);
         findings.push(match add_worktree(run, found, place) {
-            Some(add) => finding.fix(format!("git worktree prune && {add}")),
-            None => finding.fix("git worktree list"),
+            Some(add) => finding.fix(Suggested::Other(format!("git worktree prune && {add}"))),
+            None => finding.fix(Suggested::Other("git worktree list".to_owned())),
         });
     } else if !found.is_git {
         findings.push(outside_of_git(run, found, place));
@@ -131,7 +131,8 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
         if merges && run.steps.iter().all(|step| step.status.satisfies()) {
             // What is not committed is not merged.
             finding.severity = Severity::Warning;
-            finding = finding.fix(format!("git -C {} status", quoted(run.workspace.place().unwrap_or("."))));
+            let status = format!("git -C {} status", quoted(run.workspace.place().unwrap_or(".")));
+            finding = finding.fix(Suggested::Other(status));
         }
         findings.push(finding);
     }
@@ -155,17 +156,17 @@ fn outside_of_git(run: &Run, found: &Workspace, place: &str) -> Finding {
 }
 
 /// Returns the command that makes the worktree of a run, on its branch.
-fn add_worktree(run: &Run, found: &Workspace, folder: &str) -> Option<String> {
+fn add_worktree(run: &Run, found: &Workspace, folder: &str) -> Option<Suggested> {
     // Git branch names cannot start with a dash; such a name would be parsed as an option.
     let branch = run.workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'))?;
     let (folder, branch) = (quoted(folder), quoted(branch));
     if found.branch_exists == Some(true) {
-        return Some(format!("git worktree add {folder} {branch}"));
+        return Some(Suggested::Other(format!("git worktree add {folder} {branch}")));
     }
     let base = run.workspace.base_branch.as_ref().filter(|base| found.branch.as_ref() != Some(base));
     let base = base.filter(|base| !base.starts_with('-'));
     let base = base.map_or_else(String::new, |base| format!(" {}", quoted(base)));
-    Some(format!("git worktree add {folder} -b {branch}{base}"))
+    Some(Suggested::Other(format!("git worktree add {folder} -b {branch}{base}")))
 }
 
 /// Returns the finding for a run whose next steps belong into a worktree that is not made yet.

@@ -143,7 +143,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
         let evidence = Evidence { workspace: Some(found), ..Evidence::default() };
         let planned = planned(&in_worktree(open()), &evidence, &options());
         let told = finding(&planned, code);
-        assert_eq!((told.message.as_str(), told.fix.as_deref()), (message, fix), "{name}");
+        assert_eq!((told.message.as_str(), told.fix_text().as_deref()), (message, fix), "{name}");
         assert_eq!(planned.plan.verdict, verdict, "{name}");
         assert_eq!(next_of(&planned), ["retry B"], "{name}: named, not acted on");
     }
@@ -171,7 +171,7 @@ fn names_from_the_state_become_no_options_of_git() {
     ] {
         run.workspace.branch = Some(branch.to_owned());
         let planned = planned(&run, &evidence, &options());
-        assert_eq!(finding(&planned, FindingCode::BranchMismatch).fix.as_deref(), Some(fix));
+        assert_eq!(finding(&planned, FindingCode::BranchMismatch).fix_text().as_deref(), Some(fix));
     }
 }
 
@@ -221,7 +221,7 @@ fn an_aborted_run_asks_before_it_continues() {
     run.status = RunStatus::Aborted;
     let planned = plan_of(&run, &options());
     assert_eq!((planned.plan.verdict, notable_codes(&planned)), (Verdict::Blocked, vec![FindingCode::RunAborted]));
-    assert_eq!(finding(&planned, FindingCode::RunAborted).fix.as_deref(), Some("piton resume R --force"));
+    assert_eq!(finding(&planned, FindingCode::RunAborted).fix_text().as_deref(), Some("piton resume R --force"));
     let question = planned.plan.question().cloned().unwrap();
     let commands: Vec<String> = question.options.iter().map(|option| option.command.to_string()).collect();
     assert_eq!(commands, ["piton resume R --force --yes", "piton status R"]);
@@ -287,7 +287,7 @@ fn a_branch_is_called_renamed_only_if_it_was() {
         run.workspace.base_branch = base.map(str::to_owned);
         let found = Workspace { branch: Some(actual.to_owned()), branch_exists: exists, ..workspace() };
         let planned = planned(&run, &Evidence { workspace: Some(found), ..Evidence::default() }, &options());
-        finding(&planned, FindingCode::BranchMismatch).fix.clone().unwrap()
+        finding(&planned, FindingCode::BranchMismatch).fix_text().unwrap()
     };
     let is_renamed = |fix: String| fix.starts_with("if it was renamed: ");
     assert!(is_renamed(fix("feature/old", "feature/new", Some(false), Some("main"))));
@@ -319,7 +319,7 @@ fn a_plan_document_is_missed_only_when_it_was_written() {
         let planned = planned(&run, &Evidence { files, ..Evidence::default() }, &options());
         assert_eq!(notable_codes(&planned).contains(&FindingCode::PlanMissing), is_missed, "{writer:?}");
         if is_missed {
-            let fix = finding(&planned, FindingCode::PlanMissing).fix.clone().unwrap();
+            let fix = finding(&planned, FindingCode::PlanMissing).fix_text().unwrap();
             assert_eq!(fix.contains("piton finish A --run R --output FILE"), writer.is_some(), "{fix}");
         }
     }
@@ -365,7 +365,7 @@ fn a_new_branch_begins_at_the_recorded_base_unless_that_is_here() {
         run.workspace.base_branch = base.map(str::to_owned);
         let found = Workspace { branch: Some("main".to_owned()), branch_exists: exists, ..workspace() };
         let planned = planned(&run, &Evidence { workspace: Some(found), ..Evidence::default() }, &options());
-        let fix = finding(&planned, FindingCode::WorktreeMissing).fix.as_deref();
-        assert_eq!(fix, Some(expected), "{exists:?} {base:?}");
+        let fix = finding(&planned, FindingCode::WorktreeMissing).fix_text();
+        assert_eq!(fix.as_deref(), Some(expected), "{exists:?} {base:?}");
     }
 }

@@ -261,8 +261,8 @@ impl QuestionInput<'_> {
         } else if finding.code == FindingCode::WorktreeMissing
             && self.reconciled.run.workspace.wanted_worktree.is_some()
         {
-            let add = finding.fix.as_ref().filter(|fix| fix.starts_with("git "))?;
-            let make = QuestionOption::new("worktree", "make the worktree", Suggested::Other(add.clone())).by_person();
+            let add = finding.fix.as_ref()?.command()?;
+            let make = QuestionOption::new("worktree", "make the worktree", add.clone()).by_person();
             let options = std::iter::once(make).chain(self.abort()).collect();
             Some(Question::of_run("Make the worktree now?", options, None))
         } else if finding.code == FindingCode::BranchMismatch {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::model::{
     Action, DecisionKind, Evidence, Finding, FindingCode, FollowUp, GateEffect, GateOption, Next, Options, Question,
-    Run, Status, StepId, StepKind, Verdict, testing::header_of,
+    Run, Status, StepId, StepKind, Suggested, Verdict, testing::header_of,
 };
 
 /// What a question is asked about.
@@ -51,8 +51,9 @@ impl QuestionCase {
     }
 
     fn blocked_by(&mut self, codes: &[FindingCode]) -> Option<Question> {
-        let finding =
-            |code: &FindingCode| Finding::new(*code, "it is so").on(&StepId::new("A")).fix("git worktree add x");
+        let finding = |code: &FindingCode| {
+            Finding::new(*code, "it is so").on(&StepId::new("A")).fix(Suggested::Other("git worktree add x".to_owned()))
+        };
         self.findings = codes.iter().map(finding).collect();
         self.question()
     }

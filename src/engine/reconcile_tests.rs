@@ -117,7 +117,7 @@ fn what_witnesses_say_is_said_on() {
         "A is pending according to its state, but done according to the checklist: a person has to check"
     );
     assert_eq!(
-        finding.fix.as_deref(),
+        finding.fix_text().as_deref(),
         Some("check its result, then `piton finish A --run R --status completed` to record it")
     );
 }
@@ -477,7 +477,7 @@ fn a_step_that_must_not_run_twice_is_looked_at() {
 fn the_declared_probe_is_handed_on_as_text() {
     let mut run = one(Status::InProgress);
     run.steps[0].idempotent = false;
-    let fix = |run: &Run| reconcile(run, &Graph::of(run), &Evidence::default(), &[]).findings[0].fix.clone().unwrap();
+    let fix = |run: &Run| reconcile(run, &Graph::of(run), &Evidence::default(), &[]).findings[0].fix_text().unwrap();
     assert_eq!(fix(&run), "find out whether it took effect; `piton decide A --run R` has the answers");
     run.steps[0].probe = Some("gh pr view".to_owned());
     assert_eq!(fix(&run), "to find out whether it took effect: `gh pr view`");

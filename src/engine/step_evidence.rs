@@ -7,8 +7,8 @@ use std::{
 
 use super::{command, reports::belongs_to};
 use crate::model::{
-    Evidence, EvidenceRecord, Finding, FindingCode, RelPath, Run, StatementKind, Step, StepId, StepKind, StepReport,
-    Timestamp,
+    Evidence, EvidenceRecord, Finding, FindingCode, Fix, RelPath, Run, StatementKind, Step, StepId, StepKind,
+    StepReport, Timestamp,
 };
 
 /// The evidence log of a run, indexed by step and path.
@@ -106,7 +106,7 @@ impl<'a> Reconciler<'a> {
         Self { run, step, evidence, index, goes_on, overridden, has_status, is_outcome_unknown, reasons, findings }
     }
 
-    pub(super) fn note(&mut self, code: FindingCode, message: impl Into<String>, fix: impl Into<String>) {
+    pub(super) fn note(&mut self, code: FindingCode, message: impl Into<String>, fix: impl Into<Fix>) {
         let finding = Finding::new(code, message).on(&self.step.id).fix(fix);
         let finding = match &self.step.file {
             Some(file) => finding.at(file),

@@ -7,7 +7,7 @@ use super::{
     input::Input,
     session::{HookSession, WORD_CHARS},
 };
-use crate::model::{GivenBrief, SessionEvent, SessionLine, clean_line, safe_line};
+use crate::model::{GivenBrief, SessionEvent, SessionLine, Suggested, Verb, clean_line, safe_line};
 
 /// How the client tells the agent about a background task; no person wrote it.
 const NOTIFICATION: &str = "<task-notification>";
@@ -28,7 +28,8 @@ fn after_failure(session: &HookSession, events: &[SessionLine]) -> Vec<String> {
     let Some(error) = failed_last(events) else { return Vec::new() };
     let mut facts = vec![format!(
         "The last turn ended in an API error ({error}), so a step recorded as in progress may be unfinished. \
-         `piton plan` shows where these runs are:"
+         `{}` shows where these runs are:",
+        Suggested::new(Verb::Plan)
     )];
     facts.extend(session.held(events).iter().map(|held| format!("- {}", clean_line(held.run.state.as_str(), 200))));
     if facts.len() > 1 { facts } else { Vec::new() }

@@ -6,7 +6,7 @@
 
 use super::{Answer, input::Input, session::HookSession};
 use crate::{
-    model::{AgeBand, clean_line, human_age, is_plain_word, mask_secrets, quoted},
+    model::{AgeBand, Suggested, Verb, clean_line, human_age, is_plain_word, mask_secrets},
     ops::{self, ListedRun, OpenStep, OpenSteps},
     store::HookMemory,
 };
@@ -74,9 +74,10 @@ fn add_cut_session(session: &HookSession, answer: &mut Answer) {
     answer.person = Some(format!("{runs}{}", notice.text));
     answer.facts.push(format!(
         "An earlier session of Claude Code in this project was cut off ({}: {}). Nothing was resumed: when the user asks to continue it, use the \
-         skill `workflow-resume`; `piton plan` shows what is done, open and unknown.",
+         skill `workflow-resume`; `{}` shows what is done, open and unknown.",
         notice.session,
-        notice.cause.kind.as_str()
+        notice.cause.kind.as_str(),
+        Suggested::new(Verb::Plan)
     ));
 }
 
@@ -87,9 +88,9 @@ fn add_what_is_left(session: &HookSession, answer: &mut Answer) {
         return;
     }
     answer.facts.push(format!(
-        "When this session ended, this was open; `piton plan {}` says what each of it is. What has an unknown outcome is not run again \
+        "When this session ended, this was open; `{}` says what each of it is. What has an unknown outcome is not run again \
          before the user has decided:",
-        quoted(&session.id)
+        Suggested::of(Verb::Plan, &session.id)
     ));
     answer.facts.extend(left);
 }
@@ -111,12 +112,13 @@ fn for_the_person(runs: &[ListedRun]) -> Option<String> {
 /// Returns at most five lines: what is interrupted, the newest runs, and how many more there are.
 fn for_the_agent(runs: &[ListedRun], stale: usize) -> Vec<String> {
     let mut facts = Vec::new();
+    let list = Suggested::new(Verb::List);
     if !runs.is_empty() {
-        facts.push(
+        facts.push(format!(
             "Piton keeps checkpoints of multi-step runs in this project. These are interrupted. Nothing was resumed: when the user \
-             asks to continue one, use the skill `workflow-resume`; `piton plan` shows where it continues and why."
-                .to_owned(),
-        );
+             asks to continue one, use the skill `workflow-resume`; `{}` shows where it continues and why.",
+            Suggested::new(Verb::Plan)
+        ));
     }
     for (number, run) in (1..).zip(runs).take(RUNS_SHOWN) {
         let age = run.age_seconds.map_or_else(|| "unknown".to_owned(), |seconds| format!("{} ago", human_age(seconds)));
@@ -124,7 +126,7 @@ fn for_the_agent(runs: &[ListedRun], stale: usize) -> Vec<String> {
             run.cause.as_ref().map_or_else(String::new, |cause| format!("; cut off by: {}", cause.kind.as_str()));
         facts.push(format!(
             "- {} ({}): {} of {} steps done; last change {age}{cause}; verdict {}",
-            plain_id(run.id.as_str()).unwrap_or_else(|| format!("run {number}, whose id is in `piton list`")),
+            plain_id(run.id.as_str()).unwrap_or_else(|| format!("run {number}, whose id is in `{list}`")),
             run.dialect,
             run.progress.done,
             run.progress.total,
@@ -135,9 +137,9 @@ fn for_the_agent(runs: &[ListedRun], stale: usize) -> Vec<String> {
     let untouched = "untouched for more than a week";
     match (more, stale) {
         (0, 0) => {}
-        (0, stale) => facts.push(format!("Runs in this project {untouched}: {stale} (`piton list`).")),
-        (more, 0) => facts.push(format!("- and {more} more (`piton list`)")),
-        (more, stale) => facts.push(format!("- and {more} more, and {stale} {untouched} (`piton list`)")),
+        (0, stale) => facts.push(format!("Runs in this project {untouched}: {stale} (`{list}`).")),
+        (more, 0) => facts.push(format!("- and {more} more (`{list}`)")),
+        (more, stale) => facts.push(format!("- and {more} more, and {stale} {untouched} (`{list}`)")),
     }
     facts
 }
@@ -162,15 +164,17 @@ fn open_runs(session: &HookSession) -> Option<Answer> {
         return None;
     }
     let (mut facts, mut contexts) = (Vec::new(), Vec::new());
-    facts.push(
+    facts.push(format!(
         "The conversation was compacted while a run recorded by piton was open. Trust the state files, not the summary; \
-         `piton plan` has the full picture."
-            .to_owned(),
-    );
+         `{}` has the full picture.",
+        Suggested::new(Verb::Plan)
+    ));
     for (number, (_, run)) in (1..).zip(&open) {
         if run.steps.is_empty() {
             let about = match plain_id(run.run.as_str()) {
-                Some(id) => format!("This session drives {id}; no step is in progress: `piton plan {id}`."),
+                Some(id) => {
+                    format!("This session drives {id}; no step is in progress: `{}`.", Suggested::of(Verb::Plan, &id))
+                }
                 None => format!("This session drives run {number} of {}; no step is in progress.", open.len()),
             };
             facts.push(about);
@@ -191,7 +195,10 @@ fn in_progress(run: &OpenSteps, step: &OpenStep) -> String {
         (Some(id), Some(of)) => {
             format!("{id} of {of} is in progress too (attempt {}); its brief: `{}`.", step.attempt, step.context)
         }
-        (_, _) => format!("One more step is in progress (attempt {}): `piton plan`.", step.attempt),
+        (_, _) => {
+            let plan = Suggested::new(Verb::Plan);
+            format!("One more step is in progress (attempt {}): `{plan}`.", step.attempt)
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RelPath, words};
+use super::{Fix, RelPath, words};
 
 words! {
     /// The severity of a finding.
@@ -254,7 +254,8 @@ pub(crate) struct Finding {
     pub(crate) column: Option<u32>,
     /// How to resolve it: an exact command where possible.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fix: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub(crate) fix: Option<Fix>,
 }
 
 impl Finding {
@@ -300,7 +301,7 @@ impl Finding {
         self
     }
 
-    pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
+    pub(crate) fn fix(mut self, fix: impl Into<Fix>) -> Self {
         self.fix = Some(fix.into());
         self
     }

@@ -7,7 +7,7 @@
 //!   people see it), `change` (one requested transition), `report` (what is reported and decided), `agent_report` (the words of an
 //!   agent), `rollback`, `repair`, `patch`.
 //! - Unattended agents: `claude_work` (what calls of `claude -p` did and cost).
-//! - Commands that are printed: `suggested`.
+//! - Commands that are printed: `suggested`, `fix` (what resolves a finding).
 //! - Rights: `rights` (the verbs that a client may run without asking a person).
 //! - Files: `files` (paths, listings, contents, edits), `diff`, `delta`, `digest`, `config` (`piton.toml`).
 //! - Output: `document` (the envelope), `finding` (every problem that has a code).
@@ -40,6 +40,7 @@ mod document;
 mod evidence;
 mod files;
 mod finding;
+mod fix;
 mod gate;
 mod guest;
 mod id;
@@ -87,6 +88,7 @@ pub(crate) use files::{
     name_of,
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
+pub(crate) use fix::Fix;
 pub(crate) use gate::{GateEffect, GateOption};
 pub(crate) use guest::{
     CommitLog, CommitSpan, DeclaredFile, DeclaredState, Doubt, FileChange, Followers, GuestEvidence, GuestProof,
@@ -116,7 +118,7 @@ pub(crate) use secrets::{mask_secrets, safe_line, safe_text};
 pub(crate) use session::{Cause, CauseKind, DrivenRun, GivenBrief, SessionEvent, SessionLine};
 pub(crate) use shown::{AttemptEnd, ShownAttempt, ShownStep, ShownWitness, StepMark};
 pub(crate) use status::{ReportedStatus, ReviewVerdict, Status, letters_and_digits};
-pub(crate) use suggested::{Suggested, Verb};
+pub(crate) use suggested::{HELP, Suggested, Verb};
 pub(crate) use text::{are, clean, clean_line, first_names, is_plain_word, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_duration, human_lead, until_in_words};
 pub(crate) use uid::Uid;

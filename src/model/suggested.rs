@@ -5,7 +5,11 @@ use std::fmt::{Display, Formatter, Result};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use super::{id::RunId, text::quoted, words::words};
+use super::{
+    id::RunId,
+    text::{is_plain_word, quoted},
+    words::words,
+};
 
 words! {
     /// A verb that is printed.
@@ -15,6 +19,7 @@ words! {
         Close = "close",
         Context = "context",
         Decide = "decide",
+        Demo = "demo",
         Doctor = "doctor",
         Exec = "exec",
         Finish = "finish",
@@ -38,10 +43,18 @@ words! {
         Workflows = "workflows",
     }
 
-    #[cfg(test)]
     const ALL;
     impl Display;
 }
+
+impl Verb {
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| verb.as_str() == word)
+    }
+}
+
+/// The commands that print the options of the program, and those of a verb.
+pub(crate) const HELP: [&str; 2] = ["piton --help", "piton VERB --help"];
 
 /// A command line to be run as it is printed, but for words in capitals, which are filled in first.
 ///
@@ -82,6 +95,12 @@ impl Suggested {
         Self::of(verb, step).run(run)
     }
 
+    /// Builds the line of a call that was made, with its words as they were given.
+    pub(crate) fn made(words: &[&str]) -> Self {
+        let word = |word: &&str| if word.starts_with("--") { (*word).to_owned() } else { quoted(word) };
+        Self::Other(format!("piton {}", words.iter().map(word).collect::<Vec<_>>().join(" ")))
+    }
+
     /// Changes a call of `piton`; nothing is added to the line of another program.
     fn with(mut self, change: impl FnOnce(&mut Call)) -> Self {
         if let Self::Own(call) = &mut self {
@@ -95,14 +114,20 @@ impl Suggested {
         self.with(|call| call.words.push(word.as_ref().to_owned()))
     }
 
-    fn values(self, name: &str, values: &[&str]) -> Self {
-        let values = values.iter().map(|value| (*value).to_owned()).collect();
+    /// Adds an option with any number of values.
+    pub(crate) fn values<S: AsRef<str>>(self, name: &str, values: &[S]) -> Self {
+        let values = values.iter().map(|value| value.as_ref().to_owned()).collect();
         self.with(|call| call.options.push((name.to_owned(), values)))
     }
 
     /// Adds an option with its value.
     pub(crate) fn option(self, name: &str, value: impl AsRef<str>) -> Self {
         self.values(name, &[value.as_ref()])
+    }
+
+    /// Adds an option once for each value.
+    pub(crate) fn options<S: AsRef<str>>(self, name: &str, values: impl IntoIterator<Item = S>) -> Self {
+        values.into_iter().fold(self, |command, value| command.option(name, value))
     }
 
     /// Adds an option where there is a value for it.
@@ -120,7 +145,7 @@ impl Suggested {
 
     /// Adds an option without a value.
     pub(crate) fn flag(self, name: &str) -> Self {
-        self.values(name, &[])
+        self.values::<&str>(name, &[])
     }
 
     /// Adds options without values.
@@ -145,8 +170,7 @@ impl Suggested {
 
     /// Adds the consent of the person who types it, once.
     pub(crate) fn yes(self) -> Self {
-        let is_there = matches!(&self, Self::Own(call) if call.options.iter().any(|option| option.0 == "yes"));
-        if is_there { self } else { self.flag("yes") }
+        if self.has("yes") { self } else { self.flag("yes") }
     }
 
     /// Names the folder in which the runs are looked for.
@@ -165,6 +189,11 @@ impl Suggested {
             Self::Own(call) => Some(call.verb),
             Self::Other(_) => None,
         }
+    }
+
+    /// Tells whether it has an option.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        matches!(self, Self::Own(call) if call.options.iter().any(|option| option.0 == name))
     }
 
     /// Tells whether another command is this one, or this one with more options.
@@ -202,11 +231,17 @@ impl Call {
     }
 }
 
+/// Quotes a word of a shell, but for a value that is filled in.
+fn shown(word: &str) -> String {
+    let is_open = word.strip_suffix("=VALUE").is_some_and(is_plain_word);
+    if is_open { word.to_owned() } else { quoted(word) }
+}
+
 impl Display for Suggested {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Own(call) => {
-                f.write_str(&call.line(quoted).join(" "))?;
+                f.write_str(&call.line(shown).join(" "))?;
                 call.comment.iter().try_for_each(|comment| write!(f, "   # {comment}"))
             }
             Self::Other(line) => f.write_str(line),

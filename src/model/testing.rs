@@ -94,6 +94,13 @@ pub(crate) fn files_of(state: &str, text: &[u8]) -> FileSet {
     }
 }
 
+impl super::Finding {
+    /// Returns the text of its fix.
+    pub(crate) fn fix_text(&self) -> Option<String> {
+        self.fix.clone().map(String::from)
+    }
+}
+
 impl PartialEq<&str> for Suggested {
     fn eq(&self, line: &&str) -> bool {
         let shown = self.to_string();

@@ -22,9 +22,9 @@ use crate::{
     },
     engine::{self, EffectiveStatus},
     model::{
-        Change, ChangeKind, DialectId, Entry, EvidenceRecord, FindingCode, No, Owner, Progress, RelPath, Run, RunId,
-        StartSpec, Statement, StatementKind, Status, Step, StepId, StepReport, Suggested, Verb, clean, clean_line,
-        mask_secrets, quoted,
+        Change, ChangeKind, DialectId, Entry, EvidenceRecord, FindingCode, Fix, No, Owner, Progress, RelPath, Run,
+        RunId, StartSpec, Statement, StatementKind, Status, Step, StepId, StepReport, Suggested, Verb, clean,
+        clean_line, mask_secrets, quoted,
     },
     store::{self, CheckpointMeta, RunLock},
 };
@@ -50,7 +50,7 @@ pub(crate) struct AdoptReport {
     /// Steps that a person looks at first: nothing proves that they are done, or that they are not.
     pub(crate) to_look_at: Vec<StepId>,
     /// The command that shows what is next.
-    pub(crate) next: String,
+    pub(crate) next: Suggested,
 }
 
 impl Body for AdoptReport {
@@ -122,7 +122,7 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
         progress: Progress { done, total: taken.len(), tolerated: 0 },
         interrupted: with(&|step| step.status == Status::InProgress && !step.is_unknown),
         to_look_at: with(&|step| step.is_unknown),
-        next: Suggested::of(Verb::Plan, &name).into(),
+        next: Suggested::of(Verb::Plan, &name),
         run: RunId::new(name),
     }))
 }
@@ -160,7 +160,7 @@ fn check_left(opened: &OpenedRun, run: &Run, owner: &Owner) -> Result<(), OpErro
         None => Ok(()),
         Some(finding) => {
             let message = format!("{}; nothing was done", finding.message);
-            let hints = finding.fix.iter().cloned().chain([Suggested::of(Verb::Plan, &run.id).into()]);
+            let hints = finding.fix.iter().map(Fix::to_string).chain([Suggested::of(Verb::Plan, &run.id).into()]);
             Err(OpError::NotConfirmed { message, hints: hints.collect() })
         }
     }
@@ -174,7 +174,7 @@ fn check_name(ctx: &ProjectContext, name: &str, session: &str) -> Result<(), OpE
     if !is_taken && !name.starts_with(SESSION) {
         return Ok(());
     }
-    let hints = vec![format!("piton start --from {session} --feature NAME")];
+    let hints = vec![Suggested::new(Verb::Start).option("from", session).option("feature", "NAME").into()];
     Err(OpError::InTheWay { why: No::Already, message: format!("the name {name} is taken"), hints })
 }
 

@@ -19,8 +19,8 @@ use crate::{
     dialect::{Archival, EditError, Moved, Register, StateHome, by_id},
     engine::{self, Admitted, Refusal, RefusalKind},
     model::{
-        Candidate, ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, JournalFile, LostContent, No,
-        ReadProblem, RelPath, Statement,
+        Candidate, ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, Fix, JournalFile,
+        LostContent, No, ReadProblem, RelPath, Statement, Suggested, Verb,
     },
     store::{self, CheckpointMeta, RunLock, StoreError},
 };
@@ -32,7 +32,7 @@ const BACK: &str = "restore";
 pub(super) fn check_not_newer(opened: &OpenedRun) -> Result<(), OpError> {
     let newer = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::FormatNewer);
     newer.map_or(Ok(()), |newer| {
-        let (message, hints) = (located_message(newer), newer.fix.clone().into_iter().collect());
+        let (message, hints) = (located_message(newer), newer.fix.iter().map(Fix::to_string).collect());
         Err(OpError::Refused(Refusal { kind: RefusalKind::Newer, message, hints }))
     })
 }
@@ -269,7 +269,7 @@ fn journal_back(
     let back = store::journals::bring_back(journal)?;
     back.ok_or_else(|| {
         let what = format!("a run {}", archived.name);
-        in_the_way(&what, &engine::quoted(&archived.name), archived::restore_command(ctx, &archived.folder))
+        in_the_way(&what, &archived.name, archived::restore_command(ctx, &archived.folder))
     })
 }
 
@@ -305,8 +305,8 @@ fn check_folder(ctx: &ProjectContext, archived: &ArchivedRun, candidate: &Candid
 }
 
 /// Returns the refusal to bring a run back where another one is, with the command that ends that.
-fn in_the_way(what: &str, other: &str, again: String) -> OpError {
-    let hints = vec![format!("piton close {other} --abort"), again];
+fn in_the_way(what: &str, other: &str, again: Suggested) -> OpError {
+    let hints = [Suggested::of(Verb::Close, other).flag("abort"), again].map(String::from).to_vec();
     OpError::InTheWay { why: No::Already, message: format!("{what} is there already; nothing was restored"), hints }
 }
 

@@ -13,7 +13,8 @@ use crate::{
     engine::{self, VersionFiles},
     model::{
         Candidate, Content, DialectId, FileEntry, Finding, FindingCode, JournalFile, Listing, ListingEntry, Mode, No,
-        ReadSpec, RelPath, RunStatus, Severity, Timestamp, human_age, is_journal_folder, run_of_journal,
+        ReadSpec, RelPath, RunStatus, Severity, Suggested, Timestamp, Verb, human_age, is_journal_folder,
+        run_of_journal,
     },
     store::{self, Scope},
 };
@@ -88,15 +89,15 @@ pub(super) fn shown(ctx: &ProjectContext, folder: &Utf8Path) -> String {
     folder.strip_prefix(&ctx.project.root).unwrap_or(folder).as_str().to_owned()
 }
 
-/// Returns RUN for an archived run, quoted: its folder, because an open run may have its name.
+/// Returns RUN for an archived run: its folder, because an open run may have its name.
 fn word_of(ctx: &ProjectContext, folder: &Utf8Path) -> String {
     let shown = shown(ctx, folder);
-    engine::quoted(&if shown.starts_with('/') { shown } else { format!("./{shown}") })
+    if shown.starts_with('/') { shown } else { format!("./{shown}") }
 }
 
 /// Returns the command that brings an archived run back.
-pub(super) fn restore_command(ctx: &ProjectContext, folder: &Utf8Path) -> String {
-    format!("piton restore {}", word_of(ctx, folder))
+pub(super) fn restore_command(ctx: &ProjectContext, folder: &Utf8Path) -> Suggested {
+    Suggested::of(Verb::Restore, word_of(ctx, folder))
 }
 
 /// Returns every archived run, the newest first.
@@ -202,8 +203,9 @@ pub(super) fn named(ctx: &ProjectContext) -> Option<ArchivedRun> {
 /// Returns the error for a verb that needs the run where it was.
 pub(super) fn refusal(ctx: &ProjectContext, archived: &ArchivedRun) -> OpError {
     let message = format!("{} is archived in {}", archived.name, shown(ctx, &archived.folder));
-    let show = format!("piton history {}", word_of(ctx, &archived.folder));
-    OpError::InTheWay { why: No::Already, message, hints: vec![restore_command(ctx, &archived.folder), show] }
+    let show = Suggested::of(Verb::History, word_of(ctx, &archived.folder));
+    let hints = [restore_command(ctx, &archived.folder), show].map(String::from).to_vec();
+    OpError::InTheWay { why: No::Already, message, hints }
 }
 
 /// Says of each run without a saved state what it was a part of, if that was archived. Autopilot does not take up what a person put away or
@@ -236,11 +238,9 @@ pub(super) fn mark_left_over(ctx: &ProjectContext, locations: &mut [RunLocation]
             let age = human_age(ctx.clock.now.seconds_since(archived.at));
             let message = format!("left over from {}, which was archived {age} ago", archived.name);
             let finding = Finding::new(FindingCode::StateLeftover, message).at(&candidate.state);
-            let folder = word_of(ctx, &archived.folder);
-            let run = engine::quoted(&candidate.name);
-            let fix = format!(
-                "`piton plan --patch {folder}` shows how to set its status back; to go on with it: `piton resume {run} --mode interactive`"
-            );
+            let patch = Suggested::of(Verb::Plan, word_of(ctx, &archived.folder)).flag("patch");
+            let resume = Suggested::of(Verb::Resume, &candidate.name).option("mode", "interactive");
+            let fix = format!("`{patch}` shows how to set its status back; to go on with it: `{resume}`");
             candidate.findings.push(finding.fix(fix));
         }
     }

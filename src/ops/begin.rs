@@ -176,14 +176,13 @@ fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
     if piton::is_for_an_agent(&step.definition) {
         return Ok(());
     }
-    let message = format!("step {} is a command, which only `piton run` carries out", step.id);
-    let id = engine::quoted(run.id.as_str());
-    let by_hand =
-        format!("for a step that was done by hand: `piton finish {} --run {id}`", engine::quoted(step.id.as_str()));
+    let message = format!("step {} is a command, which only `{}` carries out", step.id, Suggested::new(Verb::Run));
+    let finish = Suggested::on_step(Verb::Finish, &step.id, &run.id);
+    let by_hand = format!("for a step that was done by hand: `{finish}`");
     Err(OpError::Refused(Refusal {
         kind: RefusalKind::No(No::NotYours),
         message,
-        hints: vec![format!("piton resume {id}"), by_hand],
+        hints: vec![Suggested::of(Verb::Resume, &run.id).into(), by_hand],
     }))
 }
 

@@ -208,7 +208,7 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change
     let required = make_worktree
         .filter(|_| run.workspace.wanted_worktree.is_some())
         .and_then(|finding| finding.fix)
-        .map(Suggested::Other);
+        .map(Suggested::from);
     Some(planned.plan.commands.begin.or(required).unwrap_or_else(plan))
 }
 

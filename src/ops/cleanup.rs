@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     dialect::Leftover,
-    model::{Content, Edit, EditKind, No, RelPath},
+    model::{Content, Edit, EditKind, No, RelPath, Suggested, Verb},
     store::{self, CheckpointMeta, RunLock},
 };
 
@@ -30,7 +30,7 @@ pub(crate) struct CleanupReport {
     /// False if not confirmed: nothing was moved.
     pub(crate) written: bool,
     /// The most useful next command.
-    pub(crate) next: Option<String>,
+    pub(crate) next: Option<Suggested>,
 }
 
 /// A state or file to archive.
@@ -105,7 +105,7 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
         }
     }
     let is_open = !yes && !candidates.is_empty();
-    let next = is_open.then(|| format!("piton close --all --after {days} --yes"));
+    let next = is_open.then(|| Suggested::new(Verb::Close).flag("all").option("after", days.to_string()).yes());
     let written = yes && !candidates.is_empty();
     let items = candidates.into_iter().map(|candidate| candidate.item).collect();
     let body = CleanupReport { after_days: days, items, written, next };

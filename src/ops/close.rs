@@ -36,10 +36,10 @@ pub(crate) struct CloseReport {
     /// state of its own, or a worktree is left of it.
     pub(crate) to: Option<String>,
     /// The command that fits next: a start under the same name, if piton can start such a run.
-    pub(crate) next: String,
+    pub(crate) next: Suggested,
     /// The command that brings the run back; left out of a run that is not archived.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) restore: Option<String>,
+    pub(crate) restore: Option<Suggested>,
     /// How its own system starts a new run, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) start: Option<String>,
@@ -67,7 +67,7 @@ impl CloseReport {
     /// Returns the report of a run whose state stays where it is, with a worktree.
     fn of(opened: &OpenedRun) -> Self {
         let run = RunId::new(&opened.candidate.name);
-        let next = format!("piton close {} --discard", engine::quoted(run.as_str()));
+        let next = Suggested::of(Verb::Close, &run).flag("discard");
         Self { run, to: None, next, restore: None, start: None, patch: None, message: None, discarded: None }
     }
 }
@@ -155,7 +155,7 @@ pub(crate) fn discard(
     }
     let (Ok(session), Some(run)) = (Session::read(&opened.files), &opened.loaded.run) else {
         let message = format!("{id} cannot be discarded: it cannot be read");
-        let hints = vec![format!("piton close {} --abort", engine::quoted(id))];
+        let hints = vec![Suggested::of(Verb::Close, id).flag("abort").into()];
         return Err(OpError::InTheWay { why: No::Invalid, message, hints });
     };
     let done = run.steps.iter().filter(|step| step.status.satisfies()).count();
@@ -199,7 +199,7 @@ fn check_given_up(opened: &OpenedRun, aborts: bool) -> Result<(), OpError> {
 
 /// Refuses to call a run done whose work is in its own worktree.
 fn check_merged(opened: &OpenedRun, run: &Run) -> Result<(), OpError> {
-    let kept = lifecycle::not_merged(opened).and_then(|finding| finding.fix.clone());
+    let kept = lifecycle::not_merged(opened).and_then(|finding| finding.fix.clone()).map(String::from);
     let Some(merge) = run.merge_command().map(ToString::to_string).or(kept) else { return Ok(()) };
     let discard = Suggested::of(Verb::Close, &opened.candidate.name).flag("discard");
     Err(OpError::NotConfirmed {
@@ -220,17 +220,17 @@ fn without_ending(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, planned: 
     if planned.findings.iter().any(|finding| finding.code == FindingCode::RunUntrusted) {
         return plan::refusal(planned, run, &format!("{} is not ended", run.id));
     }
-    let id = engine::quoted(run.id.as_str());
+    let close = || Suggested::of(Verb::Close, &run.id);
     let progress = &planned.plan.progress;
     let open = plural(progress.total - progress.done, "open step");
     let done = Change { at: ctx.clock.now, kind: ChangeKind::Complete { note: None } };
     let limits = ChangeLimits::of(ctx.project.config.limits.attempts);
     let evidence = ctx.workspace_evidence(opened);
     let is_done = engine::admit(run, &evidence, &opened.loaded.findings, done, limits).is_ok();
-    let mut hints = Vec::from_iter(is_done.then(|| format!("`piton close {id} --done`: its work is in")));
-    hints.push(format!("`piton close {id} --abort`: it ends as it is"));
+    let mut hints = Vec::from_iter(is_done.then(|| format!("`{}`: its work is in", close().flag("done"))));
+    hints.push(format!("`{}`: it ends as it is", close().flag("abort")));
     if run.dialect == DialectId::Piton {
-        hints.push(format!("`piton close {id} --discard`: its worktree and branch go too"));
+        hints.push(format!("`{}`: its worktree and branch go too", close().flag("discard")));
     }
     OpError::NotConfirmed { message: format!("{} still has {open}; say how it ends", run.id), hints }
 }
@@ -249,7 +249,7 @@ fn archived(
     }
     let is_archivable = |run| request.abort.is_some() || lifecycle::is_archivable(opened, run, ctx.clock.now);
     if message.is_some() && !run.is_none_or(is_archivable) {
-        let next = format!("piton plan {}", engine::quoted(&location.candidate.name));
+        let next = Suggested::of(Verb::Plan, &location.candidate.name);
         return Ok(Report::ok(CloseReport { next, ..stays }));
     }
     let message = if request.abort.is_some() { Some("the run is aborted".to_owned()) } else { message };
@@ -269,7 +269,7 @@ pub(super) fn put_away(
     let is_completed = opened.loaded.run.as_ref().is_some_and(|run| run.status == RunStatus::Completed);
     let again = if is_completed { None } else { startable::again(&ctx.project, opened) };
     Ok(CloseReport {
-        next: again.unwrap_or_else(|| "piton list".to_owned()),
+        next: again.unwrap_or_else(|| Suggested::new(Verb::List)),
         start: opened.dialect.archives().starts_anew().filter(|_| !is_completed).map(str::to_owned),
         restore: Some(archived::restore_command(ctx, &to)),
         to: Some(archived::shown(ctx, &to)),

@@ -224,8 +224,8 @@ fn skip_phase(
     let gates: Vec<String> = run.steps.iter().filter(is_gate).map(|step| step.id.with_title(&step.title)).collect();
     if !gates.is_empty() && !agrees {
         let message = format!("phase {phase} has gates and reviews that are open: {}", gates.join(", "));
-        let (run, by, reason) = (engine::quoted(run.id.as_str()), engine::quoted(by), engine::quoted(reason));
-        let anyway = format!("piton decide phase-{phase} skip --run {run} --note {reason} --by {by} --yes");
+        let anyway = Suggested::of(Verb::Decide, &request.step).word("skip").run(&run.id);
+        let anyway = anyway.option("note", reason).option("by", by).yes();
         return Err(OpError::NotConfirmed { message, hints: vec![plan, format!("to leave them out too: `{anyway}`")] });
     }
     let mut written = Written::of(run, "skip", None);

@@ -10,7 +10,7 @@ use super::{
     trust,
 };
 use crate::{
-    model::DialectId,
+    model::{DialectId, Suggested},
     store::{CLIENT_FOLDER, Environment, Scratch, Trusted},
 };
 
@@ -27,7 +27,7 @@ pub(crate) struct DemoReport {
 pub(crate) struct DemoScene {
     pub(crate) dialect: DialectId,
     pub(crate) say: String,
-    pub(crate) command: Option<String>,
+    pub(crate) command: Option<Suggested>,
     pub(crate) output: String,
     pub(crate) exit: Option<i32>,
 }
@@ -230,10 +230,7 @@ pub(crate) fn demo(keep: bool) -> Result<Report<DemoReport>, OpError> {
             scenes.push(DemoScene {
                 dialect: scenario.dialect,
                 say: step.say.to_owned(),
-                command: Some(format!(
-                    "piton {}",
-                    step.command.iter().map(|word| shown(word)).collect::<Vec<_>>().join(" ")
-                )),
+                command: Some(Suggested::made(step.command)),
                 output: outcome.output,
                 exit: outcome.exit,
             });
@@ -271,9 +268,4 @@ fn lay_out(scenario: &DemoScenario, scratch: &Scratch) -> Result<(), OpError> {
     write(&|path| !in_worktree(path))?;
     scratch.make_repository(scenario.folder, COMMITTED, scenario.worktree)?;
     write(&in_worktree)
-}
-
-/// Quotes a word for a shell; flags stay unquoted.
-fn shown(word: &str) -> String {
-    if word.starts_with("--") { word.to_owned() } else { crate::engine::quoted(word) }
 }

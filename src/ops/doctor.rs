@@ -13,7 +13,7 @@ use super::{
     report::{Body, Report},
 };
 use crate::{
-    model::{FindingCode, No, Owner},
+    model::{FindingCode, No, Owner, Suggested, Verb},
     store::{self, Caller, Environment},
 };
 
@@ -35,7 +35,10 @@ pub(crate) fn doctor(request: &Request) -> Report<DoctorReport> {
     checks.extend([program(), git()]);
     match project_context {
         Ok(ctx) => project(&ctx, &mut checks),
-        Err(error) => checks.push(problem("project", error.to_string(), "correct it, then run piton doctor again")),
+        Err(error) => {
+            let fix = format!("correct it, then run {} again", Suggested::new(Verb::Doctor));
+            checks.push(problem("project", error.to_string(), fix));
+        }
     }
     let healthy = checks.iter().all(|check| check.result != "problem");
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -46,7 +49,10 @@ pub(crate) fn doctor(request: &Request) -> Report<DoctorReport> {
 fn program() -> DoctorCheck {
     match store::current_exe() {
         Some(path) => good("program", path.into_string()),
-        None => warning("program", "its own path is unknown".to_owned(), "nothing: only `piton demo` needs it"),
+        None => {
+            let fix = format!("nothing: only `{}` needs it", Suggested::new(Verb::Demo));
+            warning("program", "its own path is unknown".to_owned(), fix)
+        }
     }
 }
 
@@ -72,7 +78,7 @@ fn places(closed: &[Utf8PathBuf]) -> DoctorCheck {
         permission_fix(first)
     );
     let names: Vec<&str> = closed.iter().map(|place| place.as_str()).collect();
-    warning("places", format!("cannot be written: {}", names.join(", ")), &fix)
+    warning("places", format!("cannot be written: {}", names.join(", ")), fix)
 }
 
 fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
@@ -98,7 +104,7 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
     checks.extend(doctor_sessions::cut_off(ctx));
     for finding in findings {
         let file = finding.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
-        let fix = finding.fix.as_deref().unwrap_or("nothing, if it is not yours to resume");
+        let fix = finding.fix.unwrap_or_else(|| "nothing, if it is not yours to resume".into());
         checks.push(warning("file", format!("{file}{}", finding.message), fix));
     }
     let mut implied = Vec::new();
@@ -114,7 +120,7 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
             continue;
         }
         match ctx.read(&location) {
-            Err(error) => checks.push(problem(&name, error.to_string(), "piton validate")),
+            Err(error) => checks.push(problem(&name, error.to_string(), Suggested::new(Verb::Validate))),
             Ok(opened) => {
                 let is_lost =
                     |code: FindingCode| matches!(code, FindingCode::StateUnreadable | FindingCode::WorktreeGone);
@@ -130,12 +136,13 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
                 let is_plain = unreadable.is_none() && denied.is_none() && live.is_empty();
                 let check = match (unreadable, denied) {
                     (Some(finding), _) => {
-                        problem(&name, finding.message.clone(), finding.fix.as_deref().unwrap_or("piton restore"))
+                        let fix = finding.fix.clone().unwrap_or_else(|| Suggested::new(Verb::Restore).into());
+                        problem(&name, finding.message.clone(), fix)
                     }
                     (None, Some(path)) => problem(
                         &name,
                         format!("{path}: nothing can be recorded: permission denied"),
-                        &permission_fix(&path),
+                        permission_fix(&path),
                     ),
                     (None, None) => {
                         let stamps = opened.dialect.wording().stamps(&opened.files);
@@ -150,7 +157,8 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
     }
     if implied.len() > entries::REVIEWS_SHOWN {
         let count = implied.len();
-        checks.push(good("runs", format!("{count} of them have no saved state: `piton list --all`")));
+        let list = Suggested::new(Verb::List).flag("all");
+        checks.push(good("runs", format!("{count} of them have no saved state: `{list}`")));
     } else {
         checks.append(&mut implied);
     }
@@ -166,7 +174,7 @@ mod tests {
         let check = places(&["/repo/.git/piton".into(), "/home/ann/.local/state/piton".into()]);
         assert_eq!(check.result, "warning");
         assert_eq!(check.detail, "cannot be written: /repo/.git/piton, /home/ann/.local/state/piton");
-        let fix = check.fix.unwrap();
+        let fix = String::from(check.fix.unwrap());
         assert!(
             fix.contains(
                 r#""sandbox": {"filesystem": {"allowWrite": ["//repo/.git/piton", "//home/ann/.local/state/piton"]}}"#

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::project_context::ProjectContext;
 use crate::{
     dialect::{self, ClientRights},
-    model::{PERSON_VERBS, RECORDING_VERBS, permission_rule},
+    model::{Fix, PERSON_VERBS, RECORDING_VERBS, Suggested, Verb, permission_rule},
     store::{self, Environment, SessionLog},
 };
 
@@ -19,7 +19,8 @@ pub(crate) struct DoctorCheck {
     pub(crate) result: String,
     pub(crate) detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fix: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub(crate) fix: Option<Fix>,
 }
 
 /// The oldest supported version of the client.
@@ -70,14 +71,15 @@ fn client(environment: &Environment) -> DoctorCheck {
 }
 
 fn rights(files: &[SettingsFile]) -> DoctorCheck {
+    let setup = Suggested::new(Verb::Setup).flag("permissions");
     let wide = files.iter().find_map(|file| Some((file, file.rights.wide_rule()?)));
     if let Some((file, rule)) = wide {
         let detail = format!("{} allows every verb without a question: {rule}", file.path);
-        let fix = match rule {
-            "Bash(piton:*)" => format!("piton setup --permissions --scope {} --yes", file.scope),
-            _ => format!("remove {rule} from permissions.allow in {}", file.path),
+        let fix: Fix = match rule {
+            "Bash(piton:*)" => setup.option("scope", file.scope).yes().into(),
+            _ => format!("remove {rule} from permissions.allow in {}", file.path).into(),
         };
-        return warning("rights", detail, &fix);
+        return warning("rights", detail, fix);
     }
     let has = |verbs: &[&str], list: fn(&ClientRights) -> &[String]| {
         verbs.iter().all(|verb| files.iter().any(|file| list(&file.rights).contains(&permission_rule(verb))))
@@ -91,7 +93,7 @@ fn rights(files: &[SettingsFile]) -> DoctorCheck {
             warning(
                 "rights",
                 format!("the verbs that record are allowed {allowed}; in auto mode the client may decide for you"),
-                "piton setup --permissions",
+                setup,
             )
         }
     }
@@ -100,7 +102,7 @@ fn rights(files: &[SettingsFile]) -> DoctorCheck {
 fn hooks(environment: &Environment, ctx: Option<&ProjectContext>, files: &[SettingsFile]) -> DoctorCheck {
     if let Some(file) = files.iter().find(|file| file.rights.hooks_are_off) {
         let fix = format!("remove disableAllHooks from {}", file.path);
-        return warning("hooks", format!("{} switches all hooks off", file.path), &fix);
+        return warning("hooks", format!("{} switches all hooks off", file.path), fix);
     }
     if let Some(file) = files.iter().find(|file| file.rights.plugin_is_off) {
         let detail = format!("{} switches the plugin off", file.path);
@@ -122,10 +124,10 @@ pub(super) fn good(name: &str, detail: String) -> DoctorCheck {
     DoctorCheck { name: name.to_owned(), result: "ok".to_owned(), detail, fix: None }
 }
 
-pub(super) fn warning(name: &str, detail: String, fix: &str) -> DoctorCheck {
-    DoctorCheck { name: name.to_owned(), result: "warning".to_owned(), detail, fix: Some(fix.to_owned()) }
+pub(super) fn warning(name: &str, detail: String, fix: impl Into<Fix>) -> DoctorCheck {
+    DoctorCheck { name: name.to_owned(), result: "warning".to_owned(), detail, fix: Some(fix.into()) }
 }
 
-pub(super) fn problem(name: &str, detail: String, fix: &str) -> DoctorCheck {
-    DoctorCheck { name: name.to_owned(), result: "problem".to_owned(), detail, fix: Some(fix.to_owned()) }
+pub(super) fn problem(name: &str, detail: String, fix: impl Into<Fix>) -> DoctorCheck {
+    DoctorCheck { name: name.to_owned(), result: "problem".to_owned(), detail, fix: Some(fix.into()) }
 }

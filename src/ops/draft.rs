@@ -89,7 +89,7 @@ impl OpenedRun {
             EditError::Missing { .. } => (RefusalKind::Unread, vec![plan]),
             EditError::Unreadable { .. } => {
                 let findings = self.loaded.findings.iter().filter(|finding| versions::says_unreadable(finding.code));
-                (RefusalKind::Unread, findings.filter_map(|finding| finding.fix.clone()).collect())
+                return OpError::Unreadable { message, findings: findings.cloned().collect() };
             }
             EditError::Register { .. } => return OpError::Edit(error),
         };

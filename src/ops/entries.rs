@@ -20,7 +20,7 @@ use crate::{
     engine,
     model::{
         Action, CommitLog, Evidence, Finding, FindingCode, Next, Options, Progress, RelPath, Run, RunId, Status,
-        StepGroups, StepKind, Timestamp, Verdict, natural,
+        StepGroups, StepKind, Suggested, Timestamp, Verb, Verdict, natural,
     },
     store,
 };
@@ -68,11 +68,11 @@ impl RunEntry {
 
 /// Describes the searched folder and the number of finished runs in it.
 pub(crate) fn searched(ctx: &ProjectContext, hidden: usize) -> String {
-    let root = &ctx.project.root;
+    let (root, all) = (&ctx.project.root, Suggested::new(Verb::List).flag("all"));
     match hidden {
         0 => root.as_str().to_owned(),
-        1 => format!("{root} (1 finished run left out: `piton list --all`)"),
-        _ => format!("{root} ({hidden} finished runs left out: `piton list --all`)"),
+        1 => format!("{root} (1 finished run left out: `{all}`)"),
+        _ => format!("{root} ({hidden} finished runs left out: `{all}`)"),
     }
 }
 

@@ -163,9 +163,7 @@ impl OpError {
         let one = |hint: String| vec![hint];
         match self {
             Self::Resume { error, .. } => error.hints(),
-            Self::Store(StoreError::Conflict { .. }) => {
-                one("`piton plan` shows the current state of the run".to_owned())
-            }
+            Self::Store(StoreError::Conflict { .. }) => one(shows_state()),
             Self::Store(
                 StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
             ) => vec![permission_fix(path), Suggested::new(Verb::Doctor).into()],
@@ -181,7 +179,7 @@ impl OpError {
                 quoted(path.as_str())
             )),
             Self::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
-                vec!["`piton plan` shows the current state of the run".to_owned(), Suggested::new(Verb::Doctor).into()]
+                vec![shows_state(), Suggested::new(Verb::Doctor).into()]
             }
             Self::Store(StoreError::Config { .. }) => one(Suggested::of(Verb::Schema, "config").into()),
             Self::Store(StoreError::NotTrusted { path }) => ways_to_trust(path.as_str()).into(),
@@ -190,23 +188,23 @@ impl OpError {
             }
             Self::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | Self::Path(_) => Vec::new(),
             Self::NoRun { searched, .. } => {
-                vec![format!("searched {searched}"), "to look elsewhere: `piton --project DIR list`".to_owned()]
+                vec![format!("searched {searched}"), elsewhere()]
             }
             Self::UnknownRun { near, .. } if !near.is_empty() => Vec::new(),
-            Self::UnknownRun { known, .. } if known.is_empty() => {
-                one("to look elsewhere: `piton --project DIR list`".to_owned())
-            }
+            Self::UnknownRun { known, .. } if known.is_empty() => one(elsewhere()),
             Self::UnknownRun { known, .. } => vec![there_are(known), Suggested::new(Verb::List).flag("all").into()],
             Self::Ambiguous { .. } => Vec::new(),
             Self::StepNowhere { runs, .. } => {
                 runs.iter().take(NAMES_SHOWN).map(|run| Suggested::of(Verb::Plan, run).into()).collect()
             }
-            Self::Unreadable { findings, .. } => findings.iter().filter_map(|finding| finding.fix.clone()).collect(),
+            Self::Unreadable { findings, .. } => {
+                findings.iter().filter_map(|finding| Some(finding.fix.as_ref()?.to_string())).collect()
+            }
             Self::UnknownStep { known, .. } if known.is_empty() => Vec::new(),
             Self::UnknownStep { known, .. } => one(format!("there are {}", known.join(", "))),
             Self::Refused(refusal) => refusal.hints.clone(),
             Self::Edit(EditError::Unreadable { .. }) => {
-                one("`piton validate` says where it breaks; correct the file there".to_owned())
+                one(format!("`{}` says where it breaks; correct the file there", Suggested::new(Verb::Validate)))
             }
             Self::Edit(EditError::Register { file, .. }) => {
                 one(format!("correct {} or move it away, then archive again", quoted(file)))
@@ -219,7 +217,7 @@ impl OpError {
             Self::DefinitionInvalid { file, .. } => {
                 vec![Suggested::of(Verb::Validate, file).into(), Suggested::of(Verb::Schema, "workflow").into()]
             }
-            Self::Moved { run, .. } => one(format!("`piton plan {}` shows the current state", quoted(run))),
+            Self::Moved { run, .. } => one(format!("`{}` shows the current state", Suggested::of(Verb::Plan, run))),
             Self::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),
             Self::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".to_owned()),
             Self::UnknownSchema { known, .. } => one(format!("there are {known}")),
@@ -235,6 +233,14 @@ impl OpError {
             _ => &[],
         }
     }
+}
+
+fn shows_state() -> String {
+    format!("`{}` shows the current state of the run", Suggested::new(Verb::Plan))
+}
+
+fn elsewhere() -> String {
+    format!("to look elsewhere: `{}`", Suggested::new(Verb::List).project("DIR"))
 }
 
 fn there_are(known: &[String]) -> String {
@@ -284,8 +290,8 @@ fn did_you_mean(near: &[RunChoice]) -> String {
 
 /// Returns the commands that answer whether something may speak for this user.
 pub(crate) fn ways_to_trust(name: &str) -> [String; 2] {
-    let name = quoted(name);
-    [format!("if it is yours: `piton trust {name}`"), format!("if not: `piton trust --no {name}`")]
+    let (yes, no) = (Suggested::of(Verb::Trust, name), Suggested::new(Verb::Trust).option("no", name));
+    [format!("if it is yours: `{yes}`"), format!("if not: `{no}`")]
 }
 
 /// Returns the command that gives this user access to a path.

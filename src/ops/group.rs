@@ -15,8 +15,8 @@ use crate::{
             record::{BUILT_IN, Header},
         },
     },
-    engine::{Refusal, RefusalKind, quoted},
-    model::{Clock, DialectId, RunFolder, RunStatus, Suggested, clean_line},
+    engine::{Refusal, RefusalKind},
+    model::{Clock, DialectId, RunFolder, RunStatus, Suggested, Verb, clean_line},
     store::{self, Project, RunLock, StoreError},
     workflow::{
         Workflow,
@@ -49,9 +49,11 @@ pub(crate) struct Holder {
 impl Holder {
     /// Returns what makes the group free, of a run of agents, which may be open for as long as it likes.
     pub(crate) fn hints(&self) -> Vec<String> {
-        let run = self.of_agents.iter().map(|run| quoted(run));
-        run.flat_map(|run| [format!("piton status {run}"), format!("to let another run go first: `piton pause {run}`")])
-            .collect()
+        let hints = |run| {
+            let pause = Suggested::of(Verb::Pause, run);
+            [Suggested::of(Verb::Status, run).into(), format!("to let another run go first: `{pause}`")]
+        };
+        self.of_agents.iter().flat_map(hints).collect()
     }
 }
 

@@ -12,8 +12,8 @@ use crate::{
     dialect::StateHome,
     engine::{self, Planned, Refusal, RefusalKind},
     model::{
-        Action, DecisionKind, DialectId, Finding, FindingCode, Interruption, InterruptionKind, Plan, Run, RunStatus,
-        Status, Step, Suggested, Timestamp, Verb, Verdict, clean_line, human_duration, safe_line,
+        Action, DecisionKind, DialectId, Finding, FindingCode, Fix, Interruption, InterruptionKind, Plan, Run,
+        RunStatus, Status, Step, Suggested, Timestamp, Verb, Verdict, clean_line, human_duration, safe_line,
     },
 };
 
@@ -54,7 +54,7 @@ impl Lifecycle {
         match self.stage {
             _ if opened.dialect.state_home() == StateHome::Client || opened.guest().is_some() => None,
             Stage::Open => None,
-            Stage::Finished if not_merged(opened).is_some() => not_merged(opened)?.fix.clone().map(Suggested::Other),
+            Stage::Finished if not_merged(opened).is_some() => not_merged(opened)?.fix.clone().map(Suggested::from),
             Stage::Paused => plan.commands.resume.clone().or_else(plan_of),
             Stage::Finished if plan.commands.begin.is_some() => plan.commands.begin.clone(),
             Stage::Finished if plan.next.iter().any(|next| next.action == Action::Merge) => plan_of(),
@@ -129,6 +129,6 @@ fn shown(reason: &str) -> Option<String> {
 /// Returns the refusal to write a run whose state is gone with the folder that held it.
 pub(super) fn gone(opened: &OpenedRun) -> Option<Refusal> {
     let gone = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::WorktreeGone)?;
-    let hints = gone.fix.clone().into_iter().collect();
+    let hints = gone.fix.iter().map(Fix::to_string).collect();
     Some(Refusal { kind: RefusalKind::Person, message: gone.message.clone(), hints })
 }

@@ -17,7 +17,8 @@ use crate::{
     engine::{self, ChangeLimits, Refusal, RefusalKind},
     model::{
         About, Candidate, Change, ChangeKind, Clock, Content, Edit, EditKind, Entry, Evidence, Finding, Next, Outcome,
-        Owner, RelPath, RollBack, RollBackRecord, Run, Statement, Status, StepId, Timestamp, clean_line,
+        Owner, RelPath, RollBack, RollBackRecord, Run, Statement, Status, StepId, Suggested, Timestamp, Verb,
+        clean_line,
     },
     store::{self, Caller, CheckpointMeta, Environment, RunLock},
 };
@@ -424,8 +425,10 @@ pub(super) fn back_record(run: &Run, at: Timestamp, back: &RollBack) -> RollBack
 /// Refuses to a child of a step that the runner carries out to change the run: the runner records the step.
 pub(crate) fn check_not_its_child(environment: &Environment, run: &str) -> Result<(), Refusal> {
     let Some((_, step)) = environment.step.as_ref().filter(|(own, _)| own == run) else { return Ok(()) };
-    let message =
-        format!("`piton run` carries out step {step} of {run} and records it; this process is part of that step");
+    let message = format!(
+        "`{}` carries out step {step} of {run} and records it; this process is part of that step",
+        Suggested::new(Verb::Run)
+    );
     let hints = vec![
         "leave it to the runner: an agent ends its last message with the report, a command with its exit code"
             .to_owned(),

@@ -10,7 +10,7 @@ use camino::Utf8Path;
 use super::opened_run::OpenedRun;
 use crate::{
     engine::quoted,
-    model::{Content, FileEntry, Finding, FindingCode, RelPath, Run, Step, StepKind, first_names},
+    model::{Content, FileEntry, Finding, FindingCode, RelPath, Run, Step, StepKind, Suggested, first_names},
     store,
 };
 
@@ -56,6 +56,6 @@ pub(super) fn finding(opened: &OpenedRun, run: &Run, committed: &Committed) -> O
         return None;
     }
     let message = format!("open in the last commit and gone without being done: {}", first_names(&lost, NAMED));
-    let fix = format!("git diff HEAD -- {}", quoted(first.as_str()));
+    let fix = Suggested::Other(format!("git diff HEAD -- {}", quoted(first.as_str())));
     Some(Finding::new(FindingCode::StepsLost, message).at(first).fix(fix))
 }

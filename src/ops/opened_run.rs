@@ -281,7 +281,7 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
         // Restoring or correcting a file does not help without permission to read it.
         let is_closed = |path: &&RelPath| files.problem(path) == Some(ReadProblem::Permission);
         if let Some(path) = finding.file.as_ref().filter(is_closed) {
-            finding.fix = Some(permission_fix(&path.under(&files.root)));
+            finding.fix = Some(permission_fix(&path.under(&files.root)).into());
         }
         if matches!(finding.code, FindingCode::StateUnreadable | FindingCode::StateMissing) && finding.fix.is_none() {
             finding.fix = Some(Suggested::of(Verb::Restore, run_word(candidate)).into());

@@ -14,7 +14,7 @@ use crate::{
     dialect::{Guest, piton},
     engine::{self, Planned, Refusal, RefusalKind},
     model::{
-        Action, Commands, Evidence, FindingCode, LimitWait, Mode, Next, No, Notice, Options, Owner, PartRef, Plan,
+        Action, Commands, Evidence, FindingCode, Fix, LimitWait, Mode, Next, No, Notice, Options, Owner, PartRef, Plan,
         Question, QuestionOption, Run, RunStatus, Step, StepId, Suggested, Timestamp, Verb, Verdict, until_in_words,
     },
     store,
@@ -79,7 +79,7 @@ impl PlanRequest {
             (self.from.len() > 1, "--from with several steps"),
         ];
         let (_, flag) = unused.iter().find(|(is_given, _)| *is_given)?;
-        Some(format!("{flag} does not apply to a session of `piton run`; use --from, --skip or --force"))
+        Some(format!("{flag} does not apply to a session of `run`; use --from, --skip or --force"))
     }
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         let goes_on = goes_on.filter(|_| run.status == RunStatus::Aborted);
         let goes_on = goes_on.map(|step| Suggested::of(Verb::Resume, &run.id).option("from", step));
         let aborted = planned.findings.iter_mut().filter(|finding| finding.code == FindingCode::RunAborted);
-        aborted.for_each(|finding| finding.fix = goes_on.clone().map(String::from).or(finding.fix.take()));
+        aborted.for_each(|finding| finding.fix = goes_on.clone().map(Fix::from).or(finding.fix.take()));
         let resume = goes_on.as_ref().or(planned.plan.commands.resume.as_ref());
         let questions = std::mem::take(&mut planned.plan.questions);
         planned.plan.questions = questions.into_iter().filter_map(|question| of_session(question, resume)).collect();
@@ -264,7 +264,7 @@ pub(crate) fn exit_of(planned: &Planned) -> Exit {
 pub(super) fn refusal(planned: &Planned, run: &Run, what: &str) -> OpError {
     let plan = &planned.plan;
     let first = planned.findings.first().filter(|_| plan.verdict == Verdict::Blocked);
-    let fix = first.and_then(|finding| finding.fix.clone());
+    let fix = first.and_then(|finding| finding.fix.clone()).map(String::from);
     let why = first.map_or_else(|| format!("the plan is {}", plan.verdict.as_str()), |finding| finding.message.clone());
     let kind = match plan.verdict {
         Verdict::Blocked if planned.live_owner => RefusalKind::Conflict,

@@ -21,8 +21,8 @@ use crate::{
     engine,
     model::{
         About, Candidate, Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence,
-        Listing, ListingEntry, Mode, No, ReadProblem, RelPath, Run, RunFolder, StatementKind, Status, StepId, Uid,
-        Unread,
+        Listing, ListingEntry, Mode, No, ReadProblem, RelPath, Run, RunFolder, StatementKind, Status, StepId,
+        Suggested, Uid, Unread, Verb,
     },
     store::{self, Caller, Environment, Project, Scope, SessionHome},
 };
@@ -467,10 +467,8 @@ pub(super) fn dialects_in(state_home: StateHome) -> impl Iterator<Item = &'stati
 
 fn foreign_marker(marker: &Utf8Path) -> Finding {
     let message = format!("{marker} belongs to another user: it does not make a project of the folder that it is in");
-    let fix = format!(
-        "if it is to count: piton --project {} list",
-        engine::quoted(marker.parent().map_or("/", Utf8Path::as_str))
-    );
+    let list = Suggested::new(Verb::List).project(marker.parent().map_or("/", Utf8Path::as_str));
+    let fix = format!("if it is to count: {list}");
     Finding::new(FindingCode::SessionForeign, message).fix(fix)
 }
 

@@ -10,7 +10,7 @@ use super::{
     report::Body,
     versions::{self, Source, Version},
 };
-use crate::model::{Edit, EditKind, RebuiltValue, RelPath, StepId, Timestamp, sha256_hex_of};
+use crate::model::{Edit, EditKind, RebuiltValue, RelPath, StepId, Suggested, Timestamp, Verb, sha256_hex_of};
 
 /// A restored or proposed version of a run (`restore/1`).
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -65,7 +65,7 @@ pub(crate) enum Confirmation {
 }
 
 /// The proposed content of a state, and what it is chosen from.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Proposal {
     /// What cannot be read, and where.
     pub(crate) problems: Vec<String>,
@@ -79,7 +79,7 @@ pub(crate) struct Proposal {
     /// Values without evidence, and what is written instead.
     pub(crate) unknown: Vec<String>,
     /// The command that writes it.
-    pub(crate) command: String,
+    pub(crate) command: Suggested,
 }
 
 /// An earlier version of a state.
@@ -108,7 +108,7 @@ impl Proposal {
         if versions::is_sound(opened) || (rebuilt.is_none() && !replaces) {
             return None;
         }
-        let flag = if rebuilt.is_some() { " --from-evidence" } else { "" };
+        let flag = rebuilt.map(|_| "from-evidence");
         let files = || edits.iter().filter_map(|edit| Some((&edit.path, edit.after()?)));
         let pieces = files().flat_map(|(path, bytes)| [path.as_str().as_bytes(), &[0], bytes, &[0]]);
         let shown = |(path, bytes): (&RelPath, &[u8])| ProposedFile {
@@ -129,7 +129,7 @@ impl Proposal {
             files: files().map(shown).collect(),
             values: rebuilt.map_or_else(Vec::new, |rebuilt| rebuilt.values.clone()),
             unknown: rebuilt.map_or_else(Vec::new, |rebuilt| rebuilt.unknown.clone()),
-            command: format!("piton restore {}{flag} --yes", run_word(&opened.candidate)),
+            command: Suggested::of(Verb::Restore, run_word(&opened.candidate)).flags(flag).yes(),
         })
     }
 

@@ -36,8 +36,7 @@ pub(super) fn about(locked: &LockedRun<'_>, run: &Run, kind: ChangeKind) -> Resu
         }
         (None, Some(Stand { is_reopened: true, at, .. })) if !is_by_hand => {
             let message = format!("{}: begin {} before you report on it", attempts.moved_by(at), step.id);
-            let [step, run] = [step.id.as_str(), run.id.as_str()].map(engine::quoted);
-            let hints = vec![format!("piton begin {step} --run {run}")];
+            let hints = vec![Suggested::on_step(Verb::Begin, &step.id, &run.id).into()];
             Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYet), message, hints }))
         }
         (Some(_) | None, _) => Ok((ChangeKind::Finish(outcome), about)),
@@ -101,8 +100,7 @@ impl Attempts<'_> {
         let mut begins = self.begins().map(|entry| entry.about);
         begins.find(|about| about.id.begins_with(digits)).ok_or_else(|| {
             let message = format!("no attempt at {} has the name `{}`", self.step, clean_line(digits, NAME_CHARS));
-            let [step, run] = [self.step.as_str(), run.id.as_str()].map(engine::quoted);
-            let hints = vec![format!("piton context {run} --step {step}")];
+            let hints = vec![Suggested::of(Verb::Context, &run.id).option("step", self.step).into()];
             OpError::Refused(Refusal { kind: RefusalKind::NotFound, message, hints })
         })
     }

@@ -163,8 +163,8 @@ fn refused(opened: &OpenedRun, why: No, message: String, verbs: [&str; 2]) -> Op
 fn without_version(ctx: &ProjectContext, opened: &OpenedRun) -> OpError {
     let name = &opened.candidate.name;
     let archived = archived::find(ctx).into_iter().filter(|archived| archived.name == *name);
-    let hints = archived.map(|archived| archived::restore_command(ctx, &archived.folder));
-    let hints = hints.chain([format!("piton history {}", run_word(&opened.candidate))]).collect();
+    let hints = archived.map(|archived| archived::restore_command(ctx, &archived.folder).to_string());
+    let hints = hints.chain([Suggested::of(Verb::History, run_word(&opened.candidate)).into()]).collect();
     let message = format!("nothing changed: {name} has no earlier version");
     OpError::Refused(Refusal { kind: RefusalKind::No(No::Nothing), message, hints })
 }
@@ -198,15 +198,21 @@ fn keep_unreadable(locked: &LockedRun<'_>, edits: &[Edit]) -> Result<Vec<String>
 
 /// Records the new name of the branch of a run. Nothing else of its state is replaced.
 pub(crate) fn record_branch(ctx: &ProjectContext, branch: &str) -> Result<Report<CheckpointReport>, OpError> {
-    let refuse = |message: String, hint: &str| {
-        OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints: vec![hint.to_owned()] })
+    let refuse = |message: String, hint: Suggested| {
+        OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints: vec![hint.into()] })
     };
     let opened = select::select(ctx)?;
     if !opened.run()?.records.details {
-        return Err(refuse(format!("the state of {} has no place for a branch", opened.candidate.name), "piton plan"));
+        return Err(refuse(
+            format!("the state of {} has no place for a branch", opened.candidate.name),
+            Suggested::new(Verb::Plan),
+        ));
     }
     if store::git::branch_exists(&ctx.project.root, branch) != Some(true) {
-        return Err(refuse(format!("git knows no branch {}", engine::quoted(branch)), "git branch --list"));
+        return Err(refuse(
+            format!("git knows no branch {}", engine::quoted(branch)),
+            Suggested::Other("git branch --list".to_owned()),
+        ));
     }
     change(ctx, ChangeRequest::of(ChangeKind::Repair { branch: Some(branch.to_owned()) }))
 }

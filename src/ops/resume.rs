@@ -420,15 +420,15 @@ pub(crate) fn way_out(error: &OpError, location: &RunLocation) -> Option<Questio
     if error.exit() != Exit::Unreadable {
         return None;
     }
-    let hints = error.hints();
-    let mends = |text: &&str| text.starts_with("piton restore ");
-    let mend = hints.iter().flat_map(|hint| hint.split('`')).find(mends);
-    if mend.is_none() && !hints.iter().any(|hint| hint.contains("piton close ")) {
+    let cause = if let OpError::Resume { error, .. } = error { error } else { error };
+    let fixes = || cause.findings().iter().filter_map(|finding| finding.fix.as_ref());
+    let mend = fixes().find_map(|fix| fix.offer(Verb::Restore));
+    if mend.is_none() && !fixes().any(|fix| fix.offer(Verb::Close).is_some()) {
         return None;
     }
     let path = run_word(&location.candidate);
     let what = if mend.is_some() { "Repair it, or start fresh?" } else { "Start fresh?" };
-    let repair = mend.map(|_mend| QuestionOption::new("repair", "repair it", Suggested::of(Verb::Restore, &path)));
+    let repair = mend.map(|mend| QuestionOption::new("repair", "repair it", mend.clone()));
     let others = [
         QuestionOption::new("fresh", "archive it and start fresh", Suggested::of(Verb::Close, &path).flag("abort"))
             .by_person(),

@@ -44,7 +44,7 @@ impl RunLocation {
     }
 
     /// Returns the command by which Piton runs the rest of a run of a workflow file.
-    pub(crate) fn rest(&self) -> Option<String> {
+    pub(crate) fn rest(&self) -> Option<Suggested> {
         let (home, id) = self.own_run()?;
         session_header(home, id).map(|header| header.resume())
     }
@@ -74,7 +74,7 @@ impl RunLocation {
         let name = &self.candidate.name;
         let mut hints = vec![guest.command.clone()];
         if guest.has_brief {
-            hints.push(format!("piton context {}", command_word(&self.root, &self.candidate)));
+            hints.push(Suggested::of(Verb::Context, command_word(&self.root, &self.candidate)).into());
         }
         OpError::InTheWay { why: No::NotYours, message: format!("{name} {}", guest.refusal), hints }
     }

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     dialect::{StateHome, by_id, piton},
     engine::{Refusal, RefusalKind},
-    model::{Content, Finding, FindingCode, Mode, Rank, RelPath, Severity, Suggested, Verb, Verdict, quoted},
+    model::{Content, Finding, FindingCode, Mode, Rank, RelPath, Severity, Suggested, Verb, Verdict},
     store::{self, Scope},
 };
 
@@ -113,7 +113,8 @@ fn lost_with_its_repository(ctx: &ProjectContext, id: &str) -> Option<OpError> {
 
 /// Says how to go on with a run whose project is not where it was.
 pub(crate) fn where_it_moved(id: &str) -> String {
-    format!("call piton in the folder that it was moved to: `piton --project DIR resume {}`", quoted(id))
+    let resume = Suggested::of(Verb::Resume, id).project("DIR");
+    format!("call piton in the folder that it was moved to: `{resume}`")
 }
 
 /// Finds a finished run that is named by its id or its state file.

@@ -148,10 +148,10 @@ fn also_open(ctx: &ProjectContext, feature: &str) -> Result<(String, Vec<Finding
 pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
     let over = over(ctx);
     let put_away = over.first().map(|first| match over.len() {
-        1 => format!("piton close {}   # it is over", engine::quoted(first)),
-        count => format!("piton list --all   # {count} runs are over"),
+        1 => Suggested::of(Verb::Close, first).comment("it is over"),
+        count => Suggested::new(Verb::List).flag("all").comment(&format!("{count} runs are over")),
     });
-    put_away.into_iter().chain(new_runs(ctx)).collect()
+    put_away.map(String::from).into_iter().chain(new_runs(ctx)).collect()
 }
 
 /// Returns the runs that are over and still in the way of a new one.
@@ -178,14 +178,16 @@ fn new_runs(ctx: &ProjectContext) -> Vec<String> {
     let own: BTreeSet<String> =
         listings.first().map(workflow_file::own_files).unwrap_or_default().into_iter().map(|(name, _)| name).collect();
     if found.is_empty() && own.is_empty() {
-        return vec!["to start one: `piton start nine-step --feature NAME`, or /workflow-exec".to_owned()];
+        let start = Suggested::of(Verb::Start, "nine-step").option("feature", "NAME");
+        return vec![format!("to start one: `{start}`, or /workflow-exec")];
     }
     let startable =
         found.iter().filter(|dialect| dialect.start().can_start()).map(|dialect| dialect.id().as_str().to_owned());
     let start = |name: String| {
         // A file of a run that is over can be where the new one goes.
-        let archive = if is_in_the_way(ctx, &name) { " --archive" } else { "" };
-        format!("to start one: `piton start {} --feature NAME{archive}`", engine::quoted(&name))
+        let archive = is_in_the_way(ctx, &name).then_some("archive");
+        let start = Suggested::of(Verb::Start, &name).option("feature", "NAME").flags(archive);
+        format!("to start one: `{start}`")
     };
     own.into_iter().chain(startable).take(STARTS_SHOWN).map(start).collect()
 }
@@ -327,12 +329,12 @@ fn clear(
             archive::archive_run(ctx, &entry.location, archive::ArchiveRequest::default())?;
             continue;
         }
-        let (row, path) = (&entry.row, engine::quoted(&entry.row.path));
-        let resume = format!("piton resume {path}");
+        let row = &entry.row;
+        let resume = Suggested::of(Verb::Resume, &row.path);
         let (what, first) = match row.lifecycle.stage {
             Stage::Open => ("an unfinished run", Some(resume)),
             Stage::Paused => ("a paused run", Some(resume)),
-            Stage::Aborted => ("the state of an aborted run", Some(format!("{resume} --force"))),
+            Stage::Aborted => ("the state of an aborted run", Some(resume.flag("force"))),
             Stage::Finished => ("the state of a finished run", None),
             Stage::Archived => ("the state of an archived run", None),
         };
@@ -342,14 +344,10 @@ fn clear(
             Stage::Aborted | Stage::Finished | Stage::Archived => row.lifecycle.describe(),
         };
         let gone = lifecycle::gone(&ctx.read(&entry.location)?);
-        let first = gone.and_then(|gone| gone.hints.into_iter().next()).or(first);
-        let place = if options.in_worktree { " --worktree" } else { "" };
-        let given: String = spec.inputs.iter().map(|input| format!(" --input {}", engine::quoted(input))).collect();
-        let again = format!(
-            "piton start {} --feature {}{place}{given} --archive",
-            spec.workflow,
-            engine::quoted(&spec.feature)
-        );
+        let first = gone.and_then(|gone| gone.hints.into_iter().next()).or(first.map(String::from));
+        let again = Suggested::of(Verb::Start, &spec.workflow).option("feature", &spec.feature);
+        let again = again.flags(options.in_worktree.then_some("worktree"));
+        let again = again.options("input", &spec.inputs).flag("archive").into();
         return Err(OpError::InTheWay {
             why: No::Already,
             message: format!("{what} of {} already exists: {} ({at})", row.id, row.state),

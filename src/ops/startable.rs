@@ -7,8 +7,7 @@ use camino::Utf8Path;
 use super::{OpError, opened_run::OpenedRun, workflow_file};
 use crate::{
     dialect::{DIALECTS, Dialect, Unversioned},
-    engine,
-    model::{DialectId, Edit, Finding, FindingCode, RelPath, is_journal_folder},
+    model::{DialectId, Edit, Finding, FindingCode, RelPath, Suggested, Verb, is_journal_folder},
     store::{self, Project},
 };
 
@@ -18,7 +17,7 @@ pub(super) fn built_in(workflow: &str) -> Option<&'static dyn Dialect> {
 }
 
 /// Returns the command that starts such a run anew after it was archived; `None` if piton cannot start it.
-pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<String> {
+pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<Suggested> {
     let dialect = opened.dialect.id().as_str();
     let workflow = opened.loaded.run.as_ref().map_or(dialect, |run| run.workflow.as_str());
     let in_worktree = opened.loaded.run.as_ref().is_some_and(|run| run.workspace.outside.is_some());
@@ -30,9 +29,8 @@ pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<String> {
         }
     };
     let feature = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());
-    let place = if in_worktree { " --worktree" } else { "" };
-    (is_known && check_feature_name(feature).is_ok())
-        .then(|| format!("piton start {} --feature {}{place}", engine::quoted(workflow), engine::quoted(feature)))
+    let start = Suggested::of(Verb::Start, workflow).option("feature", feature);
+    (is_known && check_feature_name(feature).is_ok()).then(|| start.flags(in_worktree.then_some("worktree")))
 }
 
 /// Returns the finding for a run that begins with files that git does not ignore, with the lines that make it ignore them; only a person writes

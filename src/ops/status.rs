@@ -15,8 +15,8 @@ use super::{
 use crate::{
     engine::{self, Planned},
     model::{
-        AgeBand, Cause, Decision, LimitWait, PERSON_VERBS, Run, RunId, Severity, StepReport, Suggested, Verb, Verdict,
-        human_age,
+        AgeBand, Cause, Decision, Fix, LimitWait, PERSON_VERBS, Run, RunId, Severity, StepReport, Suggested, Verb,
+        Verdict, human_age,
     },
 };
 
@@ -98,13 +98,9 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report<StatusReport>, OpErr
 }
 
 /// Tells whether a fix is more than one command that can be typed as it is, or one that decides.
-fn decides(fix: &str) -> bool {
-    let mut words = fix.split(' ');
-    match (words.next(), words.next()) {
-        (Some("piton"), Some(verb)) => PERSON_VERBS.contains(&verb),
-        (Some("git"), Some(_)) => false,
-        (_, _) => true,
-    }
+fn decides(fix: &Fix) -> bool {
+    let verb = |command: &Suggested| command.verb().is_some_and(|verb| PERSON_VERBS.contains(&verb.as_str()));
+    fix.command().is_none_or(verb)
 }
 
 /// Returns the most useful next command.
@@ -123,7 +119,7 @@ pub(super) fn next_command(
         Verdict::Blocked => worst
             .and_then(|finding| finding.fix.clone())
             .filter(|fix| plan.questions.is_empty() || !decides(fix))
-            .map(Suggested::Other),
+            .map(Suggested::from),
         Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => {
             plan.commands.resume.clone().or_else(|| plan.commands.begin.clone())
         }

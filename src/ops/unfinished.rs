@@ -3,7 +3,7 @@
 use super::opened_run::OpenedRun;
 use crate::{
     engine::quoted,
-    model::{CutOff, Finding, FindingCode, Listing, RelPath, plural},
+    model::{CutOff, Finding, FindingCode, Listing, RelPath, Suggested, Verb, plural},
     store,
 };
 
@@ -26,7 +26,7 @@ pub(super) fn walk(listing: &Listing) -> Option<Finding> {
         "too many files to look at all of them: {}{more} is left out; runs in it are not listed",
         shown.join(", ")
     );
-    let fix = "name the run by the path of its state: piton plan PATH".to_owned();
+    let fix = format!("name the run by the path of its state: {}", Suggested::of(Verb::Plan, "PATH"));
     let found = Finding::new(FindingCode::WalkCutOff, message).fix(fix);
     Some(match &first.folder {
         Some(folder) => found.at(folder),

@@ -5,7 +5,7 @@ use camino::Utf8Path;
 use super::error::permission_fix;
 use crate::{
     engine::quoted,
-    model::{Finding, FindingCode, ReadProblem, RelPath, Severity, Unread},
+    model::{Finding, FindingCode, ReadProblem, RelPath, Severity, Suggested, Unread, Verb},
     store,
 };
 
@@ -56,7 +56,8 @@ fn fix(path: &Utf8Path, problem: &ReadProblem) -> String {
     match problem {
         ReadProblem::Permission => permission_fix(path),
         ReadProblem::FolderLink | ReadProblem::LinkLeavesRoot => {
-            "name the project that the link leads to: piton --project DIR list".to_owned()
+            let list = Suggested::new(Verb::List).project("DIR");
+            format!("name the project that the link leads to: {list}")
         }
         ReadProblem::Missing
         | ReadProblem::Directory

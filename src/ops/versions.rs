@@ -11,8 +11,8 @@ use crate::{
     dialect::{EditError, PastCheckpoint, StateHome},
     engine::{self, Planned, Refusal, RefusalKind, VersionFiles},
     model::{
-        Content, Edit, Entry, FileEntry, Finding, FindingClass, FindingCode, ReadProblem, Reconstruction, RelPath,
-        Severity, Status, StepId, Timestamp,
+        Content, Edit, Entry, FileEntry, Finding, FindingClass, FindingCode, Fix, ReadProblem, Reconstruction, RelPath,
+        Severity, Status, StepId, Suggested, Timestamp, Verb,
     },
     store::{self, Project, StoreError},
 };
@@ -189,12 +189,12 @@ pub(super) fn to_go_back_to(opened: &OpenedRun) -> Result<Version<'_>, OpError> 
     let gone = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::JournalMissing);
     if let Some(gone) = gone {
         // Going on from the checkpoint is the repair.
-        let hints = gone.fix.iter().cloned().collect();
+        let hints = gone.fix.iter().map(ToString::to_string).collect();
         return Err(OpError::Refused(Refusal { kind: RefusalKind::Person, message: gone.message.clone(), hints }));
     }
     newest_readable(opened).ok_or_else(|| {
-        let rebuilds =
-            rebuilt(opened).map(|_| format!("piton restore {} --from-evidence", run_word(&opened.candidate)));
+        let rebuilds = rebuilt(opened)
+            .map(|_| Suggested::of(Verb::Restore, run_word(&opened.candidate)).flag("from-evidence").into());
         // Else the way out that the plan names.
         let is_about = |code| says_unreadable(code) || code == FindingCode::StateCorrupt;
         let about = opened.loaded.findings.iter().filter(|finding| is_about(finding.code));
@@ -211,21 +211,22 @@ pub(super) fn rebuilt(opened: &OpenedRun) -> Result<Version<'_>, EditError> {
 
 /// Returns the refusal to rebuild a state, with the ways out.
 pub(super) fn not_rebuilt(opened: &OpenedRun, error: &EditError) -> OpError {
-    let restore = newest_readable(opened).map(|_| format!("piton restore {}", run_word(&opened.candidate)));
+    let restore = newest_readable(opened).map(|_| Suggested::of(Verb::Restore, run_word(&opened.candidate)).into());
     no_version(opened, &format!("cannot be rebuilt from evidence: {error}"), Vec::from_iter(restore))
 }
 
 /// Returns the refusal to go back where there is no such version, with the ways out.
-fn no_version(opened: &OpenedRun, why: &str, mut hints: Vec<String>) -> OpError {
-    hints.push(by_hand(opened, BY_HAND));
+fn no_version(opened: &OpenedRun, why: &str, ways: Vec<Fix>) -> OpError {
+    let mut hints: Vec<String> = ways.into_iter().chain([by_hand(opened, BY_HAND, "")]).map(String::from).collect();
     hints.dedup();
     let message = format!("{} {why}", opened.candidate.state);
     OpError::Refused(Refusal { kind: RefusalKind::Unread, message, hints })
 }
 
 /// Returns what a person does with a state that has no version.
-fn by_hand(opened: &OpenedRun, first: &str) -> String {
-    format!("{first}, or archive it: `piton close {} --abort`", run_word(&opened.candidate))
+fn by_hand(opened: &OpenedRun, first: &str, more: &str) -> Fix {
+    let close = Suggested::of(Verb::Close, run_word(&opened.candidate)).flag("abort");
+    Fix::offering(format!("{first}, or archive it: `{close}`{more}"), [close])
 }
 
 /// Replaces the fixes for unreadable files if no checkpoint can be restored, by what works instead.
@@ -244,12 +245,15 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
     let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
     let first = if is_missing { "put the file back" } else { BY_HAND };
     let fix = if is_guest {
-        in_git(&opened).map_or_else(|| first.to_owned(), |version| format!("{first}, or take {version}"))
+        let version = in_git(&opened).map(|version| format!("{first}, or take {version}"));
+        version.map_or_else(|| Fix::from(first), Fix::from)
     } else if rebuilt(&opened).is_ok() {
-        format!("{first}, or rebuild it: `piton restore {run} --from-evidence`")
+        let rebuild = Suggested::of(Verb::Restore, run).flag("from-evidence");
+        Fix::offering(format!("{first}, or rebuild it: `{rebuild}`"), [rebuild])
     } else {
-        let again = startable::again(project, &opened).map(|start| format!("; or start again: `{start} --archive`"));
-        by_hand(&opened, first) + &again.unwrap_or_default()
+        let again =
+            startable::again(project, &opened).map(|start| format!("; or start again: `{}`", start.flag("archive")));
+        by_hand(&opened, first, &again.unwrap_or_default())
     };
     let fixed: Vec<usize> =
         opened.loaded.findings.iter().enumerate().filter(|(_, finding)| about(finding)).map(|(at, _)| at).collect();
@@ -284,8 +288,8 @@ pub(super) fn offer_newer(opened: &OpenedRun, findings: &mut [Finding]) {
     });
     let best = counted.reduce(|best, other| if other.0 > best.0 { other } else { best });
     if let Some((_, name)) = best.filter(|(count, _)| *count > done(opened)) {
-        let run = engine::quoted(&opened.candidate.name);
-        older.fix = Some(format!("piton restore {run} --to {}", engine::quoted(&name)));
+        let restore = Suggested::of(Verb::Restore, &opened.candidate.name);
+        older.fix = Some(restore.option("to", &name).into());
     }
 }
 
@@ -315,8 +319,8 @@ pub(super) fn shown_from_history(opened: OpenedRun) -> OpenedRun {
     if let Some(run) = &mut shown.loaded.run {
         run.degraded = true;
     }
-    let path = run_word(&opened.candidate);
-    let found = Finding::new(FindingCode::RestoredFromHistory, message).fix(format!("piton restore {path}"));
+    let restore = Suggested::of(Verb::Restore, run_word(&opened.candidate));
+    let found = Finding::new(FindingCode::RestoredFromHistory, message).fix(restore);
     let mut findings = opened.loaded.findings;
     findings.push(found);
     findings.append(&mut shown.loaded.findings);

@@ -114,7 +114,8 @@ pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
         let asked = asked.map(|reference| &reference.path);
         if let Some(name) = asked.into_iter().find(|name| !workflow.is_for_briefs(name)) {
             let why = "its value is a secret, of the environment, or from git";
-            return Some(format!("`when` of step {id} asks for `${{{name}}}`, which only `piton run` knows: {why}"));
+            let run = Suggested::new(Verb::Run);
+            return Some(format!("`when` of step {id} asks for `${{{name}}}`, which only `{run}` knows: {why}"));
         }
         None
     })
@@ -139,9 +140,10 @@ pub(crate) fn unknown<'a>(project: &Project, workflow: &str, known: impl Iterato
     hints.push(format!("known workflows: {}", known.join(", ")));
     hints.extend(in_folders(&own));
     if own.is_empty() {
-        hints.push(format!("a custom one: {}/NAME.yaml, or `piton start FILE --feature NAME`", FOLDERS[0]));
+        let start = Suggested::of(Verb::Start, "FILE").option("feature", "NAME");
+        hints.push(format!("a custom one: {}/NAME.yaml, or `{start}`", FOLDERS[0]));
     }
-    hints.push("a template: `piton start --print nine-step`".to_owned());
+    hints.push(template());
     OpError::Usage { message: format!("there is no workflow `{workflow}`"), hints }
 }
 
@@ -231,6 +233,10 @@ fn locate(project: &Project, workflow: &str) -> Result<Option<Text>, OpError> {
     }
 }
 
+fn template() -> String {
+    format!("a template: `{}`", Suggested::new(Verb::Start).option("print", "nine-step"))
+}
+
 /// Returns the error for a file of another kind, such as a check list in Markdown.
 fn no_workflow_file(path: &str) -> OpError {
     OpError::Usage {
@@ -238,7 +244,7 @@ fn no_workflow_file(path: &str) -> OpError {
         hints: vec![
             "write each step as `- {id: NAME, title: TEXT, agent: NAME}` below `steps:` in a file that ends in .yaml"
                 .to_owned(),
-            "a template: `piton start --print nine-step`".to_owned(),
+            template(),
         ],
     }
 }
@@ -331,10 +337,10 @@ fn json(root: &Utf8Path, path: &RelPath) -> Result<Value, String> {
 /// If it is missing where one is declared, given where none is, too large, or does not fit.
 pub(super) fn check_result(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> Result<(), OpError> {
     let Some(step) = run.step(&outcome.step).filter(|_| outcome.part.is_none()) else { return Ok(()) };
-    let (id, name) = (&step.id, quoted(step.id.as_str()));
+    let id = &step.id;
     let refuse = |message: String| {
-        let hint = format!("piton finish {name} --run {} --result JSON", quoted(run.id.as_str()));
-        Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints: vec![hint] }))
+        let hint = Suggested::on_step(Verb::Finish, id, &run.id).option("result", "JSON");
+        Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints: vec![hint.into()] }))
     };
     let declared = step.definition.get("result").filter(|_| run.dialect == DialectId::Piton);
     let (Some(schema), result) = (declared, &outcome.result) else {
@@ -399,8 +405,7 @@ pub(super) fn check_commit(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> 
         return Ok(());
     }
     let id = &step.id;
-    let again =
-        format!("commit the work, then: `piton finish {} --run {}`", quoted(id.as_str()), quoted(run.id.as_str()));
+    let again = format!("commit the work, then: `{}`", Suggested::on_step(Verb::Finish, id, &run.id));
     let message = format!("{id} has `commit_required`, and no commit was made");
     Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYet), message, hints: vec![again] }))
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     dialect::piton::Session,
-    model::{No, Owner, Suggested, Verb, Verdict, quoted},
+    model::{No, Owner, Suggested, Verb, Verdict},
     store::Scope,
 };
 
@@ -28,26 +28,26 @@ pub(crate) fn workflow_run(ctx: &ProjectContext) -> Result<RunLocation, OpError>
     Ok(workflow_runs(ctx)?.into_iter().max_by_key(newest).expect("there is one"))
 }
 
-/// Locates the requested run of a workflow file to merge it; without a name the only one that waits for its merge. `flags` are those of the
-/// call, for the commands that name one of several.
-pub(crate) fn run_to_merge(ctx: &ProjectContext, flags: &str) -> Result<RunLocation, OpError> {
+/// Locates the requested run of a workflow file to merge it; without a name the only one that waits for its merge. `asked` is the call
+/// without a run, for the commands that name one of several.
+pub(crate) fn run_to_merge(ctx: &ProjectContext, asked: &Suggested) -> Result<RunLocation, OpError> {
     only(ctx, "merge", |opened| {
         let (Some(run), Ok(session)) = (&opened.loaded.run, Session::read(&opened.files)) else { return Ok(None) };
         let planned = plan::planned(ctx, opened, run, &PlanRequest::default())?;
         let has_work = session.header.keeps_work(session.state.run.worktree.as_deref());
         let waits = has_work && planned.plan.verdict == Verdict::Complete && !planned.live_owner;
         // Without a branch that it came from, its work gets one.
-        let is_detached = session.header.base_branch.is_none() && !flags.contains("--branch");
-        let branch = if is_detached { " --branch NAME" } else { "" };
-        Ok(waits.then(|| format!("piton merge {}{branch}{flags}", quoted(run.id.as_str()))))
+        let is_detached = session.header.base_branch.is_none() && !asked.has("branch");
+        let merge = asked.clone().word(&run.id).maybe("branch", is_detached.then_some("NAME"));
+        Ok(waits.then(|| merge.into()))
     })
 }
 
 /// Locates the requested run of a workflow file to discard it; without a name the only one that is there and not running.
-pub(crate) fn run_to_discard(ctx: &ProjectContext, flags: &str) -> Result<RunLocation, OpError> {
+pub(crate) fn run_to_discard(ctx: &ProjectContext, asked: &Suggested) -> Result<RunLocation, OpError> {
     only(ctx, "discard", |opened| {
         let is_free = opened.loaded.run.is_some() && !matches!(ctx.evidence(opened, false).owner, Owner::Live { .. });
-        Ok(is_free.then(|| format!("piton close {} --discard{flags}", quoted(&opened.candidate.name))))
+        Ok(is_free.then(|| asked.clone().word(&opened.candidate.name).into()))
     })
 }
 

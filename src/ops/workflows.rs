@@ -14,7 +14,7 @@ use super::{
     startable, workflow_file,
 };
 use crate::{
-    model::{Finding, RelPath, Suggested, Verb, clean_line, quoted},
+    model::{Finding, RelPath, Suggested, Verb, clean_line},
     store::Scope,
     workflow::{BUILT_IN, Input, InputKind, Workflow},
 };
@@ -40,7 +40,7 @@ pub(crate) struct ListedWorkflow {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steps: Vec<ListedStep>,
     /// The commands that begin it.
-    pub(crate) commands: Vec<String>,
+    pub(crate) commands: Vec<Suggested>,
     /// The first mistake of its file, and where.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mistake: Option<String>,
@@ -128,7 +128,7 @@ fn one(ctx: &ProjectContext, asked: &str) -> Result<ListedWorkflow, OpError> {
 fn built_in(name: &str) -> Option<ListedWorkflow> {
     let text = BUILT_IN.iter().find(|one| one.name == name)?.text;
     let workflow = crate::workflow::parse(&RelPath::parse(&format!("{name}.yaml")).ok()?, text.as_bytes()).workflow?;
-    let commands = vec![format!("piton start {name} --feature NAME")];
+    let commands = vec![Suggested::of(Verb::Start, name).option("feature", "NAME")];
     Some(ListedWorkflow { commands, ..listed(name.to_owned(), None, &workflow) })
 }
 
@@ -140,13 +140,12 @@ fn from_here(ctx: &ProjectContext, path: &RelPath) -> String {
 
 fn listed(name: String, file: Option<String>, workflow: &Workflow) -> ListedWorkflow {
     let needed = workflow.inputs.iter().filter(|input| input.default.is_none());
-    let given: String = needed.map(|input| format!(" --input {}=VALUE", input.name)).collect();
-    let place = if workflow.merge.is_some() { " --worktree" } else { "" };
-    let start = match workflow_file::not_for_agents(workflow) {
-        None => Some(format!("piton start {} --feature NAME{place}{given}", quoted(&name))),
-        Some(_) => None,
-    };
-    let run = format!("piton run {}{given}", quoted(&name));
+    let given: Vec<String> = needed.map(|input| format!("{}=VALUE", input.name)).collect();
+    let place = workflow.merge.is_some().then_some("worktree");
+    let start = workflow_file::not_for_agents(workflow)
+        .is_none()
+        .then(|| Suggested::of(Verb::Start, &name).option("feature", "NAME").flags(place).options("input", &given));
+    let run = Suggested::of(Verb::Run, &name).options("input", &given);
     ListedWorkflow {
         file,
         description: workflow.description.as_ref().map(|text| clean_line(text, 400)),
@@ -193,7 +192,7 @@ fn broken(name: String, path: &str, error: &OpError) -> ListedWorkflow {
         _ => None,
     };
     ListedWorkflow {
-        commands: vec![Suggested::of(Verb::Validate, &name).into()],
+        commands: vec![Suggested::of(Verb::Validate, &name)],
         name,
         file: Some(path.to_owned()),
         description: None,

@@ -16,7 +16,7 @@ pub(crate) fn index(report: &ListReport) -> String {
             h1 { "Runs of this project" }
             p class="goal" {
                 (plural(report.runs.len(), "run")) ", newest first."
-                @if report.hidden > 0 { " " (report.hidden) " finished ones are left out; " code { "piton list --all --html" } " has them." }
+                @if report.hidden > 0 { " " (report.hidden) " finished ones are left out; " code { (Suggested::new(Verb::List).flag("all").flag("html").to_string()) } " has them." }
                 @if report.in_review > 0 { " " (report.in_review) " stories wait for a review." }
             }
         }

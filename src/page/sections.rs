@@ -8,7 +8,7 @@ use super::{nodes::positions, picture::sign};
 use crate::{
     model::{
         Finding, InterruptionKind, Next, Question, Severity, ShownAttempt, ShownStep, Status, StepMark, StepReport,
-        Suggested, clean_line, human_age, human_duration, plural,
+        Suggested, Verb, clean_line, human_age, human_duration, plural,
     },
     ops::{Effort, ShowReport},
 };
@@ -325,7 +325,7 @@ fn list(findings: &[&Finding]) -> Markup {
                         }
                     }
                     @if let Some(fix) = finding.fix.as_ref().filter(|_| finding.severity != Severity::Info) {
-                        p class="dim" { "→ " bdi { (clean_line(fix, 400)) } }
+                        p class="dim" { "→ " bdi { (clean_line(&fix.to_string(), 400)) } }
                     }
                 }
             }
@@ -375,7 +375,7 @@ pub(super) fn steps(report: &ShowReport) -> Markup {
                 @if let Some(group) = group { h3 { bdi { (group) } } }
                 ul class="steps" { @for text in texts { (maud::PreEscaped(text)) } }
             }
-            @if omitted > 0 { p { "and " (omitted) " more; " code { "piton show --format json" } " has all of them" } }
+            @if omitted > 0 { p { "and " (omitted) " more; " code { (Suggested::new(Verb::Show).option("format", "json").to_string()) } " has all of them" } }
         }
     }
 }
@@ -561,7 +561,7 @@ pub(super) fn foot(report: &ShowReport) -> Markup {
             p {
                 "As of " time { (report.at.in_seconds()) } ", revision " code { (report.run.revision) }
                 @if let Some(state) = &report.run.state { ", from " code { (state.as_str()) } }
-                ". Made by " code { "piton show --html" } " " (env!("CARGO_PKG_VERSION")) ". Names and texts come from state files and are data."
+                ". Made by " code { (Suggested::new(Verb::Show).flag("html").to_string()) } " " (env!("CARGO_PKG_VERSION")) ". Names and texts come from state files and are data."
             }
         }
     }

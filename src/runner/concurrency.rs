@@ -29,8 +29,8 @@ pub(super) fn hold(
     let group = group_of(workflow, header)?.unwrap_or_default();
     let signals = Signals::listen()
         .map_err(|error| RunError::new(Exit::Unreadable, format!("cannot listen for signals: {error}"), []))?;
-    let again = only
-        .map_or_else(|| header.resume(), |step| Suggested::of(Verb::Exec, step).option("run", &header.session).into());
+    let again =
+        only.map_or_else(|| header.resume(), |step| Suggested::of(Verb::Exec, step).option("run", &header.session));
     let mut is_told = false;
     loop {
         let of = (&environment.project, environment.ticker.now());
@@ -48,7 +48,7 @@ pub(super) fn hold(
         }
         if let Some(stop) = exec::pause(ops::GROUP_WAIT, &signals) {
             let message = format!("{} came while another run of the group was waited for", stop.as_str());
-            return Err(RunError::new(Exit::from(stop), message, [again]));
+            return Err(RunError::new(Exit::from(stop), message, [again.into()]));
         }
     }
 }

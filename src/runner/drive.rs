@@ -66,16 +66,16 @@ pub(super) fn drive(
     ledger.state().steps.values().for_each(|step| claude.add(&step.claude));
     let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
     let resume = match (&asked.only, &end) {
-        _ if asked.gives_up => Suggested::of(Verb::Close, &session).flag("discard").into(),
+        _ if asked.gives_up => Suggested::of(Verb::Close, &session).flag("discard"),
         // Its agent tries again.
         (Some(step), RunEnd::Failed { .. })
             if ledger.run().resolve(step).is_some_and(|step| piton::is_for_an_agent(&step.definition)) =>
         {
-            Suggested::of(Verb::Plan, &session).into()
+            Suggested::of(Verb::Plan, &session)
         }
         // The same step again: the rest of the run was not asked for.
         (Some(step), RunEnd::Failed { .. } | RunEnd::Interrupted(_)) => {
-            Suggested::of(Verb::Exec, step).option("run", &session).into()
+            Suggested::of(Verb::Exec, step).option("run", &session)
         }
         (_, _) => context.header.resume(),
     };
@@ -100,7 +100,7 @@ pub(super) fn drive(
 /// Returns the error of a run whose `on_stop` failed where no end of it can say so.
 fn after_stop(context: &RunContext<'_>, problem: &str) -> RunError {
     let message = format!("`on_stop` of session {} failed: {problem}", context.header.session);
-    RunError::new(Exit::StepFailed, message, [context.header.resume()])
+    RunError::new(Exit::StepFailed, message, [context.header.resume().into()])
 }
 
 /// Runs the steps; returns `None` when all are done, else how the run ended. A step that is asked for alone and the steps of `finally` run one

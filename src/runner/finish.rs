@@ -17,7 +17,7 @@ use super::{
 use crate::{
     dialect::piton::{self, facts::Facts},
     engine::quoted,
-    model::{ChangeKind, No, RunFolder, clean_line, plural},
+    model::{ChangeKind, No, RunFolder, Suggested, Verb, clean_line, plural},
     ops::Exit,
     store::{
         self, RunLock, StoreError,
@@ -49,12 +49,12 @@ pub(crate) enum MergeStyle {
 }
 
 impl MergeStyle {
-    /// Returns the flags of `piton merge` that ask for it.
-    pub(crate) fn flags(&self) -> String {
+    /// Returns a command to merge that asks for it.
+    pub(crate) fn asked(&self, merge: Suggested) -> Suggested {
         match self {
-            Self::Merge => String::new(),
-            Self::Squash => " --squash".to_owned(),
-            Self::Branch(name) => format!(" --branch {}", quoted(name)),
+            Self::Merge => merge,
+            Self::Squash => merge.flag("squash"),
+            Self::Branch(name) => merge.option("branch", name),
         }
     }
 }
@@ -112,7 +112,7 @@ fn without_base(context: &RunContext<'_>) -> WorkEnd {
     let (Some(_), Some(branch)) = (&context.header.worktree, &context.header.branch) else {
         return WorktreeOutcome::InPlace.into();
     };
-    let command = format!("piton merge {} --branch NAME", context.header.session);
+    let command = Suggested::of(Verb::Merge, &context.header.session).option("branch", "NAME");
     let text = format!("Not merged: HEAD was detached; the work is on {branch}. To put it on a branch: {command}");
     context.console.tell(&Event::Warning { text: &text });
     NotMerged { why: "HEAD was detached when the run began".to_owned(), command }.into()
@@ -138,11 +138,11 @@ fn strayed(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Option<
     let why = format!("the worktree is on {found}, with {} that {branch} does not have", plural(commits, "commit"));
     let (taken, merge) = (
         format!("{git} switch {ours} && {git} merge {}", quoted(&tip)),
-        format!("piton merge {}", context.header.session),
+        Suggested::of(Verb::Merge, &context.header.session),
     );
     let text = format!("Not merged: {why}. To take them along: {taken}, then `{merge}`");
     context.console.tell(&Event::Warning { text: &text });
-    Some(NotMerged { why, command: format!("{taken} && {merge}") })
+    Some(NotMerged { why, command: Suggested::Other(format!("{taken} && {merge}")) })
 }
 
 /// How long one wait for the lock of the merges lasts before signals are looked at.
@@ -214,7 +214,7 @@ fn asks_to_merge(executor: &StepExecutor<'_>, finished: &FinishedWorktree<'_>, s
 fn kept(context: &RunContext<'_>, finished: &FinishedWorktree<'_>, why: &str) -> WorkEnd {
     let FinishedWorktree { folder, branch, base, target, ahead, dirty } = finished;
     let merge = format!("git -C {} merge {}", quoted(target.as_str()), quoted(branch));
-    let command = format!("piton merge {}", context.header.session);
+    let command = Suggested::of(Verb::Merge, &context.header.session);
     let (text, not_merged) = match (ahead, dirty) {
         (0, 0) => ("The worktree is kept; there is nothing in it to merge".to_owned(), None),
         (0, _) => {
@@ -231,7 +231,7 @@ fn kept(context: &RunContext<'_>, finished: &FinishedWorktree<'_>, why: &str) ->
 
 /// Returns why the work is not merged whose files are not committed.
 fn uncommitted(folder: &Utf8Path) -> NotMerged {
-    let command = format!("git -C {} status", quoted(folder.as_str()));
+    let command = Suggested::Other(format!("git -C {} status", quoted(folder.as_str())));
     NotMerged { why: "files in the worktree are not committed".to_owned(), command }
 }
 
@@ -298,9 +298,9 @@ fn not_squashed(context: &RunContext<'_>, finished: &FinishedWorktree<'_>, refus
     let message =
         format!("{branch} cannot be put on {base}: {}; nothing was merged and the worktree is kept", refusal.message);
     let conflicts = worktree::conflicts(target, base, branch);
-    let again = format!("piton merge {} --squash", context.header.session);
+    let again = MergeStyle::Squash.asked(Suggested::of(Verb::Merge, &context.header.session));
     let hints = match conflicts.is_empty() {
-        true => vec![again],
+        true => vec![again.into()],
         false => {
             let merge = format!("git -C {} merge {}", quoted(folder.as_str()), quoted(base));
             let files = clean_line(&conflicts.join(", "), 300);
@@ -327,8 +327,8 @@ fn branch_worktree(
         && !is_ahead(finished.branch, name);
     if !is_made {
         worktree::git(root, "branch", &["--no-track", "--", name, finished.branch]).map_err(|refusal| {
-            let hint = format!("piton merge {} --branch OTHER-NAME", context.header.session);
-            RunError::new(Exit::No(No::Invalid), format!("{name} cannot be created: {refusal}"), [hint])
+            let again = Suggested::of(Verb::Merge, &context.header.session).option("branch", "OTHER-NAME");
+            RunError::new(Exit::No(No::Invalid), format!("{name} cannot be created: {refusal}"), [again.into()])
         })?;
     }
     remove_worktree(context, finished, worktree::discard);
@@ -337,7 +337,7 @@ fn branch_worktree(
 
 fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Result<(), RunError> {
     let (session, target) = (&context.header.session, quoted(finished.target.as_str()));
-    let retry = format!("once that is fixed: `piton merge {session}`");
+    let retry = format!("once that is fixed: `{}`", Suggested::of(Verb::Merge, session));
     let checked_out = store::git::head(&finished.target).and_then(|head| head.branch);
     if checked_out.as_deref() != Some(finished.base) {
         let found = checked_out.unwrap_or_else(|| "a detached HEAD".to_owned());
@@ -393,7 +393,7 @@ fn run_merge_steps(
         StepOutcome::Stopped(stop) => context.interrupted(stop).map(Some),
         StepOutcome::Failed(failure) => {
             let message = format!("every step is done, and the `merge` of the workflow failed: {}", failure.message);
-            let hint = format!("to try it again: `piton merge {}`", context.header.session);
+            let hint = format!("to try it again: `{}`", Suggested::of(Verb::Merge, &context.header.session));
             Err(RunError::new(Exit::No(No::Invalid), format!("{message}; the worktree is kept"), [hint]))
         }
     }

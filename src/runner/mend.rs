@@ -46,7 +46,7 @@ pub(super) fn load_repaired(
                 "work recorded after it will be repeated"
             };
             let message = format!("line {line} of its journal is damaged ({reason}); {again}");
-            damaged.agree(&session, &message, "Continue?", "to continue anyway", "")?;
+            damaged.agree(&session, &message, "Continue?", "to continue anyway", None)?;
             Some(message)
         }
         Remainder::Lost { records } => {
@@ -56,13 +56,13 @@ pub(super) fn load_repaired(
                 proved(&session)
             );
             let question = "Continue from the checkpoint?";
-            damaged.agree(&session, &message, question, "to continue from the checkpoint", "")?;
+            damaged.agree(&session, &message, question, "to continue from the checkpoint", None)?;
             damaged.begin_journal(&files, &session, &format!("{message}; a new record begins with the checkpoint"))?;
             None
         }
         Remainder::Absent => {
             let message = "its journal is gone, and there is no checkpoint: no step is proven";
-            damaged.agree(&session, message, "Start it anew?", "to start it anew", " --force")?;
+            damaged.agree(&session, message, "Start it anew?", "to start it anew", Some("force"))?;
             damaged.begin_journal(&files, &session, &format!("{message}; a new record begins"))?;
             None
         }
@@ -101,9 +101,16 @@ impl Damaged<'_> {
     }
 
     /// Has a person agree to go on over the damage. With a flag, a yes counts only beside it. A dry run asks nothing.
-    fn agree(&self, session: &Session, message: &str, question: &str, to: &str, flag: &str) -> Result<(), RunError> {
+    fn agree(
+        &self,
+        session: &Session,
+        message: &str,
+        question: &str,
+        to: &str,
+        flag: Option<&'static str>,
+    ) -> Result<(), RunError> {
         let question = format!("Session {}: {message}. {question} [y/N]", session.header.session);
-        let is_given = self.asked.yes && (flag.is_empty() || self.asked.force);
+        let is_given = self.asked.yes && (flag.is_none() || self.asked.force);
         if is_given || (!self.asked.dry_run && says_yes(self.console.ask(&question, None))) {
             return Ok(());
         }
@@ -111,7 +118,7 @@ impl Damaged<'_> {
             0 => "a resume would begin with the first step".to_owned(),
             last => format!("a resume would go on from record {last}, {}", proved(session)),
         };
-        let hint = format!("{to}: `{}{flag} --yes`", session.header.resume());
+        let hint = format!("{to}: `{}`", session.header.resume().flags(flag).yes());
         let hints = Some(from).filter(|_| self.asked.dry_run).into_iter().chain([hint]).collect();
         Err(RunError::problem(Exit::Person, message.to_owned(), hints))
     }

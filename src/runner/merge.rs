@@ -105,21 +105,21 @@ pub(crate) fn waits_for_merge(home: &Utf8Path, session: &str, console: &dyn Cons
 
 fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeStyle) -> Result<(), RunError> {
     let id = &header.session;
-    let refuse = |why, message: String, hint: String| Err(RunError::new(Exit::No(why), message, [hint]));
+    let refuse = |why, message: String, hint: Suggested| Err(RunError::new(Exit::No(why), message, [hint.into()]));
     if session.state.run.status == RunPhase::Aborted {
         let message = format!("session {id} was aborted, and {}", done_of(run));
-        return refuse(No::Invalid, message, format!("piton close {id} --discard"));
+        return refuse(No::Invalid, message, Suggested::of(Verb::Close, id).flag("discard"));
     }
     if header.worktree.is_none() {
         let message = format!("session {id} worked in the project itself; there is nothing to merge");
-        return refuse(No::Nothing, message, format!("piton show {id}"));
+        return refuse(No::Nothing, message, Suggested::of(Verb::Show, id));
     }
     if !header.keeps_work(session.state.run.worktree.as_deref()) {
-        return refuse(No::Already, format!("session {id} is merged already"), format!("piton show {id}"));
+        return refuse(No::Already, format!("session {id} is merged already"), Suggested::of(Verb::Show, id));
     }
     if header.base_branch.is_none() && !matches!(style, MergeStyle::Branch(_)) {
         let message = format!("HEAD was detached when session {id} began, so there is no branch to merge into");
-        return refuse(No::Invalid, message, format!("piton merge {id} --branch NAME"));
+        return refuse(No::Invalid, message, Suggested::of(Verb::Merge, id).option("branch", "NAME"));
     }
     Ok(())
 }
@@ -127,7 +127,8 @@ fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeS
 fn unfinished(header: &Header, run: &Run) -> RunError {
     let id = &header.session;
     let message = format!("session {id} is not finished: {}", done_of(run));
-    RunError::new(Exit::No(No::NotYet), message, [format!("piton resume {id}"), format!("piton close {id} --discard")])
+    let hints = [Suggested::of(Verb::Resume, id), Suggested::of(Verb::Close, id).flag("discard")];
+    RunError::new(Exit::No(No::NotYet), message, hints.map(String::from))
 }
 
 fn done_of(run: &Run) -> String {
@@ -158,14 +159,20 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
     let end = match finish::end_worktree(&mut executor, request.yes, &request.style)? {
         Ok(left) if left.worktree == WorktreeOutcome::Kept && !request.yes => {
             let message = format!("not confirmed; session {id} is as it was");
-            let flags = request.style.flags();
-            return Err(RunError::new(Exit::Person, message, [format!("piton merge {id}{flags} --yes")]));
+            return Err(RunError::new(
+                Exit::Person,
+                message,
+                [request.style.asked(Suggested::of(Verb::Merge, id)).yes().into()],
+            ));
         }
         // The steps of `merge` in the file decide for themselves what becomes of the branch.
         Ok(left) if left.worktree == WorktreeOutcome::Kept && context.workflow.merge.is_none() => {
             let branch = quoted(context.header.branch.as_deref().unwrap_or_default());
             let message = format!("nothing was merged: {} has no commits on {branch} to merge", context.folder);
-            let hint = format!("commit what is there on {branch}, then: `piton merge {id}{}`", request.style.flags());
+            let hint = format!(
+                "commit what is there on {branch}, then: `{}`",
+                request.style.asked(Suggested::of(Verb::Merge, id))
+            );
             return Err(RunError::new(Exit::No(No::Nothing), message, [hint]));
         }
         Ok(left) => {

@@ -101,7 +101,7 @@ fn located(start: &StartRequest) -> Result<(RunEnvironment, Source), RunError> {
         let what = if ops::is_workflow_path(&start.file) { "workflow file" } else { "workflow, run or file" };
         let message = format!("there is no {what} {}: {why}", start.file);
         let mut hints = ops::hints_for_missing_workflow(&run_environment.project, &start.file);
-        hints.push("for the form of the file: `piton schema workflow`".to_owned());
+        hints.push(format!("for the form of the file: `{}`", Suggested::of(Verb::Schema, "workflow")));
         RunError::problem(Exit::NotFound, message, hints)
     })?;
     let source = source(&run_environment.project, &path)?;
@@ -144,8 +144,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     // Before a session and a worktree are made, which would stay.
     let declared = secrets::fetch(&workflow.all_secrets(), &run_environment.project.root)?;
     if !start.in_place {
-        let given: String = start.inputs.iter().map(|input| format!(" --input {}", quoted(input))).collect();
-        let in_place = format!("piton run {} --no-worktree{given}", quoted(&start.file));
+        let in_place = Suggested::of(Verb::Run, &start.file).flag("no-worktree").options("input", &start.inputs);
         check_worktree(&run_environment.project, &in_place)?;
     }
     if start.dry_run {
@@ -160,7 +159,8 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
             only: start.only.as_deref(),
         };
         let (shown, total) = (new.preview(&workflow), workflow.steps.len());
-        return Ok(RunResult::planned(shown, root.as_str().to_owned(), total));
+        let begins = Suggested::of(Verb::Run, &start.file);
+        return Ok(RunResult::planned(shown, (root.as_str().to_owned(), begins), total));
     }
     let (home, header) = begin(&run_environment, start, source, (&workflow, &declared), workflow_files)?;
     let id = header.session.clone();
@@ -433,8 +433,8 @@ fn preview_rest(header: &Header, workflow: &Workflow, ledger: &Ledger, plan: &[S
     let left_out = left_out.map(|(id, _)| StepId::new(id)).collect();
     let shown = Preview::of(workflow, &due, &known, left_out);
     let (total, done) = (workflow.steps.len(), workflow.steps.len() - plan.len());
-    let (session, resume) = (header.session.clone(), header.resume());
-    RunResult { session, resume, done, ..RunResult::planned(shown, folder.as_str().to_owned(), total) }
+    let at = (folder.as_str().to_owned(), header.resume());
+    RunResult { session: header.session.clone(), done, ..RunResult::planned(shown, at, total) }
 }
 
 /// Leaves the steps that run when the run ends: they no longer wait for the others.
@@ -456,9 +456,9 @@ fn check_no_agent(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Re
     let Some(attempt) = ledger.begun_from_a_shell().filter(|_| goes_on) else { return Ok(()) };
     let age = human_age(ledger.now().seconds_since(attempt.at));
     let message = format!("{} was begun from a shell {age} ago, and its agent may be at work", attempt.step);
-    let [step, run] = [attempt.step.as_str(), &header.session].map(quoted);
-    let done = format!("if it is done: `piton finish {step} --run {run}`");
-    let again = engine::redo_command(&attempt.step, &RunId::new(&header.session));
+    let run = RunId::new(&header.session);
+    let done = format!("if it is done: `{}`", Suggested::on_step(Verb::Finish, &attempt.step, &run));
+    let again = engine::redo_command(&attempt.step, &run);
     let again = format!("if its agent is gone: `{again}`");
     Err(RunError::new(Exit::Person, message, [done, again]))
 }
@@ -481,7 +481,7 @@ pub(super) fn claim(
         Owner::Live { description } => {
             let id = paths.own.path.name();
             let message = format!("session {id} is already running: {description}");
-            let hints = ["wait for it, or end it; then try again".to_owned(), format!("piton status {id}")];
+            let hints = ["wait for it, or end it; then try again".to_owned(), Suggested::of(Verb::Status, id).into()];
             Err(RunError::new(Exit::Conflict, message, hints))
         }
     }
@@ -542,7 +542,8 @@ pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), Run
         Some(workflow) => Ok((workflow, WorkflowFiles { sha256: parsed.sha256, included: parsed.included })),
         None => {
             let mistakes = mistakes(parsed.findings.len());
-            let hint = "correct the file, then run the command again; its schema: `piton schema workflow`".to_owned();
+            let schema = Suggested::of(Verb::Schema, "workflow");
+            let hint = format!("correct the file, then run the command again; its schema: `{schema}`");
             Err(RunError::new(Exit::No(No::Invalid), format!("{} has {mistakes}", source.file), [hint])
                 .with(parsed.findings))
         }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     dialect::piton::{self, record::Header},
-    model::quoted,
+    model::{Suggested, Verb},
     ops::{self, Exit},
     store::{Stranger, Trusted, unread},
 };
@@ -38,7 +38,8 @@ pub(super) fn check(
         && unread::exists(original)
     {
         let message = format!("{message}; its worktree, {worktree}, is that of {original}");
-        let hint = format!("go on there, or begin another run: `piton run {}`", quoted(header.workflow.file.as_str()));
+        let run = Suggested::of(Verb::Run, header.workflow.file.as_str());
+        let hint = format!("go on there, or begin another run: `{run}`");
         return Err(RunError::new(Exit::Person, message, [hint]));
     }
     if !says_yes(console.ask(&format!("{message}. Run them? [y/N]"), None)) {

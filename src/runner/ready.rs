@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     dialect::piton::record::Header,
-    model::No,
+    model::{No, Suggested, Verb},
     ops::Exit,
     store::{self, Project, worktree},
     workflow::{Interpreter, Step, Workflow},
@@ -52,7 +52,7 @@ pub(super) fn check_programs_of(
 
 /// Refuses a run in a worktree where there can be none: `in_place` is the command by which a person lets the steps
 /// work in the folder itself.
-pub(crate) fn check_worktree(project: &Project, in_place: &str) -> Result<(), RunError> {
+pub(crate) fn check_worktree(project: &Project, in_place: &Suggested) -> Result<(), RunError> {
     let has_commit = || {
         let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root));
         head.is_some_and(|head| head.sha.is_some())
@@ -100,7 +100,7 @@ pub(super) fn folder(
     let id = &header.session;
     if !is_untouched && !is_merged && !asked.force {
         let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
-        let again = format!("to restart in a new worktree: `{} --force`", header.resume());
+        let again = format!("to restart in a new worktree: `{}`", header.resume().flag("force"));
         return Err(RunError::new(Exit::Person, message, ["git worktree list".to_owned(), again]));
     }
     if let Some(parent) = folder.parent() {
@@ -112,7 +112,7 @@ pub(super) fn folder(
         let message = format!("the worktree of session {id} cannot be created: {refusal}");
         let hints = [
             format!("once that is fixed: `{}`", header.goes_on()),
-            "or in place: `piton run FILE --no-worktree`".to_owned(),
+            format!("or in place: `{}`", Suggested::of(Verb::Run, "FILE").flag("no-worktree")),
         ];
         RunError::new(Exit::No(No::Invalid), message, hints)
     })?;

@@ -19,7 +19,7 @@ use crate::{
         self,
         facts::{Facts, RetryState},
     },
-    model::{ChangeKind, Outcome, RelPath, ReviewVerdict, Status, StepId, human_duration},
+    model::{ChangeKind, Outcome, RelPath, ReviewVerdict, Status, StepId, Suggested, Verb, human_duration},
     ops::{self, Exit},
     store,
     workflow::{Command, Step},
@@ -262,7 +262,7 @@ fn begin(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Re
             RunError::new(
                 Exit::Unreadable,
                 message,
-                [format!("piton context {} --step {}", context.header.session, step.id)],
+                [Suggested::of(Verb::Context, &context.header.session).option("step", &step.id).into()],
             )
         })?;
         executor.brief = Some(Box::new(brief));

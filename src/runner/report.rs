@@ -7,7 +7,7 @@ use super::{exec::Stop, preview::Preview};
 use crate::{
     dialect::piton::state::State,
     engine,
-    model::{ClaudeWork, Progress, ReportedStatus, Run, RunId, Status, StepId, safe_line, words},
+    model::{ClaudeWork, Progress, ReportedStatus, Run, RunId, Status, StepId, Suggested, safe_line, words},
 };
 
 /// The result of a run, or of the part of it between two resumes.
@@ -16,7 +16,7 @@ pub(crate) struct RunResult {
     pub(crate) session: String,
     pub(crate) folder: String,
     /// The command that goes on.
-    pub(crate) resume: String,
+    pub(crate) resume: Suggested,
     pub(crate) end: RunEnd,
     pub(crate) done: usize,
     /// How many of them never passed, which the workflow tolerates.
@@ -43,11 +43,11 @@ impl RunResult {
     }
 
     /// Returns the result of a run of which nothing was run.
-    pub(super) fn planned(preview: Preview, folder: String, total: usize) -> Self {
+    pub(super) fn planned(preview: Preview, (folder, resume): (String, Suggested), total: usize) -> Self {
         Self {
             session: String::new(),
             folder,
-            resume: String::new(),
+            resume,
             end: RunEnd::Planned(Box::new(preview)),
             done: 0,
             tolerated: 0,
@@ -133,7 +133,7 @@ pub(crate) struct NotMerged {
     /// Why, in words.
     pub(crate) why: String,
     /// What merges it, or shows what is in the way.
-    pub(crate) command: String,
+    pub(crate) command: Suggested,
 }
 
 words! {
@@ -178,7 +178,7 @@ pub(crate) struct RunReport {
     pub(crate) steps: Vec<EndedStep>,
     /// The command that resumes the session, when it can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) resume: Option<String>,
+    pub(crate) resume: Option<Suggested>,
     /// What happened to the worktree, when every step is done and there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<WorktreeOutcome>,

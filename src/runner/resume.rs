@@ -14,10 +14,10 @@ use crate::{
         facts::{Facts, Outline},
         record::Header,
     },
-    engine::{self, Planned, StepDue, quoted},
+    engine::{self, Planned, StepDue},
     model::{
-        Action, ChangeKind, Finding, FindingCode, Interruption, InterruptionKind, No, Options, Run, RunHeader, RunId,
-        RunStatus, Severity, Status, Step, StepId, StepKind, Suggested, Verb, plural,
+        Action, ChangeKind, Finding, FindingCode, Fix, Interruption, InterruptionKind, No, Options, Run, RunHeader,
+        RunId, RunStatus, Severity, Status, Step, StepId, StepKind, Suggested, Verb, plural,
     },
     ops::Exit,
     workflow::{Command, Workflow},
@@ -139,8 +139,8 @@ impl StepSelection<'_> {
     fn only(&mut self, text: &str) -> Result<Option<ScheduledStep>, RunError> {
         let at = self.find(text)?;
         let run = self.ledger.run();
-        let (step, id) = (&run.steps[at], quoted(&self.header.session));
-        let refuse = |why, message: String, hint: String| Err(RunError::new(Exit::No(why), message, [hint]));
+        let (step, plan) = (&run.steps[at], Suggested::of(Verb::Plan, &self.header.session));
+        let refuse = |why, message: String, hint: Suggested| Err(RunError::new(Exit::No(why), message, [hint.into()]));
         let is_reported = self.ledger.step(&step.id).is_some_and(|state| state.reported.is_some());
         let other = match &self.workflow.steps[at].command {
             Command::Agent(_) if is_reported => None,
@@ -153,27 +153,23 @@ impl StepSelection<'_> {
             | Command::Validate(_) => None,
         };
         if let Some((hint, who)) = other {
-            return refuse(No::NotYours, format!("step {} is for {who}", step.id), hint.into());
+            return refuse(No::NotYours, format!("step {} is for {who}", step.id), hint);
         }
         let Some(place) = self.due.iter().position(|due| due.at == at) else {
             if self.ledger.step(&step.id).is_some_and(|state| state.is_unmet) {
                 return Ok(None);
             }
-            return refuse(No::Already, format!("step {} is done already", step.id), format!("piton plan {id}"));
+            return refuse(No::Already, format!("step {} is done already", step.id), plan);
         };
         let is_open = |need: &&StepId| self.due[..place].iter().any(|due| run.steps[due.at].id == **need);
         if let Some(open) = step.depends_on.iter().find(is_open) {
-            return refuse(
-                No::NotYet,
-                format!("step {} comes after {open}, which is not done", step.id),
-                format!("piton plan {id}"),
-            );
+            return refuse(No::NotYet, format!("step {} comes after {open}, which is not done", step.id), plan);
         }
         let StepDue { action, is_repeated, .. } = self.due[place];
         let is_retry = step.attempts > 0 && !is_reported;
         if action == Action::Verify && self.took_effect(at)? {
             let message = "it took effect, and is recorded as done; nothing was run".to_owned();
-            return refuse(No::Already, message, Suggested::of(Verb::Plan, &self.header.session).into());
+            return refuse(No::Already, message, plan);
         }
         Ok(Some(ScheduledStep { is_forced: is_repeated, is_retry, ..ScheduledStep::first(at) }))
     }
@@ -195,7 +191,7 @@ impl StepSelection<'_> {
         let at = self.find(text)?;
         let Some(place) = due.iter().position(|due| due.at == at) else {
             let message = format!("step {} is done already; nothing was run", self.ledger.run().steps[at].id);
-            return Err(RunError::new(Exit::No(No::Already), message, [self.header.resume()]));
+            return Err(RunError::new(Exit::No(No::Already), message, [self.header.resume().into()]));
         };
         due.truncate(place + 1);
         Ok(())
@@ -217,28 +213,25 @@ impl StepSelection<'_> {
     fn check_resumable(&self, planned: &Planned) -> Result<(), RunError> {
         let run = self.ledger.run();
         let id = &self.header.session;
-        let resume = self.header.resume();
+        let resume = || self.header.resume();
         let is_reopened = self.due.iter().any(|due| self.ledger.is_redone(due.at));
         if run.status == RunStatus::Completed && !is_reopened && self.options.from.is_none() && !self.options.failed {
             let message = format!("session {id} is complete already; there is nothing to resume");
             let waits = self.header.keeps_work(self.ledger.state().run.worktree.as_deref());
-            let again = format!("to run it again from its first step: `{resume} --force`");
-            let last = format!("piton {} {id}", if waits { "merge" } else { "status" });
+            let again = format!("to run it again from its first step: `{}`", resume().flag("force"));
+            let last = Suggested::of(if waits { Verb::Merge } else { Verb::Status }, id).into();
             return Err(RunError::new(Exit::No(No::Already), message, [again, last]));
         }
         if run.status == RunStatus::Aborted && self.options.from.is_none() {
             let message = format!("session {id} was aborted");
-            let goes_on = self.due.first().map(|due| quoted(run.steps[due.at].id.as_str()));
+            let goes_on = self.due.first().map(|due| resume().option("from", &run.steps[due.at].id));
             let goes_on = goes_on.map_or_else(
-                || format!("piton status {id}"),
-                |step| format!("to go on where it stopped: `{resume} --from {step}`"),
+                || Suggested::of(Verb::Status, id).into(),
+                |from| format!("to go on where it stopped: `{from}`"),
             );
-            let restart = format!("to restart it: `{resume} --force`");
-            return Err(RunError::new(
-                Exit::Person,
-                message,
-                [format!("piton close {id} --discard"), goes_on, restart],
-            ));
+            let restart = format!("to restart it: `{}`", resume().flag("force"));
+            let discard = Suggested::of(Verb::Close, id).flag("discard").into();
+            return Err(RunError::new(Exit::Person, message, [discard, goes_on, restart]));
         }
         // An unknown outcome is asked about separately, in `took_effect`. Who names a step goes on with an aborted run.
         let is_asked = [FindingCode::OutcomeUnknown, FindingCode::RunAborted];
@@ -246,9 +239,8 @@ impl StepSelection<'_> {
             |finding: &&Finding| finding.severity == Severity::Blocking && !is_asked.contains(&finding.code);
         let blocking: Vec<Finding> = planned.findings.iter().filter(is_blocking).cloned().collect();
         if let Some(first) = blocking.first() {
-            let hints = first.fix.clone().into_iter().collect::<Vec<_>>();
-            let message = first.message.clone();
-            let error = RunError::new(Exit::Person, message, [hints.join("; ")]);
+            let hint = first.fix.as_ref().map_or_else(String::new, Fix::to_string);
+            let error = RunError::new(Exit::Person, first.message.clone(), [hint]);
             return Err(error.with(blocking));
         }
         Ok(())
@@ -317,15 +309,12 @@ impl StepSelection<'_> {
 
     /// Refuses to go on behind a review that approved on conditions: a person takes the work, or has them met.
     fn conditions_open(&self, at: usize) -> RunError {
-        let (step, id) = (&self.ledger.run().steps[at], quoted(&self.header.session));
+        let (step, run) = (&self.ledger.run().steps[at], RunId::new(&self.header.session));
         let open = step.review.as_ref().and_then(|review| review.open_conditions.as_ref());
         let open = open.map(|open| open.join("; ")).unwrap_or_default();
         let message = format!("step {} approved on {open}", step.id);
-        let name = quoted(step.id.as_str());
-        let hints = [
-            engine::decide_command("accept", &step.id, &RunId::new(&self.header.session)).into(),
-            format!("once that is met: `piton finish {name} --run {id} --verdict APPROVED`"),
-        ];
+        let finish = Suggested::on_step(Verb::Finish, &step.id, &run).option("verdict", "APPROVED");
+        let hints = [engine::decide_command("accept", &step.id, &run).into(), format!("once that is met: `{finish}`")];
         RunError::new(Exit::Person, message, hints)
     }
 
@@ -361,7 +350,7 @@ impl StepSelection<'_> {
             Some(open) => {
                 let (open, resume) = (&self.ledger.run().steps[open].id, self.header.resume());
                 let message = format!("step {open} comes before `{text}` and is not done");
-                let hints = [resume.clone(), format!("{resume} --from {text} --skip {open}")];
+                let hints = [resume.clone(), resume.option("from", text).option("skip", open)].map(String::from);
                 Err(RunError::new(Exit::No(No::NotYet), message, hints))
             }
         }
@@ -387,7 +376,7 @@ impl StepSelection<'_> {
         );
         let hints = [
             format!("undo the change to step {first}, then: `{resume}`"),
-            format!("or repeat them: `{resume} --accept-edits`"),
+            format!("or repeat them: `{}`", resume.clone().flag("accept-edits")),
         ];
         Err(RunError::new(Exit::Person, message, hints))
     }
@@ -422,19 +411,11 @@ impl StepSelection<'_> {
     }
 
     /// Returns the call that asks for the same again.
-    pub(super) fn same_call(&self) -> String {
-        let mut call = self.header.resume();
+    pub(super) fn same_call(&self) -> Suggested {
         let asked = self.options;
-        for (flag, is_given) in
-            [("--failed", asked.failed), ("--force", asked.force), ("--accept-edits", asked.accept_edits)]
-        {
-            if is_given {
-                call = format!("{call} {flag}");
-            }
-        }
-        let from = self.options.from.iter().map(|step| ("--from", step));
-        let skip = self.options.skip.iter().map(|step| ("--skip", step));
-        from.chain(skip).fold(call, |call, (option, step)| format!("{call} {option} {}", quoted(step)))
+        let flags = [("failed", asked.failed), ("force", asked.force), ("accept-edits", asked.accept_edits)];
+        let given = flags.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag);
+        self.header.resume().flags(given).options("from", &asked.from).options("skip", &asked.skip)
     }
 
     /// Restarts the session once a person agreed to lose finished steps. What took effect and must not run twice stays done.
@@ -460,7 +441,11 @@ impl StepSelection<'_> {
             self.console.tell(&Event::Note { text: &format!("Force restart loses {steps}") });
         } else if done > 0 && !says_yes(self.console.ask(&question, None)) {
             let message = format!("a restart would lose {steps}; not confirmed, nothing was changed");
-            return Err(RunError::new(Exit::Person, message, [format!("to confirm: `{resume} --force --yes`")]));
+            return Err(RunError::new(
+                Exit::Person,
+                message,
+                [format!("to confirm: `{}`", resume.flag("force").yes())],
+            ));
         }
         let definition = Some(Outline::of(self.workflow, sha256.to_owned()));
         let kept: Vec<StepId> = (self.ledger.run().steps.iter().enumerate())
@@ -519,11 +504,11 @@ pub(super) fn check_asked(workflow: &Workflow, file: &str, asked: &ResumeOptions
         let is_only = asked.only.as_ref() == Some(id);
         if let Some(first) = step.depends_on.first().filter(|_| is_only) {
             let message = format!("step {id} comes after {}, which is not done", first.id);
-            return Err(RunError::new(Exit::No(No::NotYet), message, [format!("{command} --until {}", quoted(id))]));
+            return Err(RunError::new(Exit::No(No::NotYet), message, [command.option("until", id).into()]));
         }
         if is_only && matches!(step.command, Command::Agent(_) | Command::Gate(_)) {
             let message = format!("step {id} is for an agent or a person; `--only` runs a step that is a command");
-            return Err(RunError::new(Exit::No(No::NotYours), message, [format!("{command} --until {}", quoted(id))]));
+            return Err(RunError::new(Exit::No(No::NotYours), message, [command.option("until", id).into()]));
         }
     }
     Ok(())

@@ -96,7 +96,7 @@ impl RunContext<'_> {
                 );
                 let hints = [
                     format!("then: `{resume}`"),
-                    format!("to wait for that: `{resume} --over-limits`"),
+                    format!("to wait for that: `{}`", resume.clone().flag("over-limits")),
                     format!("or raise `limits` in {}, then: `{resume}`", self.header.workflow.file),
                 ];
                 (message, hints.to_vec())
@@ -125,7 +125,7 @@ impl RunContext<'_> {
             spending.cost_usd,
         );
         let hints = [
-            format!("to go on, with all limits counted from there: `{resume} --over-limits`"),
+            format!("to go on, with all limits counted from there: `{}`", resume.clone().flag("over-limits")),
             format!("or raise `limits` in {file}, then: `{resume}`"),
         ];
         Err(RunError::new(Exit::Person, message, hints))

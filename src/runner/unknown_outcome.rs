@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     dialect::piton::{self, CutOffStep, ItemWorktree, facts::Facts},
-    engine::{self, quoted},
-    model::{ChangeKind, Outcome, RunId, Status, Step, StepId, clean_line, mask_secrets},
+    engine::{self},
+    model::{ChangeKind, Outcome, RunId, Status, Step, StepId, Suggested, Verb, clean_line, mask_secrets},
     ops::Exit,
     workflow::{self, Command},
 };
@@ -80,7 +80,7 @@ impl StepSelection<'_> {
             }
             Some(ProbeOutcome::Stopped(stop)) => {
                 let message = format!("{} came while the probe of step {id} ran; nothing was changed", stop.as_str());
-                let hint = self.header.resume();
+                let hint = self.header.resume().into();
                 return Err(RunError::new(Exit::from(stop), message, [hint]));
             }
             Some(ProbeOutcome::Unknown(why)) => {
@@ -193,16 +193,16 @@ impl StepSelection<'_> {
 
     /// `defined` is the step that was cut off for the item, where it is not the item as a whole.
     fn item_unknown(&self, step: &Step, (item, part): (&str, &str), defined: Option<&workflow::Step>) -> RunError {
-        let (id, name, resume) = (&self.header.session, quoted(step.id.as_str()), self.header.resume());
+        let (run, resume) = (RunId::new(&self.header.session), self.header.resume());
         let message =
             format!("{item} must not run twice, and it is unknown whether it took effect before it was interrupted");
         let probe = defined.and_then(|defined| Some((defined.probe.as_ref()?.to_string(), defined.has_agent())));
-        let of_item = format!("--part {} --run {id}", quoted(part));
-        let accept = engine::answer_command("accept", &step.id, &RunId::new(id)).option("part", part).by_and_why();
+        let accept = engine::answer_command("accept", &step.id, &run).option("part", part).by_and_why();
+        let failed = Suggested::of(Verb::Finish, &step.id).option("part", part).run(&run).option("status", "failed");
         let hints = [
             self.look(probe),
             format!("when it did: `{accept}`, then `{resume}`"),
-            format!("when it did not: `piton finish {name} {of_item} --status failed`, then `{resume}`"),
+            format!("when it did not: `{failed}`, then `{resume}`"),
         ];
         RunError::new(Exit::Person, message, hints)
     }
@@ -212,9 +212,9 @@ impl StepSelection<'_> {
         match probe {
             Some((probe, true)) => format!("to find out: {probe}"),
             Some((probe, false)) if !self.options.yes => {
-                format!("to find out: `{} --yes`, which runs its probe: {probe}", self.header.resume())
+                format!("to find out: `{}`, which runs its probe: {probe}", self.header.resume().yes())
             }
-            Some((_, false)) | None => format!("piton status {}", self.header.session),
+            Some((_, false)) | None => Suggested::of(Verb::Status, &self.header.session).into(),
         }
     }
 
@@ -262,7 +262,7 @@ impl StepSelection<'_> {
     }
 
     fn outcome_unknown(&self, step: &Step) -> RunError {
-        let (id, name, again) = (&self.header.session, quoted(step.id.as_str()), self.same_call());
+        let (id, again) = (&self.header.session, self.same_call());
         let redo = engine::redo_command(&step.id, &self.ledger.run().id);
         let is_done = step.status == Status::Completed;
         let why = match &step.doubt {
@@ -275,7 +275,7 @@ impl StepSelection<'_> {
         let message = format!("step {} ({}) must not run twice, and {why}{items}", step.id, step.title);
         // A step before it is repeated in this call only.
         let kept = match is_done && step.doubt.is_none() {
-            true => format!("`{again} --skip {name}`"),
+            true => format!("`{}`", again.clone().option("skip", &step.id)),
             false => format!("`{}`, then `{again}`", engine::decide_command("accept", &step.id, &RunId::new(id))),
         };
         let (did, did_not) = match is_done {

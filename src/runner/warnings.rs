@@ -5,7 +5,7 @@ use camino::Utf8Path;
 use super::{error::RunError, files};
 use crate::{
     dialect::piton::record::Header,
-    model::{No, RelPath, plural, quoted},
+    model::{No, RelPath, Suggested, Verb, plural},
     ops::Exit,
     store::{self, worktree},
 };
@@ -41,11 +41,9 @@ pub(super) fn behind(header: &Header) -> Option<String> {
     let (base, branch) = (header.base_commit.as_deref()?, header.base_branch.as_deref()?);
     header.worktree.as_ref()?;
     let new = worktree::commits_ahead(&header.root, base, branch).filter(|new| *new > 0)?;
-    let (commits, file) = (plural(new, "commit"), quoted(header.workflow.file.as_str()));
+    let (commits, run) = (plural(new, "commit"), Suggested::of(Verb::Run, header.workflow.file.as_str()));
     let commit = short(base);
-    Some(format!(
-        "It began at commit {commit}; {branch} has {commits} since, not in its worktree. From there: `piton run {file}`"
-    ))
+    Some(format!("It began at commit {commit}; {branch} has {commits} since, not in its worktree. From there: `{run}`"))
 }
 
 fn short(commit: &str) -> String {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use jsonschema::ErrorIterator;
 use serde_json::Value;
 
-use crate::model::{Finding, FindingCode, words};
+use crate::model::{Finding, FindingCode, Suggested, Verb, words};
 
 pub(crate) use declared::{invalid_schemas, schema_error, violation};
 
@@ -104,7 +104,7 @@ pub(crate) fn validate(subject: Subject, value: &Value) -> Vec<Finding> {
         .map(|error| {
             Finding::new(FindingCode::SchemaViolation, message::describe(&error))
                 .pointer(error.instance_path().as_str())
-                .fix(format!("piton schema {}", subject.as_str()))
+                .fix(Suggested::of(Verb::Schema, subject.as_str()))
         })
         .collect()
 }

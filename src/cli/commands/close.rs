@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::{
     cli::{output, render::patch::suggested, screen::Screen, shared_args::RunArg},
-    model::{human_age, plural, quoted},
+    model::{Suggested, Verb, human_age, plural},
     ops::Ending,
     runner::{self, ResumeOptions, ResumeRequest, RunEnd},
 };
@@ -80,7 +80,9 @@ impl Command for Close {
 impl Close {
     /// Shows what would be lost and asks for consent. End of input is never consent.
     fn discard(&self, ctx: &ops::ProjectContext, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let location = ops::run_to_discard(ctx, if self.yes { " --yes" } else { "" })?;
+        let asked = Suggested::new(Verb::Close).flag("discard");
+        let asked = if self.yes { asked.yes() } else { asked };
+        let location = ops::run_to_discard(ctx, &asked)?;
         let planned = ops::discard(ctx, &location, true)?;
         if self.dry_run {
             return call.answer(Ok(planned));
@@ -97,11 +99,8 @@ impl Close {
             }
             return call.answer(ops::discard(ctx, &location, false));
         }
-        let name = quoted(id.as_str());
-        let hints = [
-            format!("piton close {name} --discard --dry-run"),
-            format!("to agree: `piton close {name} --discard --yes`"),
-        ];
+        let discard = Suggested::of(Verb::Close, id).flag("discard");
+        let hints = [discard.clone().flag("dry-run").into(), format!("to agree: `{}`", discard.yes())];
         let message = format!("not confirmed to discard {id}{}; nothing was done", lost(would));
         Err(ops::OpError::NotConfirmed { message, hints: hints.to_vec() }.into())
     }
@@ -162,7 +161,7 @@ impl Shown for ops::CloseReport {
             removed(page, gone);
         }
         if !page.quiet && !is_shown {
-            let again = if self.next.starts_with("piton start ") { "   # begin it again" } else { "" };
+            let again = if self.next.verb() == Some(Verb::Start) { "   # begin it again" } else { "" };
             page.text.line(format!("→ {}{again}", self.next));
             if let Some(restore) = &self.restore {
                 page.text.line(format!("→ {restore}   # bring it back"));

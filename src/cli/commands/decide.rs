@@ -1,7 +1,7 @@
 //! `decide`: what a person decides about a step, and what can be decided.
 
 use super::prelude::*;
-use crate::model::{QuestionOption, quoted};
+use crate::model::{QuestionOption, Suggested, Verb};
 
 const EXAMPLES: &str = "\
 Answers:
@@ -93,7 +93,7 @@ impl Shown for ops::DecideReport {
             page.text.line(format!("{} asks nothing", self.run));
         }
         if !page.quiet {
-            page.text.line(format!("→ piton plan {}", quoted(self.run.as_str())));
+            page.text.line(format!("→ {}", Suggested::of(Verb::Plan, &self.run)));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `demo`.
 
 use super::prelude::*;
+use crate::model::{Suggested, Verb};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Demo {
@@ -37,9 +38,10 @@ impl Shown for ops::DemoReport {
         page.text.end();
         match &self.kept {
             Some(place) => page.text.line(format!("The scratch project is kept in {place}")),
-            None => page
-                .text
-                .line("The scratch project is removed. Start your own run: piton start nine-step --feature NAME"),
+            None => {
+                let start = Suggested::of(Verb::Start, "nine-step").option("feature", "NAME");
+                page.text.line(format!("The scratch project is removed. Start your own run: {start}"))
+            }
         };
     }
 }

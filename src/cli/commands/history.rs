@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::{
     cli::render::text_page::{decided, reported},
-    model::{clean_line, plural},
+    model::{Suggested, Verb, clean_line, plural},
 };
 
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ impl Shown for ops::HistoryReport {
             }
         }
         if !self.checkpoints.is_empty() && !page.quiet {
-            page.text.line(format!("→ piton restore {} --to CHECKPOINT", self.run));
+            page.text.line(format!("→ {}", Suggested::of(Verb::Restore, &self.run).option("to", "CHECKPOINT")));
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::{
         render,
     },
     hook::{self, Answer},
+    model::{Suggested, Verb},
 };
 
 /// The client cuts longer texts off (hooks reference, 2.1.197: 10,000 characters).
@@ -81,7 +82,8 @@ fn document(answer: &Answer) -> serde_json::Value {
     }
     if let Some((end, _)) = text.char_indices().nth(TEXT_CHARS) {
         text.truncate(end);
-        text.push_str("\n--- cut off here, end of untrusted text; `piton context` has the rest ---");
+        let context = Suggested::new(Verb::Context);
+        text.push_str(&format!("\n--- cut off here, end of untrusted text; `{context}` has the rest ---"));
     }
     if answer.allows {
         document["hookSpecificOutput"] = json!({"hookEventName": answer.event, "decision": {"behavior": "allow"}});

@@ -7,7 +7,7 @@ use crate::{
         render::{markdown::celled, text_page::tone_of},
         shared_args::Judged,
     },
-    model::{DialectId, Progress, human_age, plural},
+    model::{DialectId, Progress, Suggested, Verb, human_age, plural},
     page,
 };
 
@@ -54,10 +54,14 @@ impl Command for Sessions {
     }
 }
 
+fn in_review(count: usize) -> String {
+    format!("{count} stories wait for a review: `{}`", Suggested::new(Verb::List).flag("all"))
+}
+
 impl Shown for ops::ListReport {
     fn text(&self, page: &mut Page, _: &[Finding]) {
         if self.in_review > 0 {
-            page.text.line(format!("{} stories wait for a review: `piton list --all`", self.in_review));
+            page.text.line(in_review(self.in_review));
         }
         if self.runs.is_empty() {
             if self.in_review == 0 {
@@ -103,7 +107,7 @@ impl Shown for ops::ListReport {
             page.text.dim(format!("{} left out; --all shows them", plural(self.hidden, "finished run"))).end();
         }
         if !page.quiet {
-            page.text.line("→ piton plan NUMBER");
+            page.text.line(format!("→ {}", Suggested::of(Verb::Plan, "NUMBER")));
         }
     }
 
@@ -125,7 +129,7 @@ impl Shown for ops::ListReport {
             text.line(format!("| {} | {done}/{total} |", cells.join(" | ")));
         }
         if self.in_review > 0 {
-            text.line(format!("\n{} stories wait for a review: `piton list --all`", self.in_review));
+            text.line(format!("\n{}", in_review(self.in_review)));
         }
         text.plain_text()
     }

@@ -3,6 +3,7 @@
 use super::prelude::*;
 use crate::{
     cli::screen::Screen,
+    model::{Suggested, Verb},
     runner::{self, MergeStyle},
 };
 
@@ -34,8 +35,8 @@ impl Command for Merge {
             (None, false) => MergeStyle::Merge,
         };
         let ctx = call.project(self.id.as_ref())?;
-        let flags = format!("{}{}", style.flags(), if self.yes { " --yes" } else { "" });
-        let location = ops::run_to_merge(&ctx, &flags)?;
+        let asked = style.asked(Suggested::new(Verb::Merge));
+        let location = ops::run_to_merge(&ctx, &if self.yes { asked.yes() } else { asked })?;
         location.check_writable()?;
         let (home, session) = location.own_run().expect("it is a run of a workflow file");
         let screen = Screen::of(call.global, false);

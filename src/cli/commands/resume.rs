@@ -91,7 +91,7 @@ impl Command for Resume {
             return Ok(self.run_on(home, session, call));
         }
         if let Some(flag) = self.only_for_piton(location.own_run().is_some()) {
-            let hints = Vec::from_iter(location.rest());
+            let hints = location.rest().into_iter().map(String::from).collect();
             let message = format!("{flag} is only for a run that Piton drives");
             return Err(OpError::Usage { message, hints }.into());
         }

@@ -3,6 +3,7 @@
 use super::prelude::*;
 use crate::{
     cli::screen::Screen,
+    model::{Suggested, Verb},
     runner::{self, StartRequest},
 };
 
@@ -98,7 +99,8 @@ impl Run {
         let Some(command) = located.ok().as_ref().and_then(ops::RunLocation::rest) else {
             return Ok(self.file.clone());
         };
-        let message = format!("{} is a run, and `piton run` begins one from a workflow file", self.file);
-        Err(ops::OpError::Usage { message, hints: vec![command] }.into())
+        let run = Suggested::new(Verb::Run);
+        let message = format!("{} is a run, and `{run}` begins one from a workflow file", self.file);
+        Err(ops::OpError::Usage { message, hints: vec![command.into()] }.into())
     }
 }

@@ -1,7 +1,10 @@
 //! `schema`.
 
 use super::prelude::*;
-use crate::published;
+use crate::{
+    model::{Suggested, Verb},
+    published,
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Schema {
@@ -26,7 +29,7 @@ impl Shown for ops::SchemaList {
             page.text.bold(format!("{:<width$}", schema.name)).line(&schema.about);
         }
         if !page.quiet {
-            page.text.line("→ piton schema NAME");
+            page.text.line(format!("→ {}", Suggested::of(Verb::Schema, "NAME")));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::{
     cli::screen::Screen,
-    model::{StartSpec, StepId, quoted},
+    model::{StartSpec, StepId, Suggested, Verb},
     ops::StartOptions,
     runner,
 };
@@ -70,9 +70,8 @@ impl Command for Start {
         if !self.worktree {
             return call.answer(ops::start(&ctx, spec, options));
         }
-        let feature = quoted(&spec.feature);
-        let given: String = self.inputs.iter().map(|input| format!(" --input {}", quoted(input))).collect();
-        let in_place = format!("piton start {} --feature {feature}{given}", quoted(workflow));
+        let in_place = Suggested::of(Verb::Start, workflow).option("feature", &spec.feature);
+        let in_place = in_place.options("input", &self.inputs);
         runner::check_worktree(&ctx.project, &in_place)?;
         if let Some(file) = ops::workflow_path(&ctx.project, workflow) {
             runner::check_files(&runner::StartRequest {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::text_page::{position_lines, word};
 use crate::{
     cli::output::Text,
-    model::{Action, Finding, Next, Plan, QuestionOption, Severity, Step, StepId, Suggested, clean, clean_line},
+    model::{Action, Finding, Fix, Next, Plan, QuestionOption, Severity, Step, StepId, Suggested, clean, clean_line},
     ops::PlanReport,
 };
 
@@ -42,10 +42,9 @@ fn answer(text: &mut Text, plan: &Plan, findings: &[Finding]) {
         text.end().line("**Findings**:");
     }
     for finding in shown {
-        let is_command = |fix: &str| fix.starts_with("piton ") || fix.starts_with("git ");
-        let fix = finding.fix.as_ref().map_or_else(String::new, |fix| match is_command(fix) {
-            true => format!(" → `{}`", clean_line(fix, 1_000)),
-            false => format!(" → {}", unbracketed(fix, 1_000)),
+        let fix = finding.fix.as_ref().map_or_else(String::new, |fix| match fix {
+            Fix::Command(command) => format!(" → `{}`", clean_line(&command.to_string(), 1_000)),
+            Fix::Advice { text, .. } => format!(" → {}", unbracketed(text, 1_000)),
         });
         text.line(format!("- {}: {}{fix}", finding.severity.as_str(), unbracketed(&finding.message, 1_000)));
     }

@@ -228,7 +228,7 @@ fn all_next(page: &mut Page, plan: &Plan) {
     }
     if let [first, .., last] = rest {
         let count = rest.len();
-        page.text.dim(format!("  and {count} more, {} to {}; `piton plan -v` shows them", first.step, last.step)).end();
+        page.text.dim(format!("  and {count} more, {} to {}; `-v` shows them", first.step, last.step)).end();
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{handoff, kind::Kind, kinds::epic, layout, resume_point};
 use crate::{
     dialect::story::{self, Story, StoryTask},
-    model::{Action, Brief, FileSet, Mode, Next, Run, StepKind, quoted},
+    model::{Action, Brief, FileSet, Mode, Next, Run, StepKind, Suggested, Verb},
 };
 
 /// The number of open tasks that are listed.
@@ -105,20 +105,21 @@ fn task(files: &FileSet, run: &Run, next: &Next, has_tasks: bool) -> String {
 }
 
 fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {
-    let (id, name) = (quoted(next.step.as_str()), quoted(run.id.as_str()));
+    let on_step = |verb| Suggested::on_step(verb, &next.step, &run.id);
     let step = run.step(&next.step);
     let finish = match step.filter(|step| step.kind == StepKind::Review) {
         Some(review) => {
             let verdicts = review.ends.verdicts_in_words();
-            format!("`piton finish {id} --run {name} --verdict VERDICT` with {verdicts}")
+            format!("`{}` with {verdicts}", on_step(Verb::Finish).option("verdict", "VERDICT"))
         }
-        None => format!("`piton finish {id} --run {name}`"),
+        None => format!("`{}`", on_step(Verb::Finish)),
     };
     let kind = Kind::of(files).ok();
     let is_written = step.is_some_and(|step| step.recorded);
     match next.action {
         Action::Approve if is_written => {
-            format!("Ask the user and record the answer: `piton decide {id} approve --run {name}`.")
+            let approve = Suggested::of(Verb::Decide, &next.step).word("approve").run(&run.id);
+            format!("Ask the user and record the answer: `{approve}`.")
         }
         Action::Approve => "Ask the user and record the answer in the run's own tool.".to_owned(),
         Action::Verify if is_written => format!("Check the results and record them: {finish}. Do not run anything."),
@@ -128,7 +129,8 @@ fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {
             let work = work(files, next);
             match kind {
                 _ if is_written => format!(
-                    "{work}. Before: `piton begin {id} --run {name}`. Afterwards: {finish}. Both write {}; do not edit it yourself.",
+                    "{work}. Before: `{}`. Afterwards: {finish}. Both write {}; do not edit it yourself.",
+                    on_step(Verb::Begin),
                     files.state
                 ),
                 Some(Kind::Pipeline) => format!(

@@ -11,7 +11,7 @@ use crate::{
     },
     model::{
         CommittedFile, CommittedStateQuery, Evidence, FileFact, FileSet, Finding, FindingCode, OutputRequest,
-        ReferencedFile, RelPath, Run, Severity, Step, StepKind,
+        ReferencedFile, RelPath, Run, Severity, Step, StepKind, Suggested, quoted,
     },
 };
 
@@ -183,7 +183,7 @@ impl GitComparer<'_> {
         let finding = Finding::new(FindingCode::StoryChanged, message).at(path);
         let commit = self.evidence.past.as_ref().map_or("", |past| past.commit.as_str());
         let short: String = commit.chars().take(12).collect();
-        let fix = format!("git diff {short} -- {}", crate::model::quoted(path.as_str()));
+        let fix = Suggested::Other(format!("git diff {short} -- {}", quoted(path.as_str())));
         self.report(Finding { severity, ..finding.fix(fix) });
         if all.is_empty() { "whitespace changed".to_owned() } else { format!("changed: {all}") }
     }
@@ -213,9 +213,8 @@ impl GitComparer<'_> {
             let message = format!("commits made after the state was saved changed {first}{more}, which the run uses");
             let commit = self.evidence.past.as_ref().map_or("", |past| past.commit.as_str());
             let short: String = commit.chars().take(12).collect();
-            self.report(
-                Finding::new(FindingCode::WorkChanged, message).fix(format!("git log --oneline {short}..HEAD")),
-            );
+            let log = Suggested::Other(format!("git log --oneline {short}..HEAD"));
+            self.report(Finding::new(FindingCode::WorkChanged, message).fix(log));
         }
     }
 
@@ -231,7 +230,7 @@ impl GitComparer<'_> {
         } else if let Some(current) = self.evidence.checked_out.as_deref().filter(|current| *current != branch) {
             let message = format!("the state was saved on branch {branch}, but {current} is checked out");
             let finding = Finding::new(FindingCode::BranchMismatch, message).at(&self.files.state);
-            let finding = finding.fix(format!("git checkout {}", crate::model::quoted(branch)));
+            let finding = finding.fix(Suggested::Other(format!("git checkout {}", quoted(branch))));
             self.report(Finding { severity: Severity::Warning, ..finding });
         }
     }

@@ -86,7 +86,7 @@ fn the_message_names_the_sections_and_the_fix_shows_them() {
     let comparison = compare_with_git(&set, &run, &past(&[(STORY, TOLD, true)]));
     let finding = &comparison.findings[0];
     assert!(finding.message.contains("story of 2.1") && finding.message.contains("(Dev Notes, Change Log)"));
-    assert_eq!(finding.fix.as_deref(), Some("git diff 0123456789ab -- docs/stories/2.1.story.md"));
+    assert_eq!(finding.fix_text().as_deref(), Some("git diff 0123456789ab -- docs/stories/2.1.story.md"));
     let row = comparison.compared.iter().find(|row| row.file == STORY).unwrap();
     assert_eq!(
         (row.role.as_str(), row.critical, row.found.as_str()),

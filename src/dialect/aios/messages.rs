@@ -132,7 +132,7 @@ fn cannot(run: &Run, findings: &[Finding]) -> Vec<String> {
     let copy = findings.iter().find(|finding| finding.code == FindingCode::RestoredFromHistory);
     lines.extend(copy.and_then(|copy| copy.file.as_ref()).map(|file| format!("  - {file} is a good copy")));
     if let Some(fix) = unreadable.and_then(|finding| finding.fix.as_ref()) {
-        lines.push(format!("  → {}", clean_line(fix, LINE_CHARS)));
+        lines.push(format!("  → {}", clean_line(&fix.to_string(), LINE_CHARS)));
     }
     lines.push(String::new());
     lines.push("Options:".to_owned());
@@ -152,7 +152,6 @@ const OPTIONS: [&str; 3] = [
 
 /// Returns the command of each of [`OPTIONS`]; `None` if it has none.
 fn option_commands(run: &Run, findings: &[Finding]) -> [Option<String>; 3] {
-    let id = quoted(run.id.as_str());
     // A state that contradicts itself names no reliable phase to start from.
     let is_lost = |finding: &Finding| match finding.code {
         FindingCode::StateCorrupt => finding.severity == Severity::Blocking,
@@ -160,10 +159,10 @@ fn option_commands(run: &Run, findings: &[Finding]) -> [Option<String>; 3] {
     };
     let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
     let open = open.filter(|_| !findings.iter().any(is_lost));
-    let archive = resume_point::is_archivable(run).then(|| format!("piton close {id} --abort"));
-    let from = open.map(|open| {
-        format!("once what is in the way is resolved: `piton resume {id} --from {}`", quoted(open.as_str()))
-    });
+    let archive =
+        resume_point::is_archivable(run).then(|| Suggested::of(Verb::Close, &run.id).flag("abort").to_string());
+    let from = open.map(|open| Suggested::of(Verb::Resume, &run.id).option("from", open));
+    let from = from.map(|resume| format!("once what is in the way is resolved: `{resume}`"));
     [archive.clone(), from, archive]
 }
 
@@ -333,10 +332,9 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
             );
             let clean = QuestionOption { id: "clean".to_owned(), ..archive("clean up the stale state and cancel")? };
             let unreadable = findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
-            let repair = unreadable.and_then(|finding| finding.fix.clone()).filter(|fix| fix.starts_with("piton "));
-            let repair = repair
-                .map(Suggested::Other)
-                .map(|command| QuestionOption::new("repair", "repair the state", command).by_person());
+            let repair = unreadable.and_then(|finding| finding.fix.as_ref()?.command().cloned());
+            let repair = repair.filter(|command| command.verb().is_some());
+            let repair = repair.map(|command| QuestionOption::new("repair", "repair the state", command).by_person());
             let options =
                 [archive("start from scratch")?, from, clean].into_iter().chain(repair).chain([cancel]).collect();
             return Some(Question::of_run("Which would you prefer?", options, None));

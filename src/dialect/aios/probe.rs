@@ -18,7 +18,7 @@ use crate::{
     dialect::{Probed, story},
     model::{
         Candidate, Claim, DialectId, Finding, FindingCode, Listing, ListingEntry, ReadSpec, RelPath, Severity, Status,
-        StepId, Timestamp, Unread, clean_line, quoted,
+        StepId, Suggested, Timestamp, Unread, Verb, clean_line,
     },
 };
 
@@ -93,8 +93,8 @@ fn nothing_saved(listing: &Listing) -> Option<Finding> {
 /// Returns the finding about a story of an epic that was given up: nothing takes it up unasked.
 fn left_over(epic: &str, story: &Candidate) -> Finding {
     let message = format!("left over from epic {epic}, which was aborted");
-    let fix =
-        format!("set its status back; to go on with it: `piton resume {} --mode interactive`", quoted(&story.name));
+    let resume = Suggested::of(Verb::Resume, &story.name).option("mode", "interactive");
+    let fix = format!("set its status back; to go on with it: `{resume}`");
     Finding::new(FindingCode::StateLeftover, message).at(&story.state).fix(fix)
 }
 

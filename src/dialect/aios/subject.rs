@@ -19,7 +19,7 @@ use crate::{
     document::Node,
     model::{
         Candidate, FileSet, Finding, FindingCode, Listing, ReadSpec, RelPath, ReviewVerdict, Run, RunStatus, Severity,
-        Step, StepKind, clean_line, quoted,
+        Step, StepKind, Suggested, Verb, clean_line,
     },
 };
 
@@ -277,8 +277,8 @@ fn rival(files: &FileSet, run: &Run, path: &RelPath, other: &Claims, shared: &[S
         Some(started) => (Severity::Blocking, format!("{what}: it was started at {started}, after this one was saved")),
         None => (Severity::Warning, what),
     };
-    let fix =
-        format!("compare with `piton plan {}`, then finish or archive one of the two", quoted(&format!("./{path}")));
+    let plan = Suggested::of(Verb::Plan, format!("./{path}"));
+    let fix = format!("compare with `{plan}`, then finish or archive one of the two");
     Finding { severity, ..Finding::new(FindingCode::RivalRun, message).at(path).fix(fix) }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{raw, rules, session_files::SessionFiles, task::CcwTask};
 use crate::model::{
-    Finding, FindingCode, Interruption, InterruptionKind, RelPath, Status, Step, StepKind, Timestamp, quoted,
+    Finding, FindingCode, Interruption, InterruptionKind, RelPath, Status, Step, StepKind, Suggested, Timestamp, Verb,
 };
 
 /// Returns the interruption recorded for a running or failed attempt of a task (`execution` of format D).
@@ -76,8 +76,8 @@ pub(super) fn context_loss(
     });
     let names: Vec<&str> = lost.iter().map(|path| path.name()).collect();
     let message = format!("the session has lost {}: the context of {} has to be rebuilt", names.join(", "), running.id);
-    let run = quoted(&format!("./{}", layout.dir));
-    let back = format!("put it back: `piton history {run}` lists its versions");
+    let history = Suggested::of(Verb::History, format!("./{}", layout.dir));
+    let back = format!("put it back: `{history}` lists its versions");
     let reason = message.clone();
     findings.push(Finding::new(FindingCode::PartMissing, message).at(lost[0]).on(&running.id).fix(back));
     Some(Interruption {

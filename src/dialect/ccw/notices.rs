@@ -2,7 +2,7 @@
 //! commands where possible.
 
 use super::{brief::failure_analysis, layout::Layout, raw};
-use crate::model::{FileSet, Finding, FindingCode, Notice, Plan, Run, Step, Verdict, quoted};
+use crate::model::{FileSet, Finding, FindingCode, Notice, Plan, Run, Step, Suggested, Verb, Verdict};
 
 /// Message for a project with the system's folder but no session.
 pub(super) const NO_SESSION: &str = "No active workflow session found";
@@ -14,11 +14,12 @@ const SHOWN: usize = 3;
 /// Returns the messages that apply to a plan.
 pub(super) fn notices(files: &FileSet, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
     let mut notices: Vec<Notice> = Vec::new();
-    let id = quoted(run.id.as_str());
     let of = |code: FindingCode| findings.iter().filter(move |finding| finding.code == code);
     let steps = |code: FindingCode| of(code).filter_map(|finding| finding.step.as_ref()).take(SHOWN);
     if of(FindingCode::SessionUnreadable).next().is_some() {
-        let fix = of(FindingCode::SessionUnreadable).find_map(|finding| finding.fix.clone()).unwrap_or_default();
+        let fix = of(FindingCode::SessionUnreadable)
+            .find_map(|finding| finding.fix.clone())
+            .map_or_else(String::new, String::from);
         let hint = format!("Use: {fix}");
         notices.push(notice("⚠️ Session state corrupted or inconsistent".to_owned(), hint));
     }
@@ -51,7 +52,8 @@ pub(super) fn notices(files: &FileSet, run: &Run, plan: &Plan, findings: &[Findi
     }
     let conflict = of(FindingCode::DependencyCycle).chain(of(FindingCode::DependencyDangling)).next();
     if let Some(step) = conflict.and_then(|finding| finding.step.as_ref()) {
-        let hint = format!("Use: `piton resume {id} --skip {}` to bypass blockers", quoted(step.as_str()));
+        let resume = Suggested::of(Verb::Resume, &run.id).option("skip", step);
+        let hint = format!("Use: `{resume}` to bypass blockers");
         notices.push(notice("❌ Task dependency chain has conflicts".to_owned(), hint));
     } else if plan.verdict == Verdict::Blocked && of(FindingCode::DependencyBlock).next().is_some() {
         let hint = "the findings name the causes".to_owned();

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     document::parse_json,
-    model::{FileSet, Finding, FindingCode, RunStatus, Status, StepId, Timestamp, quoted},
+    model::{FileSet, Finding, FindingCode, Fix, RunStatus, Status, StepId, Suggested, Timestamp, Verb},
 };
 
 /// The content of the session file; without one, everything is empty.
@@ -71,10 +71,13 @@ impl CcwSession {
             Err(error) => {
                 let message = format!("the session file does not parse: {}", error.message);
                 let finding = Finding::new(FindingCode::SessionUnreadable, message).at(path);
-                let run = path.parent().map(|dir| quoted(&format!("./{dir}"))).unwrap_or_default();
-                let finding = finding.line(error.place.line, Some(error.place.column)).fix(format!(
-                    "correct the file by hand, or restore a checkpoint: `piton restore {run}`; the tasks are planned without it"
-                ));
+                let run = path.parent().map(|dir| format!("./{dir}")).unwrap_or_default();
+                let restore = Suggested::of(Verb::Restore, run);
+                let fix = format!(
+                    "correct the file by hand, or restore a checkpoint: `{restore}`; the tasks are planned without it"
+                );
+                let finding = finding.line(error.place.line, Some(error.place.column));
+                let finding = finding.fix(Fix::offering(fix, [restore]));
                 Self { value: Node::null(), is_unreadable: true, findings: vec![finding] }
             }
         }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     document::{Node, parse_json, salvage},
-    model::{Clock, Content, FileEntry, FileSet, Finding, FindingCode, RelPath, Step, StepId, quoted},
+    model::{Clock, Content, FileEntry, FileSet, Finding, FindingCode, Fix, RelPath, Step, StepId, Suggested, Verb},
 };
 
 /// A task as found.
@@ -165,9 +165,10 @@ impl Tasks {
         let finding =
             Finding::new(FindingCode::PartUnreadable, format!("the task file of {id} cannot be used: {problem}"));
         let session = path.parent().and_then(|tasks| tasks.parent());
-        let run = session.map(|session| quoted(&format!("./{session}"))).unwrap_or_default();
-        let fix = format!("correct the file by hand, or restore a checkpoint: `piton restore {run}`");
-        let finding = finding.at(path).on(&id).fix(fix);
+        let run = session.map(|session| format!("./{session}")).unwrap_or_default();
+        let restore = Suggested::of(Verb::Restore, run);
+        let fix = format!("correct the file by hand, or restore a checkpoint: `{restore}`");
+        let finding = finding.at(path).on(&id).fix(Fix::offering(fix, [restore]));
         self.findings.push(match position {
             Some((line, column)) => finding.line(line, Some(column)),
             None => finding,

@@ -118,7 +118,8 @@ impl Comparison for Claude {
             safe_line(found, 200)
         );
         let finding = Finding::new(FindingCode::BranchMismatch, message);
-        let finding = Finding { severity: Severity::Warning, ..finding.fix(format!("git switch {}", quoted(&branch))) };
+        let switch = Suggested::Other(format!("git switch {}", quoted(&branch)));
+        let finding = Finding { severity: Severity::Warning, ..finding.fix(switch) };
         GitComparison { findings: vec![finding], compared: Vec::new() }
     }
 }

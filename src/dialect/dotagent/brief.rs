@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{layout::Layout, rules::Phase, steps};
-use crate::model::{Action, Brief, FileSet, Next, ReadingItem, RelPath, Run, StepKind, quoted};
+use crate::model::{Action, Brief, FileSet, Next, ReadingItem, RelPath, Run, StepKind, Suggested, Verb};
 
 /// Builds the hand-over for one step of the plan.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
@@ -118,8 +118,9 @@ fn leave(layout: &Layout, next: &Next, output: Option<&RelPath>) -> String {
         ),
         None if next.step == Phase::Implementation.step_id() => format!(
             "Write the tasks of the design into {}, as compact single-line JSON: {{\"tasks\":[{{\"id\":\"task-001\",\"status\":\"pending\",\
-             \"attempts\":0}}]}}. Each task is then a step of its own, and `piton plan` names the first: with the last of them this phase is done.",
-            layout.execution
+             \"attempts\":0}}]}}. Each task is then a step of its own, and `{}` names the first: with the last of them this phase is done.",
+            layout.execution,
+            Suggested::new(Verb::Plan)
         ),
         None if next.step == Phase::Reflection.step_id() => {
             format!(
@@ -141,15 +142,15 @@ fn prompt(layout: &Layout, run: &Run, next: &Next, output: Option<&RelPath>) -> 
         Action::Archive | Action::Merge => String::new(),
         Action::Run | Action::Exec | Action::Retry | Action::Return => {
             let leave = leave(layout, next, output);
-            let (run, id) = (quoted(run.id.as_str()), quoted(next.step.as_str()));
+            let on_step = |verb| Suggested::on_step(verb, &next.step, &run.id);
             let finish = match step.filter(|step| step.kind == StepKind::Review) {
                 Some(review) => {
                     let verdicts = review.ends.verdicts_in_words();
-                    format!("`piton finish {id} --run {run} --verdict VERDICT` with {verdicts}")
+                    format!("`{}` with {verdicts}", on_step(Verb::Finish).option("verdict", "VERDICT"))
                 }
-                None => format!("`piton finish {id} --run {run}`"),
+                None => format!("`{}`", on_step(Verb::Finish)),
             };
-            format!("{leave} Before: `piton begin {id} --run {run}`. Afterwards: {finish}.")
+            format!("{leave} Before: `{}`. Afterwards: {finish}.", on_step(Verb::Begin))
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{
     state::SKEW_SECONDS,
     workflow_files::{WorkflowFiles, has_lost_its_tasks},
 };
-use crate::model::{Finding, FindingCode, Severity, Timestamp, human_age, human_lead, plural, quoted};
+use crate::model::{Finding, FindingCode, Fix, Severity, Suggested, Timestamp, Verb, human_age, human_lead, plural};
 
 const WEEK_SECONDS: i64 = 604_800;
 
@@ -38,11 +38,11 @@ fn execution(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     }
     let file = &workflow_files.layout.execution;
     let finding = if has_lost_its_tasks(workflow_files) {
-        let run = quoted(&format!("./{}", workflow_files.files.state));
+        let command = |verb| Suggested::of(verb, format!("./{}", workflow_files.files.state));
+        let (history, close) = (command(Verb::History), command(Verb::Close).flag("abort"));
         let message = format!("{file} is missing, and tasks have outputs: it is unknown what else there was to do");
-        let fix = format!(
-            "put it back: `piton history {run}` lists its versions; or start again: `piton close {run} --abort`"
-        );
+        let fix = format!("put it back: `{history}` lists its versions; or start again: `{close}`");
+        let fix = Fix::offering(fix, [close]);
         Finding { severity: Severity::Blocking, ..Finding::new(FindingCode::PartMissing, message).fix(fix) }
     } else {
         let message = format!("{file} is missing, and no task has an output");
@@ -93,11 +93,10 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     if age >= WEEK_SECONDS && !state.has_completed(Phase::Reflection) {
         let message = format!("the workflow was started {} ago", human_age(age));
         let finding = workflow_files.source.finding(FindingCode::AgeStale, "/started_at", message);
-        let name = quoted(&workflow_files.state.name());
-        let fix = format!(
-            "look whether the project has changed; go on with `piton resume {name}`, or start fresh with \
-             `piton start dotagent --feature {name} --archive`"
-        );
+        let name = workflow_files.state.name();
+        let resume = Suggested::of(Verb::Resume, &name);
+        let start = Suggested::of(Verb::Start, "dotagent").option("feature", &name).flag("archive");
+        let fix = format!("look whether the project has changed; go on with `{resume}`, or start fresh with `{start}`");
         findings.push(finding.fix(fix));
     }
 }

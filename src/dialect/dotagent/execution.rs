@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     document::{Kind, Names, Node, Reader, escape, parse_json, salvage},
-    model::{FileSet, Finding, FindingCode, RelPath, Timestamp, clean_line, quoted},
+    model::{FileSet, Finding, FindingCode, Fix, RelPath, Suggested, Timestamp, Verb, clean_line},
 };
 
 const TASKS: usize = 20_000;
@@ -63,10 +63,10 @@ impl<'a> Execution<'a> {
             match state::open(files, &layout.execution) {
                 Ok(source) => Presence::Read(Box::new(source)),
                 Err(finding) => {
-                    let run = quoted(&format!("./{}", files.state));
-                    let fix = format!(
-                        "correct it by hand, or restore a checkpoint: `piton restore {run}`; it is not overwritten"
-                    );
+                    let restore = Suggested::of(Verb::Restore, format!("./{}", files.state));
+                    let fix =
+                        format!("correct it by hand, or restore a checkpoint: `{restore}`; it is not overwritten");
+                    let fix = Fix::offering(fix, [restore]);
                     // It may have tasks that no output shows.
                     let finding = finding.fix(fix).on(&Phase::Implementation.step_id());
                     let finding = Finding { code: FindingCode::PartUnreadable, ..finding };

@@ -78,7 +78,8 @@ fn earlier_form(entry: &ListingEntry) -> Option<Finding> {
         let file = text("/definition_source/path").unwrap_or_else(|| "FILE".to_owned());
         let message = format!("{feature} is a run of an earlier form of piton, which this version does not go on with");
         let again = Suggested::of(Verb::Start, &file).option("feature", &feature);
-        let fix = format!("{again}, then `piton decide STEP skip --note done` for what it had done");
+        let skip = Suggested::of(Verb::Decide, "STEP").word("skip").option("note", "done");
+        let fix = format!("{again}, then `{skip}` for what it had done");
         Finding::new(FindingCode::NoRunHere, message).at(&entry.path).fix(fix)
     })
 }

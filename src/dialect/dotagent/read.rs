@@ -11,8 +11,8 @@ use crate::{
     dialect::Loaded,
     document::Node,
     model::{
-        Action, DialectId, EvidenceRequest, FileSet, FindingCode, FollowUp, OutputRequest, Records, Run, RunStatus,
-        Step,
+        Action, DialectId, EvidenceRequest, FileSet, FindingCode, Fix, FollowUp, OutputRequest, Records, Run,
+        RunStatus, Step, Suggested, Verb,
     },
 };
 
@@ -25,11 +25,12 @@ pub(super) fn load(files: &FileSet) -> Loaded {
             return Loaded { findings: vec![*finding], ..Loaded::default() };
         }
         Err(finding) => {
-            let path = files.state.as_str();
+            let command = |verb| Suggested::of(verb, format!("./{}", files.state));
+            let (restore, close) = (command(Verb::Restore), command(Verb::Close).flag("abort"));
             let fix = format!(
-                "State appears corrupted. `piton restore ./{path}` restores an earlier checkpoint; \
-                 `piton close ./{path} --abort` archives it to start fresh"
+                "State appears corrupted. `{restore}` restores an earlier checkpoint; `{close}` archives it to start fresh"
             );
+            let fix = Fix::offering(fix, [restore, close]);
             return Loaded { run: None, findings: vec![finding.fix(fix)], ..Loaded::default() };
         }
     };

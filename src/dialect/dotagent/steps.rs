@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     document::parse_json,
-    model::{Finding, FindingCode, RelPath, Status, Step, StepId, StepKind, quoted},
+    model::{Finding, FindingCode, RelPath, Status, Step, StepId, StepKind, Suggested, Verb},
 };
 
 pub(super) const DESIGNS: &str = "ARCHITECTURE:designs";
@@ -104,12 +104,8 @@ fn failed_verification(workflow_files: &WorkflowFiles<'_>, verification: &Step, 
     let work = Phase::Implementation.step_id();
     let is_work = before.iter().any(|step| step.id == work && step.kind == StepKind::Work);
     let task = if is_work { work.as_str() } else { "TASK" };
-    Some(
-        finding.fix(format!(
-            "to go back: `piton decide {task} redo --run {} --by NAME --note WHY`",
-            quoted(&state.name())
-        )),
-    )
+    let redo = Suggested::of(Verb::Decide, task).word("redo").option("run", state.name()).by_and_why();
+    Some(finding.fix(format!("to go back: `{redo}`")))
 }
 
 /// Sets the output that proves a phase: the one the state names, else the usual one.

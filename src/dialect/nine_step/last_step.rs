@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     document::Reader,
-    model::{Finding, FindingCode, Review, ReviewVerdict, Status, StepKind, clean_line, quoted},
+    model::{Finding, FindingCode, Review, ReviewVerdict, Status, StepKind, Suggested, Verb, clean_line},
 };
 
 /// The step that the state last recorded.
@@ -75,7 +75,8 @@ impl LastStepReader<'_, '_> {
         let word = StatusWord::parse(text).filter(|word| !of_history.contains(word));
         if word.is_none() {
             let message = format!("`{}` is not a step status; accepted: {ACCEPTED}", clean_line(text, 60));
-            let fix = format!("a person decides: `piton plan {}` shows what", quoted(&self.source.files().name));
+            let plan = Suggested::of(Verb::Plan, &self.source.files().name);
+            let fix = format!("a person decides: `{plan}` shows what");
             self.report(FindingCode::StatusUnknown, "/last_execution/status", message, Some(&fix));
         }
         word

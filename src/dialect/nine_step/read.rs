@@ -13,9 +13,9 @@ use crate::{
     dialect::Loaded,
     document::{OpenError, Reader, Syntax},
     model::{
-        Action, Content, DialectId, EvidenceRequest, FileEntry, FileSet, Finding, FindingCode, FollowUp, Interruption,
-        InterruptionKind, MergeRequest, NineStepConfig, ReadProblem, Records, RelPath, Run, RunStatus, Status, Step,
-        StepKind, Suggested, Timestamp, Verb, WorkspaceRecord, clean_line, quoted,
+        Action, Content, DialectId, EvidenceRequest, FileEntry, FileSet, Finding, FindingCode, Fix, FollowUp,
+        Interruption, InterruptionKind, MergeRequest, NineStepConfig, ReadProblem, Records, RelPath, Run, RunStatus,
+        Status, Step, StepKind, Suggested, Timestamp, Verb, WorkspaceRecord, clean_line, quoted,
     },
 };
 
@@ -65,17 +65,16 @@ pub(super) fn load(files: &FileSet) -> Loaded {
             findings.push(problem.fix(Suggested::new(Verb::List).flag("all")));
             return Loaded { findings, ..Loaded::default() };
         }
+        let start = Suggested::of(Verb::Start, "nine-step").option("feature", &files.name).flag("archive");
         let fix = format!(
-            "restore the last checkpoint: `{}`; or start again: `piton start nine-step --feature {} --archive`; or edit the \
-             file by hand",
+            "restore the last checkpoint: `{}`; or start again: `{start}`; or edit the file by hand",
             restore_command(files),
-            quoted(&files.name),
         );
-        findings.push(problem.fix(fix));
+        findings.push(problem.fix(Fix::offering(fix, [restore_command(files)])));
         return Loaded { findings, ..Loaded::default() };
     };
     let fix = format!("restore it: `{}`; the plan shown here comes from `{}`", restore_command(files), opened.file());
-    findings.push(problem.fix(fix));
+    findings.push(problem.fix(Fix::offering(fix, [restore_command(files)])));
     interpret(files, opened, true, findings)
 }
 
@@ -104,7 +103,10 @@ fn lost(files: &FileSet, recorded: Reader<'_>, is_there: bool, findings: Vec<Fin
             format!(
                 "the worktree {folder} is gone, and the state of the run with it; what was recorded of it is shown"
             ),
-            format!("git worktree prune && git worktree add {}{branch} && {restore}", quoted(&folder)),
+            Suggested::Other(format!(
+                "git worktree prune && git worktree add {}{branch} && {restore}",
+                quoted(&folder)
+            )),
         ),
     };
     loaded.findings.push(Finding::new(FindingCode::WorktreeGone, message).fix(fix));
@@ -112,8 +114,8 @@ fn lost(files: &FileSet, recorded: Reader<'_>, is_there: bool, findings: Vec<Fin
     loaded
 }
 
-fn restore_command(files: &FileSet) -> String {
-    Suggested::of(Verb::Restore, &files.name).into()
+fn restore_command(files: &FileSet) -> Suggested {
+    Suggested::of(Verb::Restore, &files.name)
 }
 
 fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
@@ -183,7 +185,8 @@ fn require(state: &NineStepState, source: &Reader<'_>, findings: &mut Vec<Findin
             ),
             Some(wanted) => source.finding(FindingCode::StateWrongType, pointer, format!("`{name}` must be {wanted}")),
         };
-        findings.push(finding.fix(format!("set `{name}`, or `{}`", restore_command(source.files()))));
+        let fix = format!("set `{name}`, or `{}`", restore_command(source.files()));
+        findings.push(finding.fix(Fix::offering(fix, [restore_command(source.files())])));
     };
     const PHASE: &str = "a whole number from 1";
     const STEP: &str = "one of the steps 1, 2, 2.5, 3, 4, 5, 6, 7, 8, 9";

@@ -9,7 +9,9 @@ use super::{
 };
 use crate::{
     document::Reader,
-    model::{Finding, FindingCode, NineStepConfig, Review, ReviewVerdict, RunStatus, Status, Step, StepKind, quoted},
+    model::{
+        Finding, FindingCode, NineStepConfig, Review, ReviewVerdict, RunStatus, Status, Step, StepKind, Suggested, Verb,
+    },
 };
 
 /// Maximum number of phases: 20,000 steps, about 16 MB. For a file that claims more, only the current phase is shown, and the run
@@ -109,11 +111,10 @@ impl<'a> StepBuilder<'a> {
                     "how many phases there are is not recorded: it is unknown whether phase {current} was the last, so phase {} is planned",
                     current.saturating_add(1)
                 );
-                let run = quoted(self.run);
-                let fix = format!(
-                    "`piton finish 1:1 --run {run} --phases NUMBER` records how many there are, or `piton close {run} --done` if \
-                     phase {current} was the last"
-                );
+                let finish = Suggested::of(Verb::Finish, "1:1").option("run", self.run).option("phases", "NUMBER");
+                let close = Suggested::of(Verb::Close, self.run).flag("done");
+                let fix =
+                    format!("`{finish}` records how many there are, or `{close}` if phase {current} was the last");
                 findings.push(source.finding(FindingCode::TotalMissing, "/total_phases", message).fix(fix));
                 current.saturating_add(1)
             }

@@ -4,13 +4,13 @@ use super::{
     record::{FORMAT, Remainder},
     session::Session,
 };
-use crate::model::{Finding, FindingCode, clean_line};
+use crate::model::{Finding, FindingCode, Suggested, Verb, clean_line};
 
 /// Reports what of the files of a session cannot be used, and what counts instead.
 pub(super) fn findings(session: &Session) -> Vec<Finding> {
     let mut findings = Vec::new();
     let file = &session.journal_file;
-    let resume = format!("piton resume {}", session.header.session);
+    let resume = Suggested::of(Verb::Resume, &session.header.session).yes();
     let seen = session.state.seq > session.journal_end.seq;
     let goes_on = if seen { "the newer snapshot counts" } else { "the records before it count" };
     let finding = |code, message: String| Finding::new(code, message).at(file);
@@ -22,7 +22,7 @@ pub(super) fn findings(session: &Session) -> Vec<Finding> {
         }
         Remainder::Broken { line, reason } => {
             let message = format!("line {line} and everything after it is damaged ({reason}); {goes_on}");
-            let fix = format!("check what would be repeated, then `{resume} --yes`");
+            let fix = format!("check what would be repeated, then `{resume}`");
             findings.push(finding(FindingCode::StateCorrupt, message).line(*line, None).fix(fix));
         }
         Remainder::Newer { line } => {
@@ -31,7 +31,7 @@ pub(super) fn findings(session: &Session) -> Vec<Finding> {
         }
         Remainder::Lost { records } => {
             let message = format!("{records} records of the journal are gone; the checkpoint counts");
-            let fix = format!("check what is done, then `{resume} --yes`");
+            let fix = format!("check what is done, then `{resume}`");
             findings.push(finding(FindingCode::JournalMissing, message).fix(fix));
         }
         Remainder::Absent => {

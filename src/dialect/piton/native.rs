@@ -9,7 +9,8 @@ use super::{
     state::{ExecutionState, State},
 };
 use crate::model::{
-    Action, Brief, FileSet, Next, Plan, ReadingItem, Run, Step, StepId, clean, clean_line, mask_secrets, quoted,
+    Action, Brief, FileSet, Next, Plan, ReadingItem, Run, Step, StepId, Suggested, Verb, clean, clean_line,
+    mask_secrets,
 };
 
 /// Returns the `ResumePlan` of Specification 186, counted from 0 as there, with the state that it was made from.
@@ -75,10 +76,9 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let mut prompt = String::new();
     let _ = writeln!(prompt, "Workflow: {}", clean_line(&run.workflow, 200));
     let _ = writeln!(prompt, "Step: {} - {}, attempt {}", step.id, clean_line(&step.title, 200), next.attempt);
-    let run_id = quoted(run.id.as_str());
     let command = match header {
-        Some(header) if header.is_attended => format!("piton exec {} --run {run_id}", quoted(step.id.as_str())),
-        Some(_) | None => format!("piton resume {run_id}"),
+        Some(header) if header.is_attended => Suggested::on_step(Verb::Exec, &step.id, &run.id),
+        Some(_) | None => Suggested::of(Verb::Resume, &run.id),
     };
     let told = format!("It is run by `{command}`; nothing has to be done by hand.");
     let _ = writeln!(prompt, "\n{told}");

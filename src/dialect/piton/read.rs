@@ -20,10 +20,10 @@ use super::{
 use crate::{
     dialect::Loaded,
     model::{
-        Action, Cause, CauseKind, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, FollowUp, GateEffect,
+        Action, Cause, CauseKind, DialectId, EvidenceRequest, FileSet, Finding, FindingCode, Fix, FollowUp, GateEffect,
         GateOption, Interruption, InterruptionKind, OutputRequest, Part, PartKind, Proof, Records, RelPath, Review,
         Run, RunStatus, Severity, Status, Step, StepId, StepKind, Suggested, Verb, WorkspaceRecord, clean_line,
-        mask_secrets, quoted,
+        mask_secrets,
     },
 };
 
@@ -49,7 +49,8 @@ fn load_as(files: &FileSet, is_run_again: bool) -> Loaded {
             RunReader { files, session, is_run_again, behind_added, gone_acts, findings: Vec::new() }.load()
         }
         Err(finding) => {
-            let fix = format!("restore the last checkpoint: `piton restore {}`", files.name);
+            let restore = Suggested::of(Verb::Restore, &files.name);
+            let fix = Fix::offering(format!("restore the last checkpoint: `{restore}`"), [restore]);
             Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() }
         }
     }
@@ -79,9 +80,9 @@ impl RunReader<'_> {
         let is_kept = !header.is_attended && state.run.worktree.as_deref() == Some("kept");
         if is_kept && state.run.status == RunPhase::Completed && header.keeps_work(Some("kept")) {
             // Without a branch that it came from, its work gets one.
-            let branch = if header.base_branch.is_some() { "" } else { " --branch NAME" };
+            let branch = header.base_branch.is_none().then_some("NAME");
             let finding = Finding::new(FindingCode::NotMerged, "its work is not merged: it is in its worktree");
-            self.findings.push(finding.fix(format!("piton merge {}{branch}", quoted(&header.session))));
+            self.findings.push(finding.fix(Suggested::of(Verb::Merge, &header.session).maybe("branch", branch)));
         }
         let steps_with_state = state.steps.iter().filter(|_| !self.is_run_again);
         self.findings.extend(steps_with_state.filter_map(|(id, step)| failed_merge(header, id, step)));
@@ -168,9 +169,9 @@ impl RunReader<'_> {
             let header = &self.session.header;
             let message = format!("the run stopped at its limit {}", clean_line(limit, 100));
             let fix = format!(
-                "raise `limits` in {}, or go on with all limits counted anew: `{} --over-limits`",
+                "raise `limits` in {}, or go on with all limits counted anew: `{}`",
                 header.workflow.file,
-                header.resume()
+                header.resume().flag("over-limits")
             );
             self.findings.push(Finding::new(FindingCode::LimitReached, message).fix(fix));
         }

@@ -16,8 +16,7 @@ use super::{
 use crate::{
     engine::share::{Act, LastRecords, Said},
     model::{
-        About, Change, ChangeKind, Entry, RelPath, StepId, Suggested, Timestamp, Uid, Verb, quoted, sha256_hex,
-        sha256_hex_of,
+        About, Change, ChangeKind, Entry, RelPath, StepId, Suggested, Timestamp, Uid, Verb, sha256_hex, sha256_hex_of,
     },
     workflow::Input,
 };
@@ -181,30 +180,29 @@ impl Header {
     }
 
     /// Returns the command that goes on with the run as it is driven.
-    pub(crate) fn goes_on(&self) -> String {
+    pub(crate) fn goes_on(&self) -> Suggested {
         match self.is_attended {
-            true => Suggested::new(Verb::Begin).option("run", &self.session).into(),
+            true => Suggested::new(Verb::Begin).option("run", &self.session),
             false => self.resume(),
         }
     }
 
     /// Returns the command by which Piton runs the rest. A run that was begun for agents is handed to one without the flag.
-    pub(crate) fn resume(&self) -> String {
-        let flag = if self.is_attended { " --unattended" } else { "" };
-        format!("piton resume {}{flag}", quoted(&self.session))
+    pub(crate) fn resume(&self) -> Suggested {
+        Suggested::of(Verb::Resume, &self.session).flags(self.is_attended.then_some("unattended"))
     }
 
     /// Returns the command with which a person has a run of agents take its workflow file as it is now.
-    pub(crate) fn accept_edits(&self) -> String {
-        Suggested::of(Verb::Resume, &self.session).flag("accept-edits").into()
+    pub(crate) fn accept_edits(&self) -> Suggested {
+        Suggested::of(Verb::Resume, &self.session).flag("accept-edits")
     }
 
     /// Returns how a run starts anew of which no record is left. One for agents has no restart.
     pub(super) fn anew(&self) -> String {
-        let id = quoted(&self.session);
+        let command = |verb| Suggested::of(verb, &self.session);
         match self.is_attended {
-            true => format!("to start over, archive it first: `piton close {id} --abort`"),
-            false => format!("to start over: `piton resume {id} --force --yes`"),
+            true => format!("to start over, archive it first: `{}`", command(Verb::Close).flag("abort")),
+            false => format!("to start over: `{}`", command(Verb::Resume).flag("force").yes()),
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::{
     dialect::EditError,
     engine::share::LastRecords,
     model::{
-        About, Change, Content, Edit, EditKind, Entry, FileSet, Finding, FindingCode, ReadProblem, RelPath, Uid,
-        clean_line,
+        About, Change, Content, Edit, EditKind, Entry, FileSet, Finding, FindingCode, ReadProblem, RelPath, Suggested,
+        Uid, Verb, clean_line,
     },
 };
 
@@ -134,8 +134,8 @@ impl Session {
             Remainder::Broken { line, reason } => Some(format!("line {line}: {reason}")),
             Remainder::Newer { line } => Some(format!("line {line} was written by a newer version")),
             Remainder::Lost { records } => Some(format!(
-                "its last {records} records are gone; `piton resume {} --yes` goes on",
-                self.header.session
+                "its last {records} records are gone; `{}` goes on",
+                Suggested::of(Verb::Resume, &self.header.session).yes()
             )),
             Remainder::Absent => Some(format!("it is gone; {}", self.header.anew())),
         };

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     dialect::EditError,
-    model::{Change, ChangeKind, Edit, FileSet, StepId},
+    model::{Change, ChangeKind, Edit, FileSet, StepId, Suggested, Verb},
 };
 
 /// Records a change that the runner did not make: a step of an agent, a decision about a step, or a pause.
@@ -13,7 +13,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     let session = Session::read(files)
         .map_err(|finding| EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })?;
     if let ChangeKind::Start(_) | ChangeKind::Repair { .. } = &change.kind {
-        let instead = "it begins with `piton run FILE`, and `piton restore SESSION` goes back in its journal";
+        let (run, restore) = (Suggested::of(Verb::Run, "FILE"), Suggested::of(Verb::Restore, "SESSION"));
+        let instead = format!("it begins with `{run}`, and `{restore}` goes back in its journal");
         return Err(EditError::cannot("a session", "be started or rebuilt by a change", instead));
     }
     let reopens = change.kind.reopens().to_vec();

@@ -13,7 +13,7 @@ use crate::{
     engine::reconciled::EffectiveStatus,
     model::{
         DeclaredFile, DeclaredState, FileChange, Finding, FindingCode, GuestEvidence, GuestProof, LogReach, RelPath,
-        Run, Status, first_names, plural,
+        Run, Status, Suggested, Verb, first_names, plural,
     },
 };
 
@@ -183,7 +183,8 @@ impl Unticked {
             plural(list.new, "new file")
         );
         let finding = Finding::new(FindingCode::StatusDrift, message);
-        let finding = finding.fix("check the open tasks and tick those that are done: piton plan --patch shows how");
+        let patch = Suggested::new(Verb::Plan).flag("patch");
+        let finding = finding.fix(format!("check the open tasks and tick those that are done: {patch} shows how"));
         Some(match &list.document {
             Some(document) => finding.at(document),
             None => finding,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::method::{reverts, short};
 use crate::model::{
     CommitFact, Evidence, Finding, FindingCode, GivenUpCommit, RollBackRecord, Run, Severity, Statement, StatementKind,
-    plural, quoted,
+    Suggested, plural, quoted,
 };
 
 /// Number of commits that are named.
@@ -30,7 +30,8 @@ pub(in crate::engine) fn commits_left(run: &Run, evidence: &Evidence) -> Option<
     let commands = reverts(&left).into_iter().map(|revert| format!("git -C {folder} revert --no-edit {revert}"));
     let message =
         format!("the branch still has {} of the steps given up by the rollback to {}", in_words(&left), last.to);
-    let finding = Finding::new(FindingCode::CommitsLeft, message).fix(commands.collect::<Vec<_>>().join(" && "));
+    let commands = Suggested::Other(commands.collect::<Vec<_>>().join(" && "));
+    let finding = Finding::new(FindingCode::CommitsLeft, message).fix(commands);
     // Who began a step since was told in its brief.
     let is_known = evidence.statements.iter().any(|statement| has_begun_since(statement, last));
     Some(Finding { severity: if is_known { Severity::Info } else { finding.severity }, ..finding })

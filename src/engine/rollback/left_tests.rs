@@ -46,7 +46,7 @@ fn commits_of_steps_given_up_are_named_with_the_command_until_they_are_gone() {
                 format!("the branch still has {count} ({named}) of the steps given up by the rollback to phase:0");
             (message, format!("git -C . revert --no-edit {shas}"), Severity::Warning)
         });
-        assert_eq!(found.map(|found| (found.message, found.fix.unwrap(), found.severity)), expected);
+        assert_eq!(found.map(|found| (found.message.clone(), found.fix_text().unwrap(), found.severity)), expected);
     }
 }
 

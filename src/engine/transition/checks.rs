@@ -158,7 +158,7 @@ impl TransitionCheck<'_> {
         let Some(older) = older_than_log(self.reconciled.run, self.evidence) else { return Ok(()) };
         let redo =
             older.step.as_ref().map(|step| format!("to go on from the older state: `{}`", self.decision("redo", step)));
-        let hints = older.fix.into_iter().chain(redo).collect();
+        let hints = older.fix.map(String::from).into_iter().chain(redo).collect();
         Err(Refusal { kind: RefusalKind::Person, message: older.message, hints })
     }
 
@@ -169,7 +169,8 @@ impl TransitionCheck<'_> {
             return Ok(());
         }
         let Some(wrong) = workspace_problem(run, self.evidence) else { return Ok(()) };
-        let hints = wrong.fix.into_iter().chain([self.decision("override", &run.steps[at].id).into()]);
+        let hints =
+            wrong.fix.map(String::from).into_iter().chain([self.decision("override", &run.steps[at].id).into()]);
         Err(Refusal { kind: RefusalKind::Person, message: wrong.message, hints: hints.collect() })
     }
 

@@ -164,8 +164,9 @@ impl TransitionCheck<'_> {
             if self.reconciled.run.steps[at].is_reported {
                 let exec = self.command(Verb::Exec, id);
                 let past = Suggested::of(Verb::History, &self.reconciled.run.id);
+                let back = Suggested::new(Verb::Restore);
                 let message = format!(
-                    "its agent has reported: `{exec}` does the rest; `{past}` lists the versions to which `piton restore` takes it back"
+                    "its agent has reported: `{exec}` does the rest; `{past}` lists the versions to which `{back}` takes it back"
                 );
                 return Ok(Decided::Already(message));
             }

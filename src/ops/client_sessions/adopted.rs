@@ -8,7 +8,7 @@ use crate::{
         claude,
         piton::record::{HEADER, Header},
     },
-    model::{Content, No, RelPath, quoted},
+    model::{Content, No, RelPath, Suggested, Verb},
     ops::{OpError, archived},
     store,
 };
@@ -49,9 +49,9 @@ pub(crate) fn adopted(ctx: &ProjectContext) -> BTreeMap<String, AdoptedRun> {
 pub(crate) fn check_not_adopted(ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
     let session = location.candidate.state.name().trim_end_matches(".jsonl");
     let Some(AdoptedRun { run, is_archived }) = adopted(ctx).remove(session) else { return Ok(()) };
-    let (what, verb) = if is_archived { (", which is archived", "restore") } else { ("", "plan") };
+    let (what, verb) = if is_archived { (", which is archived", Verb::Restore) } else { ("", Verb::Plan) };
     let message = format!("{} was already adopted as {run}{what}", location.candidate.name);
-    Err(OpError::InTheWay { why: No::Already, message, hints: vec![format!("piton {verb} {}", quoted(&run))] })
+    Err(OpError::InTheWay { why: No::Already, message, hints: vec![Suggested::of(verb, &run).into()] })
 }
 
 /// Refuses a run of another program, which is never written. Of a session it names the run that it was made into, or the command that makes one.
@@ -65,8 +65,8 @@ pub(crate) fn check_writable(ctx: &ProjectContext, location: &RunLocation) -> Re
     if let OpError::InTheWay { hints, .. } = &mut refused
         && digest.is_some_and(|digest| claude::is_adoptable(&digest))
     {
-        let word = quoted(&location.candidate.name);
-        hints.insert(0, format!("piton start --from {word}   # makes a run of it, which can be recorded"));
+        let start = Suggested::new(Verb::Start).option("from", &location.candidate.name);
+        hints.insert(0, start.comment("makes a run of it, which can be recorded").into());
     }
     Err(refused)
 }

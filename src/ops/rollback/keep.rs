@@ -6,7 +6,9 @@ use super::{RollbackContext, report::RollbackReport};
 use crate::{
     dialect::RollbackBackup,
     engine::{self, rollback::Obstacle},
-    model::{Change, ChangeKind, Finding, GitImpact, RelPath, RollBack, StepId, Suggested, clean_line, sha256_hex},
+    model::{
+        Change, ChangeKind, Finding, GitImpact, RelPath, RollBack, StepId, Suggested, Verb, clean_line, sha256_hex,
+    },
     ops::{OpError, locked_run::LockedRun},
     store::{
         self,
@@ -125,11 +127,12 @@ fn info(
     let mut text = format!("# Backup before a rollback\n\n- Run: {}\n- At: {}\n", clean_line(run, 200), change.at);
     text.push_str(&change_lines(change));
     let _ = writeln!(text, "- Digest of the list below: {digest}");
-    let quoted = engine::quoted(run);
+    let (history, restore) = (Suggested::of(Verb::History, run), Suggested::of(Verb::Restore, run));
     let _ = write!(
         text,
-        "\nTo take the rollback back: `piton history {quoted}`, then `piton restore {quoted} --to CHECKPOINT` with the one before \
+        "\nTo take the rollback back: `{history}`, then `{}` with the one before \
          `rollback`.\nTo compare the copy: `cd {}`, then `sha256sum --check` with this list:\n\n```\n{listed}```\n",
+        restore.option("to", "CHECKPOINT"),
         engine::quoted(folder.as_str())
     );
     if !report.left_out.is_empty() {

@@ -257,7 +257,7 @@ impl<'a> RollbackContext<'a> {
             let message = format!("the work was merged into {main} more than 7 days ago: other work may depend on it");
             let log =
                 format!("git -C {} log --oneline {}", engine::quoted(&git_impact.main_folder), engine::quoted(main));
-            Finding::new(FindingCode::RollbackLate, message).fix(log)
+            Finding::new(FindingCode::RollbackLate, message).fix(Suggested::Other(log))
         })
     }
 
@@ -266,7 +266,8 @@ impl<'a> RollbackContext<'a> {
         git_impact.dirty.is_none().then(|| {
             let folder = engine::quoted(&git_impact.folder);
             let message = format!("git does not answer in {folder}: neither commits nor git commands are shown");
-            Finding::new(FindingCode::GitSilent, message).fix(format!("git -C {folder} status --short"))
+            Finding::new(FindingCode::GitSilent, message)
+                .fix(Suggested::Other(format!("git -C {folder} status --short")))
         })
     }
 

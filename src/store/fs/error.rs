@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::model::ReadProblem;
+use crate::model::{ReadProblem, Suggested, Verb};
 
 /// What went wrong and where, for people; the command line maps the variants to exit codes.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +44,7 @@ pub(crate) enum StoreError {
     /// `file` is the configuration file, or the name of an environment variable.
     #[error("{file}{}: {message}", line.map(|line| format!(":{line}")).unwrap_or_default())]
     Config { file: String, line: Option<u32>, message: String },
-    #[error("no checkpoint `{id}` in {path}; `piton history` lists those that are kept")]
+    #[error("no checkpoint `{id}` in {path}; `{}` lists those that are kept", Suggested::new(Verb::History))]
     HistoryMissing { path: Utf8PathBuf, id: String },
     /// What is there does not speak for this user, so that nothing is added to it.
     #[error("{path} came with the project: this user did not begin it here; nothing was written")]

@@ -19,8 +19,8 @@ use crate::{
     },
     document::{Field, Reader},
     model::{
-        Edit, Finding, FindingCode, Outcome, Records, Run, RunStatus, Severity, Status, Step, StepId, mask_secrets,
-        quoted,
+        Edit, Finding, FindingCode, Outcome, Records, Run, RunId, RunStatus, Severity, Status, Step, StepId, Suggested,
+        Verb, mask_secrets,
     },
 };
 
@@ -203,10 +203,11 @@ impl DevCycleWriter {
     fn stop(&mut self, word: &str) -> Result<(), EditError> {
         let is_pushing = self.run.steps[PUSH].status == Status::InProgress;
         if is_pushing {
-            let (step, run) = (PHASES[PUSH].0, self.run());
+            let step = PHASES[PUSH].0;
+            let finish = Suggested::of(Verb::Finish, step).run(&self.run());
+            let failed = finish.clone().option("status", "failed").option("error", "TEXT");
             return unsupported(format!(
-                "{step} is running, which a paused cycle cannot record: record its result first, with `piton finish {step} \
-                 --run {run}` or `piton finish {step} --run {run} --status failed --error TEXT`"
+                "{step} is running, which a paused cycle cannot record: record its result first, with `{finish}` or `{failed}`"
             ));
         }
         self.editor.set_text("/currentPhase", word)
@@ -218,8 +219,8 @@ impl DevCycleWriter {
 impl StateWriter for DevCycleWriter {
     const WHAT: &'static str = "a development cycle";
 
-    fn run(&self) -> String {
-        quoted(self.run.id.as_str())
+    fn run(&self) -> RunId {
+        self.run.id.clone()
     }
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
@@ -286,9 +287,10 @@ impl StateWriter for DevCycleWriter {
     /// Completes the cycle by recording GO at the checkpoint.
     fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
         if !self.editor.has(&result(CHECKPOINT)) {
-            let (step, run) = (PHASES[CHECKPOINT].0, self.run());
+            let step = PHASES[CHECKPOINT].0;
+            let finish = Suggested::of(Verb::Finish, step).run(&self.run());
             return unsupported(format!(
-                "a development cycle ends when its checkpoint says GO, but {step} has no result: `piton finish {step} --run {run}`"
+                "a development cycle ends when its checkpoint says GO, but {step} has no result: `{finish}`"
             ));
         }
         self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;

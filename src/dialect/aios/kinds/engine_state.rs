@@ -14,7 +14,7 @@ use crate::{
         writer::{Resumed, StateWriter},
     },
     document::{Field, Reader},
-    model::{Edit, Finding, FindingCode, Records, Run, Status, Step, StepId, quoted},
+    model::{Edit, Finding, FindingCode, Records, Run, RunId, Status, Step, StepId, Suggested, Verb, quoted},
 };
 
 pub(super) static ENGINE: Descriptor = Descriptor {
@@ -52,17 +52,17 @@ struct EngineWriter {
 impl StateWriter for EngineWriter {
     const WHAT: &'static str = "a workflow engine";
 
-    fn run(&self) -> String {
-        quoted(self.run.id.as_str())
+    fn run(&self) -> RunId {
+        self.run.id.clone()
     }
 
     fn instead(&self, step: Option<&StepId>) -> String {
         match step {
             Some(step) => format!(
                 "the state does not name future steps, so only the engine can record {}; resume it with its own command, then run \
-                 `piton plan {}`",
+                 `{}`",
                 quoted(step.as_str()),
-                self.run()
+                Suggested::of(Verb::Plan, self.run())
             ),
             None => "it stays active, and its own command resumes it".to_owned(),
         }

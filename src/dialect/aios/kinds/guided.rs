@@ -22,8 +22,8 @@ use crate::{
     },
     document::{Field, Node, Reader},
     model::{
-        Edit, Finding, FindingCode, Outcome, Records, RelPath, Run, RunStatus, Status, Step, StepId, clean_line,
-        mask_secrets, quoted,
+        Edit, Finding, FindingCode, Outcome, Records, RelPath, Run, RunId, RunStatus, Status, Step, StepId, clean_line,
+        mask_secrets,
     },
 };
 
@@ -258,8 +258,8 @@ impl GuidedWriter {
 impl StateWriter for GuidedWriter {
     const WHAT: &'static str = "a guided workflow";
 
-    fn run(&self) -> String {
-        quoted(self.run.id.as_str())
+    fn run(&self) -> RunId {
+        self.run.id.clone()
     }
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {

@@ -16,7 +16,7 @@ use crate::{
     document::Node,
     model::{
         Change, DialectId, Edit, FileSet, Finding, FindingCode, RelPath, Review, ReviewVerdict, Run, RunStatus, Status,
-        Step, StepId, StepKind, Suggestions, clean_line,
+        Step, StepId, StepKind, Suggested, Suggestions, Verb, clean_line,
     },
 };
 
@@ -141,7 +141,8 @@ pub(in crate::dialect::aios) static SPEC: Descriptor = Descriptor {
 ///
 /// For all but a resume.
 fn edit(_files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let instead = "its artifacts are the record. Write the artifact of the step, then run `piton plan`".to_owned();
+    let plan = Suggested::new(Verb::Plan);
+    let instead = format!("its artifacts are the record. Write the artifact of the step, then run `{plan}`");
     write(Unsaved { instead }, change)
 }
 

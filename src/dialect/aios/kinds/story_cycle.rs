@@ -16,8 +16,8 @@ use crate::{
         writer::write,
     },
     model::{
-        Change, DialectId, Edit, FileSet, Finding, FindingCode, Part, PartKind, Review, ReviewVerdict, Run, RunStatus,
-        Severity, Status, Step, StepId, StepKind, Witness, clean_line, quoted,
+        Change, DialectId, Edit, FileSet, Finding, FindingCode, Part, PartKind, Review, ReviewVerdict, Run, RunId,
+        RunStatus, Severity, Status, Step, StepId, StepKind, Suggested, Verb, Witness, clean_line,
     },
 };
 
@@ -62,10 +62,10 @@ pub(in crate::dialect::aios) static STORY_CYCLE: Descriptor = Descriptor {
 ///
 /// For all but a resume.
 fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let run = load(files).run.map_or_else(|| "RUN".to_owned(), |run| quoted(run.id.as_str()));
+    let plan = Suggested::new(Verb::Plan);
+    let patch = plan.clone().word(load(files).run.map_or_else(|| RunId::new("RUN"), |run| run.id)).flag("patch");
     let instead = format!(
-        "stories are never written. Show the edit that updates the story with `piton plan --patch {run}`; apply it, then run \
-         `piton plan`"
+        "stories are never written. Show the edit that updates the story with `{patch}`; apply it, then run `{plan}`"
     );
     write(Unsaved { instead }, change)
 }
@@ -118,7 +118,7 @@ fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
             other.line
         );
         let finding = Finding::new(FindingCode::StatusConflict, message).at(&files.state);
-        finding.line(other.line, Some(other.column)).fix(&fix)
+        finding.line(other.line, Some(other.column)).fix(fix.as_str())
     };
     story.contradictions().map(finding).chain(closed_folder(files, used)).collect()
 }

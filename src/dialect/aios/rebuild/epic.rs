@@ -16,7 +16,7 @@ use crate::{
         story::{self, SectionKind, Story, StoryStatus},
     },
     document::salvage,
-    model::{FileSet, Reconstruction, RelPath, Timestamp, clean_line},
+    model::{FileSet, Reconstruction, RelPath, Suggested, Timestamp, Verb, clean_line},
 };
 
 /// The modes of an epic (docs/formats/aios.md#epic-state).
@@ -59,9 +59,11 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
         None => rebuilt.not_known("the start time: `started_at` is null"),
     }
     let mut text = format!(
-        "# Rebuilt by `piton restore --from-evidence`; `piton history` has what it replaced.\n\
+        "# Rebuilt by `{}`; `{}` has what it replaced.\n\
          epic_state:\n  epicId: {}\n  execution_plan: {}\n  mode: {}\n  started_at: {}\n  updated_at: \"{at}\"\n  \
          status: active\n",
+        Suggested::new(Verb::Restore).flag("from-evidence"),
+        Suggested::new(Verb::History),
         scalar(&id),
         scalar(named),
         mode.as_deref().unwrap_or("interactive"),

@@ -150,7 +150,7 @@ fn damage_is_reported_with_line_and_column() {
         let found = finding(&loaded, FindingCode::StateUnreadable);
         assert_eq!((found.line, found.column), (Some(line), Some(column)), "{text:?}: {}", found.message);
         assert!(found.message.contains("Workflow state file corrupted"));
-        assert!(found.fix.as_ref().unwrap().contains("`piton restore feat-quotes`"));
+        assert!(found.fix_text().unwrap().contains("`piton restore feat-quotes`"));
     }
     for text in ["[]", "null", "\"x\"", "5"] {
         assert_eq!(codes(&load(text)), [FindingCode::StateWrongType], "{text}");
@@ -171,7 +171,7 @@ fn a_backup_shows_the_plan_and_does_not_unblock_it() {
     let loaded = NineStep.load(&files);
     assert_eq!(codes(&loaded), [FindingCode::StateUnreadable]);
     assert_eq!(loaded.findings[0].severity, Severity::Blocking);
-    assert!(loaded.findings[0].fix.as_ref().unwrap().contains("piton restore"));
+    assert!(loaded.findings[0].fix_text().unwrap().contains("piton restore"));
     let run = loaded.run.unwrap();
     assert!(run.degraded);
     assert_eq!(run.position, Some(step_id("1:3")));

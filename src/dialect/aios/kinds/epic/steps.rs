@@ -17,8 +17,8 @@ use crate::{
         story::{self, SectionKind, Story, StoryStatus},
     },
     model::{
-        Finding, FindingCode, RelPath, Review, ReviewVerdict, Severity, Status, Step, StepId, StepKind, Witness,
-        clean_line, first_names, quoted,
+        Finding, FindingCode, RelPath, Review, ReviewVerdict, RunId, Severity, Status, Step, StepId, StepKind,
+        Suggested, Verb, Witness, clean_line, first_names,
     },
 };
 
@@ -317,11 +317,12 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
         step.error.clone_from(&recorded.note);
         let message = format!("story {} is {}", recorded.id, step.status);
         let finding = Finding::new(FindingCode::StoryStopped, message).at(&epic.files.state);
-        let (id, run) = (quoted(&recorded.id), quoted(EPIC.run_id(&epic.state.id).as_str()));
-        let fix = format!(
-            "look at why; then `piton begin {id} --run {run}` tries it again, `piton decide {id} skip --run {run} --by NAME --note WHY` leaves \
-             it out, `piton close {run} --abort` ends the epic"
-        );
+        let (id, run) = (&recorded.id, RunId::new(EPIC.run_id(&epic.state.id)));
+        let begin = Suggested::on_step(Verb::Begin, id, &run);
+        let skip = Suggested::of(Verb::Decide, id).word("skip").run(&run).by_and_why();
+        let close = Suggested::of(Verb::Close, &run).flag("abort");
+        let fix =
+            format!("look at why; then `{begin}` tries it again, `{skip}` leaves it out, `{close}` ends the epic");
         epic.findings.push(finding.line(recorded.line, None).on(&step.id).fix(fix));
     }
 }

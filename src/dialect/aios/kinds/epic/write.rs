@@ -13,7 +13,7 @@ use crate::{
         writer::{Approval, Begun, Resumed, StateWriter, outcome_text, write},
     },
     document::escape,
-    model::{Change, Edit, FileSet, Outcome, ReviewVerdict, Run, StepId, mask_secrets, quoted},
+    model::{Change, Edit, FileSet, Outcome, ReviewVerdict, Run, RunId, StepId, Suggested, Verb, mask_secrets},
 };
 
 /// Computes the edits of one change.
@@ -51,8 +51,9 @@ impl EpicWriter {
         if state.only_counts_waves() {
             return unsupported(format!(
                 "{} only counts waves and cannot record stories or gates: let the agent that runs it update \
-                 `last_completed_wave`, then run `piton plan`",
-                files.state
+                 `last_completed_wave`, then run `{}`",
+                files.state,
+                Suggested::new(Verb::Plan)
             ));
         }
         Ok(Self { state, run, editor: StateEditor::open(files, change.at, &format!("{root}/updated_at"))?, root })
@@ -98,10 +99,8 @@ impl EpicWriter {
             Some(ReviewVerdict::Approved) => Ok("approved"),
             Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => Ok("rejected"),
             Some(ReviewVerdict::ApprovedWithConditions) | None => unsupported(format!(
-                "a gate of an epic is either approved or rejected: `piton finish {} --run {} --verdict VERDICT` with \
-                 APPROVED or REJECTED",
-                quoted(outcome.step.as_str()),
-                self.run()
+                "a gate of an epic is either approved or rejected: `{}` with APPROVED or REJECTED",
+                Suggested::on_step(Verb::Finish, &outcome.step, &self.run()).option("verdict", "VERDICT")
             )),
         }
     }
@@ -191,13 +190,13 @@ impl EpicWriter {
 impl StateWriter for EpicWriter {
     const WHAT: &'static str = "the state of an epic";
 
-    fn run(&self) -> String {
-        quoted(self.run.id.as_str())
+    fn run(&self) -> RunId {
+        self.run.id.clone()
     }
 
     fn instead(&self, _step: Option<&StepId>) -> String {
-        let run = self.run();
-        format!("it stays active; `piton plan {run}` shows where it continues, and `piton close {run} --abort` ends it")
+        let [plan, close] = [Verb::Plan, Verb::Close].map(|verb| Suggested::of(verb, &self.run.id));
+        format!("it stays active; `{plan}` shows where it continues, and `{}` ends it", close.flag("abort"))
     }
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {

@@ -11,7 +11,7 @@ use crate::{
         writer::{Approval, Begun, Resumed, StateWriter, outcome_text},
     },
     document::Node,
-    model::{Edit, Outcome, ReviewVerdict, Run, StepId, quoted},
+    model::{Edit, Outcome, ReviewVerdict, Run, RunId, StepId, Suggested, Verb},
 };
 
 /// The target of a step id.
@@ -56,10 +56,10 @@ impl QaLoopWriter {
             Some(ReviewVerdict::Approved) => true,
             Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => false,
             Some(ReviewVerdict::ApprovedWithConditions) => {
+                let finish = Suggested::on_step(Verb::Finish, format!("review-{number}"), &self.run());
                 return unsupported(format!(
-                    "a QA loop has no conditional approval: `piton finish review-{number} --run {} --verdict VERDICT` with \
-                     APPROVED or REJECTED",
-                    self.run()
+                    "a QA loop has no conditional approval: `{}` with APPROVED or REJECTED",
+                    finish.option("verdict", "VERDICT")
                 ));
             }
             // A review that failed to run is not a rejection.
@@ -172,13 +172,13 @@ impl QaLoopWriter {
 impl StateWriter for QaLoopWriter {
     const WHAT: &'static str = "a QA loop";
 
-    fn run(&self) -> String {
-        quoted(self.run.id.as_str())
+    fn run(&self) -> RunId {
+        self.run.id.clone()
     }
 
     fn instead(&self, step: Option<&StepId>) -> String {
         let finish = step.map_or_else(String::new, |step| format!("finish {step}, or "));
-        format!("{finish}stop the loop: `piton pause {}`", self.run())
+        format!("{finish}stop the loop: `{}`", Suggested::of(Verb::Pause, self.run()))
     }
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
@@ -203,7 +203,8 @@ impl StateWriter for QaLoopWriter {
             QaLoopTarget::Fix(number) if is_done => self.fixed(number),
             QaLoopTarget::Fix(_) => self.refuse("record a failed fix", Some(&outcome.step)),
             QaLoopTarget::Escalation => {
-                unsupported(format!("the user decides: `piton decide escalation approve --run {}`", self.run()))
+                let approve = Suggested::of(Verb::Decide, "escalation").word("approve").run(&self.run());
+                unsupported(format!("the user decides: `{approve}`"))
             }
         }
     }
