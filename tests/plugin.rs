@@ -21,6 +21,9 @@ fn json(path: &str) -> Value {
         .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// The verbs of the skills that the client asks about, as intended: they run programs, decide, or move state.
+const ASKED: &[&str] = &["start", "run", "resume", "exec", "decide", "close", "restore"];
+
 fn skills() -> Vec<Utf8PathBuf> {
     let skills = support::files_below(&support::repository().join("skills"), "md");
     skills.into_iter().filter(|path| path.file_name() == Some("SKILL.md")).collect()
@@ -264,6 +267,19 @@ fn the_loop_stands_once_and_says_how_a_step_is_done() {
     }
     for verdict in ["`APPROVED`", "`APPROVED_WITH_CONDITIONS`", "`NEEDS_REVISION`", "`REJECTED`"] {
         assert!(steps.contains(verdict), "{verdict}: the verdicts stand where one is given");
+    }
+}
+
+#[test]
+fn what_a_skill_reads_is_not_asked_about() {
+    let rules = rules();
+    for path in support::files_below(&support::repository().join("skills"), "md") {
+        let text = support::read(&path);
+        for command in code(&text).into_iter().filter(|code| code.starts_with("piton ")) {
+            let verb = command.split_whitespace().nth(1).unwrap_or_default();
+            let is_allowed = rules.contains(&format!("Bash(piton {verb}:*)"));
+            assert!(is_allowed || ASKED.contains(&verb), "{path}: `{command}`: the client asks a person about it");
+        }
     }
 }
 

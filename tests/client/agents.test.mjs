@@ -64,14 +64,20 @@ test('the agent gets the brief by a hook, and finish uses its report', { timeout
 
 test('the end of a background agent is recorded', { timeout: 120_000 }, async (context) => {
   const stage = staged(context, 'background');
-  // On the newest client its end comes as a new turn, where the skill's grant is gone.
-  const plays = [bash('piton begin 2:3'), agent({}), say('waiting'), bash('piton finish 2:3 --run user-auth')];
+  // On the newest client its end comes as a new turn, where the skill's grant is gone, and the hook prints the command.
+  const printed = (turn) => /`(piton finish 2:3 [^`]+)`/.exec(turn.last)?.[1];
+  const plays = [
+    () => bash('piton begin 2:3'),
+    () => agent({}),
+    () => say('waiting'),
+    (turn) => bash(printed(turn) ?? 'piton finish 2:3 --run user-auth'),
+  ];
   const service = await model((turn) => {
     if (isSubagent(turn)) return say(REPORT);
     main.push(turn);
-    const next = plays.shift();
     // In the foreground there is nothing to wait for.
-    return next?.text === 'waiting' && /STATUS: DONE/.test(turn.last) ? plays.shift() : (next ?? say('done'));
+    if (plays.length === 2 && /STATUS: DONE/.test(turn.last)) plays.shift();
+    return plays.shift()?.(turn) ?? say('done');
   });
   const main = [];
   context.after(() => service.close());
@@ -80,18 +86,20 @@ test('the end of a background agent is recorded', { timeout: 120_000 }, async (c
   assert.deepEqual(done.result.permission_denials, []);
   assert.equal(plays.length, 0);
   if (hasHook) {
-    saw(main.map((turn) => turn.last).join('\n'), /step 2:3 of user-auth is still recorded as in progress/, /`piton finish 2:3 --run user-auth`/);
+    const said = main.map((turn) => turn.last).join('\n');
+    saw(said, /step 2:3 of user-auth is still recorded as in progress/, /`piton finish 2:3 --run user-auth --begun [0-9a-f]{8}`/);
   }
   saw(main.at(-1).last, /2:3 is completed/);
 });
 
 test('on a turn without a grant only plain calls about the own run pass', { timeout: 180_000 }, async (context) => {
   const stage = staged(context, 'turns');
-  const allowed = ['piton plan user-auth', 'piton begin 2:3 --run user-auth'];
+  const allowed = ['piton plan user-auth', 'piton begin 2:3 --run user-auth', 'piton show user-auth', 'piton decide --run user-auth'];
   await played(context, stage, '/workflow-resume', [bash('piton begin 2:3')]);
   const forbidden = [
     'piton decide 1:2.5 approve --run user-auth',
     'piton close user-auth --abort',
+    'piton show user-auth --html OUTSIDE',
     'piton plan user-auth; touch OUTSIDE',
     'piton plan $(touch OUTSIDE)',
     'piton plan user-auth > OUTSIDE',
@@ -102,7 +110,7 @@ test('on a turn without a grant only plain calls about the own run pass', { time
   const { main, done } = await played(context, stage, 'go on', plays, REPORT, { more: ['--continue'] });
   const refused = done.result.permission_denials.map((denial) => denial.tool_input.command);
   assert.deepEqual(refused, hasHook ? forbidden : [...allowed, ...forbidden]);
-  if (hasHook) saw(main[1].last, /"schema":"plan\/2"/);
+  if (hasHook) saw(main[1].last, /"schema":"plan\/3"/);
   assert.ok(!fs.existsSync(path.join(stage.project, 'OUTSIDE')));
   assert.ok(!fs.existsSync(path.join(stage.home, '.claude/settings.json')));
 });
@@ -125,6 +133,6 @@ test('an agent that ended without a finish is named at the next prompt', { timeo
   await played(context, stage, '/workflow-resume', [bash('piton begin 2:3'), agent({ run_in_background: false })], 'all done');
   const { main } = await played(context, stage, 'and?', [say('I see')], REPORT, { more: ['--continue'] });
   saw(main[0].said, /The agent general-purpose ended, and step 2:3 of user-auth is still recorded as in progress/);
-  saw(main[0].said, /`piton finish 2:3 --run user-auth --summary TEXT`/);
+  saw(main[0].said, /`piton finish 2:3 --run user-auth --summary TEXT --begun [0-9a-f]{8}`/);
   assert.match(stage.read(STATE), /"in_progress"/);
 });

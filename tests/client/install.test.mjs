@@ -100,7 +100,7 @@ onStage('from git: the skill answers to both names, piton is not asked for, and 
     assert.deepEqual(done.result.permission_denials, [], name);
     const [first, second] = service.turns.splice(0);
     saw(first.said, /# Resume a run/);
-    saw(second.last, /"schema":"plan\/2"/);
+    saw(second.last, /"schema":"plan\/3"/);
   }
   const command = await stage.session(service, '/piton:status').ended;
   assert.equal(command.code, 0, command.err);
@@ -126,7 +126,7 @@ onStage('from the branch of a release: the program is there, verified, without a
   const done = await stage.session(service, '/workflow-resume').ended;
   assert.equal(done.code, 0, done.err);
   assert.deepEqual(done.result.permission_denials, []);
-  saw(service.turns[1].last, /"schema":"plan\/2"/);
+  saw(service.turns[1].last, /"schema":"plan\/3"/);
   const shown = done.lines.find((line) => line.hook_event === 'SessionStart' && line.stdout);
   saw(shown?.stdout ?? '', /Piton: an interrupted run: user-auth/);
   const { version } = JSON.parse(fs.readFileSync(path.join(repository, '.claude-plugin/plugin.json')));
