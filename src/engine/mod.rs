@@ -77,8 +77,9 @@ pub(crate) mod versions;
 
 pub(crate) use choose::BUILT;
 pub(crate) use command::{
-    END, after_part, agent_contract, answer as answer_command, approve as approve_command, context as context_command,
-    decide as decide_command, end as end_command, end_reported, failed as failed_command, redo as redo_command,
+    END, HAPPENED, after_part, agent_contract, answer as answer_command, approve as approve_command,
+    context as context_command, decide as decide_command, end as end_command, end_reported, failed as failed_command,
+    redo as redo_command,
 };
 pub(crate) use context::assemble;
 pub(crate) use handed::{HalfMade, half_made};

@@ -86,7 +86,7 @@ impl<'a> Restoration<'a> {
         let version = match (&request.to, request.from_evidence) {
             (_, true) if sound.is_some() => {
                 let message = format!("{} can be read: there is nothing to repair", opened.candidate.state);
-                return Err(refused(opened, No::Nothing, message, ["plan", "history"]));
+                return Err(refused(opened, No::Nothing, message, [Verb::Plan, Verb::History]));
             }
             (_, true) => versions::rebuilt(opened).map_err(|error| versions::not_rebuilt(opened, &error))?,
             (Some(name), false) => versions::named(opened, name)?,
@@ -100,11 +100,11 @@ impl<'a> Restoration<'a> {
         let (edits, restored) = versions::restoring(opened, &version)?;
         if edits.is_empty() {
             let message = format!("nothing changed: the state is already as it was at {}", version.name);
-            return Err(refused(opened, No::Already, message, ["history", "status"]));
+            return Err(refused(opened, No::Already, message, [Verb::History, Verb::Status]));
         }
         if !versions::is_sound(&restored) {
             let message = format!("nothing changed: the state at {} cannot be read", version.name);
-            return Err(refused(opened, No::Invalid, message, ["history", "restore"]));
+            return Err(refused(opened, No::Invalid, message, [Verb::History, Verb::Restore]));
         }
         let repeats = repeats(ctx, opened, &restored);
         let proposal = Proposal::of(opened, &version, &edits);
@@ -154,8 +154,8 @@ fn reopened(ctx: &ProjectContext, restored: &OpenedRun, repeats: &[StepId]) -> V
 }
 
 /// Returns the refusal to restore a version, with what two verbs say about the run.
-fn refused(opened: &OpenedRun, why: No, message: String, verbs: [&str; 2]) -> OpError {
-    let hints = verbs.map(|verb| format!("piton {verb} {}", run_word(&opened.candidate))).into();
+fn refused(opened: &OpenedRun, why: No, message: String, verbs: [Verb; 2]) -> OpError {
+    let hints = verbs.map(|verb| Suggested::of(verb, run_word(&opened.candidate)).into()).into();
     OpError::Refused(Refusal { kind: RefusalKind::No(why), message, hints })
 }
 

@@ -197,7 +197,7 @@ impl StepSelection<'_> {
         let message =
             format!("{item} must not run twice, and it is unknown whether it took effect before it was interrupted");
         let probe = defined.and_then(|defined| Some((defined.probe.as_ref()?.to_string(), defined.has_agent())));
-        let accept = engine::answer_command("accept", &step.id, &run).option("part", part).by_and_why();
+        let accept = engine::answer_command(engine::HAPPENED, &step.id, &run).option("part", part).by_and_why();
         let failed = Suggested::of(Verb::Finish, &step.id).option("part", part).run(&run).option("status", "failed");
         let hints = [
             self.look(probe),
@@ -276,7 +276,9 @@ impl StepSelection<'_> {
         // A step before it is repeated in this call only.
         let kept = match is_done && step.doubt.is_none() {
             true => format!("`{}`", again.clone().option("skip", &step.id)),
-            false => format!("`{}`, then `{again}`", engine::decide_command("accept", &step.id, &RunId::new(id))),
+            false => {
+                format!("`{}`, then `{again}`", engine::decide_command(engine::HAPPENED, &step.id, &RunId::new(id)))
+            }
         };
         let (did, did_not) = match is_done {
             true => ("to leave it as it is", "to run it again"),

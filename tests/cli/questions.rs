@@ -70,7 +70,7 @@ fn declining_changes_nothing(sandbox: &Sandbox, code: i32) {
 }
 
 fn commands(output: &Output) -> Vec<(String, bool)> {
-    let options = output.at("/data/question/options");
+    let options = output.at("/data/questions/0/options");
     let options = options.as_array().cloned().unwrap_or_default();
     let text = |option: &Value| option["command"].as_str().unwrap_or_default().to_owned();
     options.iter().map(|option| (text(option), option["person"] == true)).collect()
@@ -82,7 +82,7 @@ fn a_gate_is_approved_at_a_terminal_with_a_name() {
     let sandbox = at_the_gate();
     let plan = sandbox.piton(["plan", "--exit-code"]).run().expect_code(9);
     let approve = "piton decide sign approve --run demo --by NAME".to_owned();
-    let reject = "piton finish sign --run demo --verdict REJECTED --error WHY".to_owned();
+    let reject = "piton decide sign reject --run demo --by NAME --note WHY".to_owned();
     assert_eq!(commands(&plan), [(approve, true), (reject, true), ("piton pause demo".to_owned(), false)]);
     declining_changes_nothing(&sandbox, 9);
     // Without a name nothing is approved.
@@ -144,8 +144,8 @@ fn a_person_says_at_a_terminal_that_a_step_took_effect() {
         .driven_by("demo", json!({"pid": 1, "boot_id": "before", "host": "elsewhere", "seen": "2026-01-01T12:00:00Z"}));
     let plan = sandbox.piton(["plan", "--exit-code"]).run().expect_code(9);
     assert!(plan.findings().contains(&"outcome-unknown".to_owned()), "{plan}");
-    let redo = "piton decide push redo --run demo --by NAME --note WHY";
-    let accept = "piton decide push accept --run demo --by NAME --note WHY";
+    let redo = "piton decide push not-happened --run demo --by NAME --note WHY";
+    let accept = "piton decide push happened --run demo --by NAME --note WHY";
     let expected = [accept, redo, "piton status demo"];
     assert_eq!(commands(&plan).into_iter().map(|(command, _)| command).collect::<Vec<_>>(), expected);
     let before = sandbox.tree();
@@ -166,7 +166,7 @@ fn a_command_of_another_program_is_printed_and_not_run() {
     let before = sandbox.tree();
     let Some(output) = answered(&sandbox, "1\n") else { return };
     let output = output.expect_code(9);
-    let text = "piton does not run this command; nothing was changed\r\n→ git -C ";
+    let text = "this command is not run here; nothing was changed\r\n→ git -C ";
     assert!(output.stderr.contains(text) && output.stderr.contains("switch -c feature/other"), "{output}");
     assert_eq!(before.changes(&sandbox.tree()), [""; 0]);
 }

@@ -78,7 +78,7 @@ fn a_living_owner_blocks_plan_and_resume_in_every_mode() {
         sandbox.file(LOCK, &lock(other.0.id(), "2026-01-31T11:59:00Z"));
         let before = sandbox.tree();
         let plan = sandbox.piton(["plan", "--mode", mode, "--exit-code"]).run().expect_code(6);
-        assert_eq!(plan.at("/data/question"), serde_json::Value::Null, "{mode}: {plan}");
+        assert_eq!(plan.at("/data/questions"), serde_json::Value::Null, "{mode}: {plan}");
         assert_eq!(before.changes(&sandbox.tree()), [""; 0], "a plan only reads");
         let state = sandbox.read(STATE);
         sandbox.piton(["resume", "--mode", mode]).stdin("").run().expect_code(6);

@@ -62,8 +62,8 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     let gate = clock.piton(&sandbox, 9, ["plan", "--exit-code"]);
     assert_eq!(gate.at("/data/next/0/step"), "1:2.5");
     let approve = "piton decide 1:2.5 approve --run quotes --by NAME";
-    assert_eq!(gate.at("/data/question/options/0/command"), approve);
-    assert_eq!(gate.at("/data/question/options/2/command"), "piton pause quotes");
+    assert_eq!(gate.at("/data/questions/0/options/0/command"), approve);
+    assert_eq!(gate.at("/data/questions/0/options/2/command"), "piton pause quotes");
     clock.piton(&sandbox, 9, ["begin", "1:3"]);
     sandbox.worktree(".worktree/quotes", "feature/quotes");
     clock.piton(&sandbox, 0, ["decide", "2.5", "approve", "--by", "ana"]);

@@ -83,14 +83,14 @@ steps:
     kill(child.id());
     child.wait().expect("it was killed");
     let id = super::kills::sessions(&stage).remove(0);
-    let finish = format!("piton decide l accept --run {id} --part b --by NAME --note WHY");
+    let finish = format!("piton decide l happened --run {id} --part b --by NAME --note WHY");
     let plan = stage.piton(["--format", "json", "plan"]).run();
     assert!(plan.stdout.contains(&finish), "{plan}");
     let refused = stage.resume(&id).expect_code(9);
     assert!(refused.stderr.contains("l[b] must not run twice"), "{refused}");
     let again = stage.piton(["--format", "json", "resume", &id, "--yes"]).run().expect_code(9);
     assert!(
-        again.to_string().contains(&format!("piton decide l accept --run {id} --part b --by NAME --note WHY")),
+        again.to_string().contains(&format!("piton decide l happened --run {id} --part b --by NAME --note WHY")),
         "{again}"
     );
     stage.piton(["decide", "l", "accept", "--run", &id, "--part", "b", "--by", "Ann"]).run().expect_code(0);

@@ -63,13 +63,13 @@ fn without_an_answer_a_person_says_it() {
     let without = with_probe.replace("    probe: 'exit 2'\n", "");
     for text in [with_probe, without] {
         let (stage, id) = cut_off(&text, "");
-        let finish = format!("piton decide build accept --run {id} --part linux.publish --by NAME --note WHY");
+        let finish = format!("piton decide build happened --run {id} --part linux.publish --by NAME --note WHY");
         let plan = stage.piton(["--format", "json", "plan"]).run();
         assert!(plan.stdout.contains(&finish), "{plan}");
         for more in [&[][..], &["--yes"], &["--dry-run"]] {
             let refused = stage.piton(["resume", &id].into_iter().chain(more.iter().copied())).run().expect_code(9);
             assert!(refused.stderr.contains("build[linux].publish must not run twice"), "{refused}");
-            let finish = format!("piton decide build accept --run {id} --part linux.publish --by NAME --note WHY");
+            let finish = format!("piton decide build happened --run {id} --part linux.publish --by NAME --note WHY");
             assert!(refused.stderr.contains(&finish), "{refused}");
         }
         stage.piton(["exec", "build", "--run", &id]).run().expect_code(9);
@@ -91,8 +91,8 @@ fn only_the_item_that_a_person_names_is_done_again() {
     let plan = stage.piton(["--format", "json", "plan"]).run();
     let message = "build must not run twice, and its part linux.publish was cut off: its outcome is unknown";
     assert_eq!(plan.at("/findings/0/message"), message, "{plan}");
-    let options = plan.at("/data/question/options").to_string();
-    assert!(options.contains(&format!("decide build accept --run {id} --part linux.publish --by NAME")), "{plan}");
+    let options = plan.at("/data/questions/0/options").to_string();
+    assert!(options.contains(&format!("decide build happened --run {id} --part linux.publish --by NAME")), "{plan}");
     let words = ["finish", "build", "--part", "linux.publish", "--status", "failed", "--run", &id];
     stage.piton(words).run().expect_code(0);
     let refused = stage.resume(&id).expect_code(9);
