@@ -2,7 +2,7 @@
 
 use super::{graph::Graph, handed::handed, reconciled::ReconciledRun};
 use crate::model::{
-    Clue, ClueKind, Evidence, FileFact, RelPath, Statement, Step, StepReport, Suggested, Verb, safe_line,
+    Clue, ClueKind, Evidence, FileFact, RelPath, Statement, Step, StepKind, StepReport, Suggested, Verb, safe_line,
 };
 
 /// Maximum length of a clue, in characters.
@@ -10,8 +10,8 @@ const CHARS: usize = 400;
 /// Maximum number of reports, and of files, about one step.
 const SHOWN: usize = 3;
 
-/// Returns the things to judge a step by: the command that ran, the check that its definition has, what was reported about it and about what it
-/// builds on, where its output is, its commit and its files.
+/// Returns the things to judge a step by: the command that ran, the check that its definition has, what was reported about it and, for a gate,
+/// about the work before it, where its output is, its commit and its files.
 pub(super) fn clues(
     reconciled: &ReconciledRun<'_>,
     step: &Step,
@@ -21,7 +21,9 @@ pub(super) fn clues(
     let mut clues = Vec::new();
     clues.extend(step.command.as_deref().map(|command| clue(ClueKind::Command, command)));
     clues.extend(step.probe.as_deref().map(|probe| clue(ClueKind::Check, probe)));
-    let reports = handed(reconciled.run, reconciled.graph, statements, &step.id).reports;
+    let mut reports = handed(reconciled.run, reconciled.graph, statements, &step.id).reports;
+    // A gate is about the work before it, a step about its own.
+    reports.retain(|report| step.kind == StepKind::Gate || report.step == step.id);
     clues.extend(reports.iter().take(SHOWN).map(|report| clue(ClueKind::Words, &words(report))));
     let is_said = |error: &&str| clues.iter().any(|clue: &Clue| clue.text.contains(&safe_line(error, CHARS)));
     let error = step.error.as_deref().filter(|error| !is_said(error));

@@ -74,8 +74,9 @@ pub(crate) fn questions(ctx: &ProjectContext, step: Option<&str>) -> Result<Repo
         None => planned.verdict != Verdict::Resume,
     };
     let asked: Vec<Question> = planned.questions.iter().filter(|question| is_asked(question)).cloned().collect();
-    let is_offered = |option: &QuestionOption| {
-        asked.iter().flat_map(|asked| &asked.options).any(|offered| offered.command == option.command)
+    let is_offered = |step: &Step, option: &QuestionOption| {
+        let about = asked.iter().filter(|asked| asked.step.as_ref() == Some(&step.id));
+        about.flat_map(|asked| &asked.options).any(|offered| offered.id == option.id)
     };
     let evidence = ctx.evidence(&opened, false);
     let limits = ChangeLimits::of(ctx.project.config.limits.attempts);
@@ -83,7 +84,7 @@ pub(crate) fn questions(ctx: &ProjectContext, step: Option<&str>) -> Result<Repo
     let steps: Vec<&Step> = steps.iter().filter_map(|step| run.step(step)).take(STEPS).collect();
     let answers = engine::answers(run, (&evidence, &opened.loaded.findings), &steps, (limits, ctx.clock.now));
     let answers = steps.iter().zip(answers).map(|(step, mut options)| {
-        options.retain(|option| !is_offered(option));
+        options.retain(|option| !is_offered(step, option));
         StepAnswers { step: step.id.clone(), title: step.title.clone(), options }
     });
     let is_silent = named.is_some() && asked.is_empty();
