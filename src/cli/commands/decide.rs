@@ -6,10 +6,13 @@ use crate::model::{QuestionOption, Suggested, Verb};
 const EXAMPLES: &str = "\
 Answers:
   approve    a gate is passed, or the merge: `piton decide merge approve`
-  accept     work is taken although its review or gate said no, or a step that was cut off took effect
+  reject     a gate says no; needs --note
+  revise     a gate sends the work before it back; needs --note
+  accept     work is taken although its review or gate said no
   redo       a step is done again: what a rejection returns to, a step at its limit, a finished step
   override   a step starts out of order, or ends without its outputs; needs --note
   skip       a step is left out for good; needs --note. STEP may be a phase, such as phase-3 (nine-step)
+  happened   a step that was cut off took effect; not-happened: it did not, and is done again
   WORD       an answer of a gate that offers several
 
 Examples:
