@@ -42,7 +42,7 @@ pub(super) fn clues(
 fn files<'a>(graph: &Graph, reconciled: &ReconciledRun<'a>, step: &'a Step) -> Vec<&'a RelPath> {
     let made = |step: &'a Step| step.proof.documents.iter().chain(&step.proof.outputs).collect::<Vec<_>>();
     let own = made(step);
-    if !own.is_empty() || step.options.is_empty() {
+    if !own.is_empty() || step.kind != StepKind::Gate {
         return own;
     }
     let below = graph.position(&step.id).map(|at| graph.depends_on(at)).unwrap_or_default();

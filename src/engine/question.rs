@@ -55,33 +55,32 @@ pub(super) fn questions(input: &QuestionInput<'_>) -> Vec<Question> {
 impl QuestionInput<'_> {
     /// Returns the question about the run as a whole.
     fn whole(&self) -> Option<Question> {
-        let input = self;
-        match (input.verdict, input.options.mode) {
+        match (self.verdict, self.options.mode) {
             (Verdict::Blocked | Verdict::Nothing, _) => None,
-            (Verdict::Complete, _) if !input.options.skip.is_empty() && input.can_be_resumed => {
-                let yes = QuestionOption::new("yes", "record it", input.resume().yes()).by_person();
-                let skipped: Vec<&str> = input.options.skip.iter().map(StepId::as_str).collect();
+            (Verdict::Complete, _) if !self.options.skip.is_empty() && self.can_be_resumed => {
+                let yes = QuestionOption::new("yes", "record it", self.resume().yes()).by_person();
+                let skipped: Vec<&str> = self.options.skip.iter().map(StepId::as_str).collect();
                 let text = format!("Nothing else is left. Record that {} is skipped?", skipped.join(", "));
-                Some(input.yes_or_no(text, yes, "no"))
+                Some(self.yes_or_no(text, yes, "no"))
             }
-            (Verdict::Complete, _) => input.merge(),
+            (Verdict::Complete, _) => self.merge(),
             // No answer would be recorded.
-            (Verdict::Resume | Verdict::Confirm, _) if !input.can_be_resumed => None,
+            (Verdict::Resume | Verdict::Confirm, _) if !self.can_be_resumed => None,
             (Verdict::Resume | Verdict::Confirm, Mode::Preflight) => {
                 let options = vec![
-                    QuestionOption::new("proceed", "resume", input.resume().yes()).by_person(),
-                    input.leave("cancel", "leave it as it is"),
+                    QuestionOption::new("proceed", "resume", self.resume().yes()).by_person(),
+                    self.leave("cancel", "leave it as it is"),
                 ];
                 Some(Question::of_run("Check every line above. Type \"proceed\" to continue.", options, Some("cancel")))
             }
             (Verdict::Resume, Mode::Autopilot | Mode::Interactive) => {
-                let yes = QuestionOption::new("yes", "resume", input.resume().yes());
-                Some(input.yes_or_no("Proceed with resume?".to_owned(), yes, "yes"))
+                let yes = QuestionOption::new("yes", "resume", self.resume().yes());
+                Some(self.yes_or_no("Proceed with resume?".to_owned(), yes, "yes"))
             }
             (Verdict::Confirm, Mode::Autopilot | Mode::Interactive) => {
-                let yes = QuestionOption::new("yes", "resume", input.resume().yes()).by_person();
-                let mut question = input.yes_or_no(confirm_text(input), yes, "no");
-                let accept = input.accept_conditions();
+                let yes = QuestionOption::new("yes", "resume", self.resume().yes()).by_person();
+                let mut question = self.yes_or_no(confirm_text(self), yes, "no");
+                let accept = self.accept_conditions();
                 question.options.splice(1..1, accept);
                 Some(question)
             }

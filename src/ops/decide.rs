@@ -155,7 +155,7 @@ pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Rep
             false => Err(unknown(&location, &request)),
         };
     };
-    check_effect(ctx, &opened, said, &request)?;
+    check_fits(ctx, &opened, said, &request)?;
     match said {
         PersonsAnswer::Override | PersonsAnswer::Skip | PersonsAnswer::Reject | PersonsAnswer::Revise
             if note.is_none() =>
@@ -177,26 +177,37 @@ pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Rep
     }
 }
 
-/// Refuses to say whether a step took effect of which that is not asked.
-fn check_effect(
+/// Refuses an answer that fits another kind of step: to say whether a step took effect that is in no doubt, a no of what is no gate.
+fn check_fits(
     ctx: &ProjectContext,
     opened: &OpenedRun,
     said: PersonsAnswer,
     request: &AnswerRequest,
 ) -> Result<(), OpError> {
-    if !matches!(said, PersonsAnswer::Happened | PersonsAnswer::NotHappened) || request.part.is_some() {
-        return Ok(());
-    }
+    let why = match said {
+        PersonsAnswer::Happened | PersonsAnswer::NotHappened if request.part.is_none() => {
+            "nothing about it is in doubt"
+        }
+        PersonsAnswer::Reject | PersonsAnswer::Revise => "it is no gate that waits for such an answer",
+        PersonsAnswer::Happened
+        | PersonsAnswer::NotHappened
+        | PersonsAnswer::Approve
+        | PersonsAnswer::Accept
+        | PersonsAnswer::Redo
+        | PersonsAnswer::Override
+        | PersonsAnswer::Skip => return Ok(()),
+    };
     let run = opened.run()?;
-    let step = plan::resolve(run, &request.step)?;
-    let planned = plan::planned(ctx, opened, run, &PlanRequest::default())?.plan;
-    let asks = |question: &Question| question.step.as_ref() == Some(&step) && question.option(said.as_str()).is_some();
-    if planned.questions.iter().any(asks) {
+    let id = plan::resolve(run, &request.step)?;
+    let step: Vec<&Step> = run.step(&id).into_iter().collect();
+    let evidence = ctx.evidence(opened, false);
+    let limits = ChangeLimits::of(ctx.project.config.limits.attempts);
+    let answers = engine::answers(run, (&evidence, &opened.loaded.findings), &step, (limits, ctx.clock.now));
+    if answers.iter().flatten().any(|option| option.id == said.as_str()) {
         return Ok(());
     }
-    let message = format!("it is known whether {step} took effect: nothing about it is in doubt");
-    let hints = vec![Suggested::of(Verb::Decide, &step).run(&run.id).into()];
-    Err(OpError::InTheWay { why: No::Nothing, message, hints })
+    let hints = vec![Suggested::on_step(Verb::Decide, &id, &run.id).into()];
+    Err(OpError::InTheWay { why: No::Nothing, message: format!("{id} takes no `{}`: {why}", said.as_str()), hints })
 }
 
 /// Leaves the open steps of a phase out, each with its record. If that is cut off, the same call leaves out the rest.
