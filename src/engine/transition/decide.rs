@@ -88,7 +88,8 @@ impl TransitionCheck<'_> {
         };
         let says_no = |verdict: ReviewVerdict| {
             let no = Outcome { status: verdict.status(), verdict: Some(verdict), ..Outcome::completed(id.clone()) };
-            step.kind == StepKind::Gate && step.options.is_empty() && is_admitted(ChangeKind::Finish(Box::new(no)))
+            let waits = step.kind == StepKind::Gate || step.status == Status::WaitingApproval;
+            waits && step.options.is_empty() && is_admitted(ChangeKind::Finish(Box::new(no)))
         };
         let sends_back = step.returns_to.is_some() && says_no(ReviewVerdict::NeedsRevision);
         let words = [
