@@ -8,8 +8,7 @@
 //!   parsed into a [`parsed_task`], with its [`history`]; [`parts`] has its flow-control steps and subtasks.
 //! - [`read`] turns a session into a run, [`interruptions`] says what cut it off. [`ids`] and [`rules`] know the spelling of ids and the vocabulary; [`raw`] is lenient
 //!   access to JSON.
-//! - [`mod@write`] edits a session through a [`draft`]; [`summary`] is the text about a finished task; [`archive`] and [`manifest`] (the list of archives) archive it; [`rebuild`]
-//!   recreates unreadable files from other evidence.
+//! - [`mod@write`] edits a session through a [`draft`]; [`summary`] is the text about a finished task; [`archive`] and [`manifest`] (the list of archives) archive it.
 //! - [`plan_document`] compares the plan document with the tasks, [`suggest`] suggests ticks in the checklist.
 //! - [`brief`] (with [`approach`], how a task is to be done), [`native`] and [`notices`] write the hand-over, the plan and messages in the system's format.
 
