@@ -66,7 +66,6 @@ mod tests {
             "plan --project /x",
             "--project /x plan",
             "plan --now 2026-01-31T12:00:00Z",
-            "begin a --take-over",
             "finish --json x.json",
             "begin --json -",
             "validate /etc/passwd",

@@ -89,7 +89,7 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
     ),
     ("writes the brief into Piton's own folder of the run", &["brief"]),
     ("names the step or run, or refuses a write", &["step", "run", "if-revision"]),
-    ("a new attempt; refused while another driver lives", &["again", "take-over"]),
+    ("a new attempt; refused while another driver lives", &["again"]),
     ("the same change as JSON: another change than the verb's is refused", &["json"]),
     ("another folder or time, in which the verb can do no more than here", &["project", "now"]),
     ("asks more or less; `begin` and `finish` ask the planner in any mode", &["mode"]),

@@ -33,7 +33,7 @@
 //! let planned = engine::plan(&run, header, &evidence, load_findings.clone(), &options);
 //! let next = &planned.plan.next[0];
 //! let kind = ChangeKind::Begin { step: next.step.clone(), part: None, agent: None, attempt: 0, reopens: Vec::new() };
-//! match engine::admit(&run, &evidence, &load_findings, Change { at: options.now, kind }, limits)? {
+//! match engine::admit(&run, (&evidence, &load_findings), Change { at: options.now, kind }, limits, Some(&planned))? {
 //!     Admitted::Change { change, findings } => { /* the dialect turns it into edits */ }
 //!     Admitted::Already(message) => { /* nothing to write */ }
 //! }
@@ -92,7 +92,7 @@ pub(crate) use reconciled::EffectiveStatus;
 pub(crate) use refusal::{Refusal, RefusalKind};
 pub(crate) use reports::{add_unrecorded, own_attempts, said, statement};
 pub(crate) use shown::shown_steps;
-pub(crate) use transition::{Admitted, ChangeLimits, Decided, Rebegin, admit, answers, decide};
+pub(crate) use transition::{Admitted, ChangeLimits, Decided, admit, answers, asks_plan, decide};
 pub(crate) use versions::VersionFiles;
 
 pub(crate) use crate::model::quoted;

@@ -401,14 +401,21 @@ impl<'a> Planner<'a> {
         groups
     }
 
-    pub(super) fn commands(&self, verdict: Verdict, next: &[Next], chosen: &Chosen, asks: bool) -> Commands {
+    /// Returns the commands of a plan. `asks`: a person has to see something before the step begins.
+    pub(super) fn commands(
+        &self,
+        verdict: Verdict,
+        next: &[Next],
+        chosen: &Chosen,
+        asks: impl Fn(&StepId) -> bool,
+    ) -> Commands {
         let run = &self.reconciled.run.id;
         let Some(first) = next.first() else { return Commands::default() };
         // A resume records what the options decide, and what a person agreed to; before that the step cannot begin.
         let needs_resume = !chosen.needs.is_empty()
             || !self.options.skip.is_empty()
             || self.reconciled.run.status == RunStatus::Aborted;
-        let waits = |next: &Next| asks && next.action != Action::Verify;
+        let waits = |next: &Next| next.action != Action::Verify && asks(&next.step);
         let begins = |next: &Next| self.begin(verdict, next).filter(|_| !needs_resume && !waits(next));
         let others = next.iter().skip(1).filter_map(begins).take(OTHERS).collect();
         let after = matches!(first.action, Action::Merge | Action::Archive);

@@ -18,9 +18,9 @@ use super::{
     reports::was_paused,
 };
 use crate::model::{
-    Action, Age, AgeBand, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Fix, Mode, Next, Options, Plan,
-    Progress, Run, RunHeader, RunStatus, Severity, Statement, StatementKind, Status, Step, StepGroups, StepId,
-    StepKind, StepReport, Suggested, Timestamp, Verb, Verdict,
+    Action, Age, AgeBand, Change, ChangeKind, DecisionKind, Evidence, Finding, FindingClass, FindingCode, Fix, Mode,
+    Next, Options, Plan, Progress, Run, RunHeader, RunStatus, Severity, Statement, StatementKind, Status, Step,
+    StepGroups, StepId, StepKind, StepReport, Suggested, Timestamp, Verb, Verdict,
 };
 
 /// A plan with the findings behind it.
@@ -58,12 +58,32 @@ impl Planned {
         let finding = self.findings.iter().find(stops)?;
         let run = &self.plan.run.id;
         let hints = finding.fix.iter().map(Fix::to_string).chain([Suggested::of(Verb::Plan, run).into()]).collect();
-        Some(Refusal { kind: RefusalKind::Person, message: finding.message.clone(), hints })
+        let is_corrupt = matches!(finding.code, FindingCode::StateMissingField | FindingCode::StateWrongType);
+        let is_unread = is_corrupt || finding.code.is_of(FindingClass::Unreadable);
+        let kind = if is_unread { RefusalKind::Unread } else { RefusalKind::Person };
+        Some(Refusal { kind, message: finding.message.clone(), hints })
+    }
+
+    /// Returns why a change may not be recorded although the checks of its step pass.
+    pub(super) fn refusal_to(&self, Change { at, kind }: &Change) -> Option<Refusal> {
+        match kind {
+            ChangeKind::Begin { step, .. } => self.refusal_to_begin(step, *at),
+            ChangeKind::Finish(outcome) => self.refusal_of(&outcome.step),
+            ChangeKind::Approve { .. }
+            | ChangeKind::Skip { .. }
+            | ChangeKind::Pause { .. }
+            | ChangeKind::Abort { .. }
+            | ChangeKind::Resume { .. }
+            | ChangeKind::Complete { .. }
+            | ChangeKind::Repair { .. }
+            | ChangeKind::RollBack(_)
+            | ChangeKind::Start(_) => None,
+        }
     }
 
     /// Returns why a step may not begin although its own checks pass: what blocks it, or what a person has to see first.
     pub(crate) fn refusal_to_begin(&self, step: &StepId, now: Timestamp) -> Option<Refusal> {
-        let to_confirm = || self.to_confirm.as_ref().filter(|_| !self.is_decided(step, now));
+        let to_confirm = || self.to_confirm.as_ref().filter(|_| !is_decided(&self.statements, step, now));
         self.refusal_of(step).or_else(|| {
             let message = format!("{}; a person says first that the run goes on", to_confirm()?.message);
             // The plan asks, and has the answers.
@@ -71,12 +91,12 @@ impl Planned {
             Some(Refusal { kind: RefusalKind::Person, message, hints })
         })
     }
+}
 
-    /// Tells whether the last that was said about a step is a person's word, of less than a day ago.
-    fn is_decided(&self, step: &StepId, now: Timestamp) -> bool {
-        let last = self.statements.iter().rfind(|statement| statement.step() == Some(step));
-        last.is_some_and(|last| matches!(&last.kind, StatementKind::Decision(decision) if decision.at.is_of_today(now)))
-    }
+/// Tells whether the last that was said about a step is a person's word, of less than a day ago.
+fn is_decided(statements: &[Statement], step: &StepId, now: Timestamp) -> bool {
+    let last = statements.iter().rfind(|statement| statement.step() == Some(step));
+    last.is_some_and(|last| matches!(&last.kind, StatementKind::Decision(decision) if decision.at.is_of_today(now)))
 }
 
 /// Plans how a run continues.
@@ -127,12 +147,10 @@ impl PlanInputs<'_> {
         let mut reconciled = reconcile(run, &graph, evidence, &load_findings);
         let mut doubts = std::mem::take(&mut reconciled.findings);
         let reconciled = ReconciledRun::of(run, &graph, &reconciled);
-        // Nothing of an archived run continues.
         let is_archived = run.status == RunStatus::Archived;
         let mut chosen = if is_archived { Chosen::default() } else { Chooser { reconciled, options }.choose() };
         let (age, mut age_findings) = age(run, evidence, options);
-        let mut findings = say_once(load_findings, &mut age_findings);
-        findings.extend_from_slice(&evidence.findings);
+        let mut findings = [say_once(load_findings, &mut age_findings), evidence.findings.clone()].concat();
         self.name_fixes(&reconciled, &mut findings);
         trust_no_older_story(&reconciled, &evidence.statements, &mut findings);
         findings.append(&mut doubts);
@@ -159,6 +177,7 @@ impl PlanInputs<'_> {
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
         let to_confirm = to_confirm.filter(|_| verdict == Verdict::Confirm && !unattended);
         let statements = guest::statements(run, evidence);
+        let asks = |step: &StepId| to_confirm.is_some() && !is_decided(&statements, step, options.now);
         let handed = |next: &Next| handed(run, &graph, &statements, &next.step).with_late(&evidence.late, &next.step);
         let handed = next.first().map(handed).unwrap_or_default();
         let input = QuestionInput {
@@ -184,7 +203,7 @@ impl PlanInputs<'_> {
             limit_wait: None,
             progress,
             questions,
-            commands: planner.commands(verdict, &next, &chosen, to_confirm.is_some()),
+            commands: planner.commands(verdict, &next, &chosen, asks),
             reports: handed.reports,
             decisions: handed.decisions,
             next,
@@ -224,8 +243,10 @@ impl PlanInputs<'_> {
     /// Returns the first finding that a person has to see and has not.
     fn to_confirm(&self, findings: &[Finding]) -> Option<Finding> {
         let asks = |finding: &&Finding| finding.severity != Severity::Info && finding.code.needs_confirmation();
-        let is_open = |finding: &&Finding| asks(finding) && !self.evidence.agreed.contains(&finding.subject());
-        findings.iter().find(is_open).filter(|_| !self.options.agrees).cloned()
+        let is_agreed = |finding: &Finding| {
+            self.options.agreed.includes(finding.code) || self.evidence.agreed.contains(&finding.subject())
+        };
+        findings.iter().find(|finding| asks(finding) && !is_agreed(finding)).cloned()
     }
 
     fn verdict(&self, next: &[Next], all_over: bool, findings: &[Finding], needs_confirmation: bool) -> Verdict {
@@ -237,9 +258,12 @@ impl PlanInputs<'_> {
         if blocking {
             Verdict::Blocked
         } else if all_over && !verifies {
+            let merges = next.iter().any(|next| next.action == Action::Merge);
             let may_lack_steps = findings.iter().any(|finding| finding.code.is_of(FindingClass::LacksSteps));
             match self.is_empty() {
                 _ if may_lack_steps => Verdict::Confirm,
+                // Its merge did not finish.
+                _ if self.run.ended.is_some() && !self.run.waits && merges => Verdict::Resume,
                 true => Verdict::Nothing,
                 false => Verdict::Complete,
             }

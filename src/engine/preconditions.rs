@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{reconciled::ReconciledRun, reports::begun_by, rollback};
+use super::{command, reconciled::ReconciledRun, reports::begun_by, rollback};
 use crate::model::{
-    Action, Attempt, DecisionKind, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, Options, Owner, RelPath,
-    Run, RunStatus, Severity, Statement, StatementKind, Step, StepId, StepKind, Suggested, Timestamp, Verb, Workspace,
-    clean_line, plural, quoted,
+    Action, Attempt, DecisionKind, Evidence, EvidenceRecord, FileFact, Finding, FindingCode, Options, Owner, Presence,
+    RelPath, Run, RunStatus, Severity, Statement, StatementKind, Step, StepId, StepKind, Suggested, Timestamp, Verb,
+    Workspace, clean_line, plural, quoted,
 };
 
 /// Returns the problems with resuming a run that are not about its steps, rule 2 first.
@@ -63,11 +63,21 @@ pub(crate) fn lost_steps<'a>(run: &'a Run, evidence: &Evidence) -> Vec<&'a Step>
     run.steps.iter().filter(|step| lost.contains(&step.id) && !step.status.is_over()).collect()
 }
 
-/// Reports the steps that other living drivers have in progress.
+/// Returns who began an attempt, of whom nothing more can be known.
+pub(super) fn may_be_there(attempt: &Attempt) -> String {
+    format!("{}, and whether it is still there cannot be known", begun_by(attempt))
+}
+
+/// Reports the steps that other drivers have in progress, which live or may live.
 pub(super) fn driven_elsewhere(reconciled: &ReconciledRun<'_>) -> Vec<Finding> {
     let run = reconciled.run;
     let driven = (0..run.steps.len()).filter(|at| reconciled.is_driven_elsewhere(*at));
-    let finding = |attempt: &Attempt| {
+    let finding = |(attempt, presence): (&Attempt, Presence)| {
+        if presence == Presence::Unknown {
+            let message = format!("{} is in progress: {}", attempt.step, may_be_there(attempt));
+            let answers = command::answers(&attempt.step, &run.id);
+            return Finding::new(FindingCode::DriverUnknown, message).on(&attempt.step).fix(answers);
+        }
         let message = format!("{} is in progress: {}", attempt.step, begun_by(attempt));
         let status = Suggested::of(Verb::Status, &run.id);
         let fix = match attempt.driver.as_ref().and_then(|driver| driver.session.as_ref()) {
@@ -79,7 +89,7 @@ pub(super) fn driven_elsewhere(reconciled: &ReconciledRun<'_>) -> Vec<Finding> {
         };
         Finding::new(FindingCode::LiveOwner, message).on(&attempt.step).fix(fix)
     };
-    driven.filter_map(|at| reconciled.attempt(at)).map(|(attempt, _)| finding(attempt)).collect()
+    driven.filter_map(|at| reconciled.attempt(at)).map(finding).collect()
 }
 
 /// Returns the blocking problem with the working folder, if any: a missing worktree or the wrong branch.

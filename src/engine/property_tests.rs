@@ -149,8 +149,9 @@ fn admits(run: &Run, evidence: &Evidence, next: &Next, force: bool) -> bool {
     let is_unproved =
         next.action == Action::Verify && !unproved(run, run.step(&next.step).unwrap(), evidence).is_empty();
     let limits = ChangeLimits { force: force || is_unproved, ..ChangeLimits::of(3) };
-    let is_admitted =
-        |kind| matches!(admit(run, evidence, &[], Change { at: at(0), kind }, limits), Ok(Admitted::Change { .. }));
+    let is_admitted = |kind| {
+        matches!(admit(run, (evidence, &[]), Change { at: at(0), kind }, limits, None), Ok(Admitted::Change { .. }))
+    };
     match kind {
         // Whether a step that must not run twice took effect, a person says.
         ChangeKind::Finish(outcome) if next.action == Action::Verify => {
@@ -436,6 +437,6 @@ fn thousands_of_steps_are_planned() {
         let begin =
             ChangeKind::Begin { step: StepId::new("S9999"), part: None, agent: None, attempt: 0, reopens: Vec::new() };
         let limits = ChangeLimits { force: true, ..ChangeLimits::of(3) };
-        let _ = admit(&run, &Evidence::default(), &[], Change { at: at(0), kind: begin }, limits);
+        let _ = admit(&run, (&Evidence::default(), &[]), Change { at: at(0), kind: begin }, limits, None);
     }
 }

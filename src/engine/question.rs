@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{clues::clues, command, overrides::with_options, preconditions::renamed, reconciled::ReconciledRun};
 use crate::model::{
-    Action, DecisionKind, Evidence, Finding, FindingClass, FindingCode, GateOption, Mode, Next, Options, Question,
-    QuestionOption, Records, RunHeader, RunId, Severity, Statement, Step, StepId, StepKind, Suggested, Verb, Verdict,
-    quoted, safe_line,
+    Action, DecisionKind, Evidence, Finding, FindingClass, FindingCode, GateEffect, GateOption, Mode, Next, Options,
+    Question, QuestionOption, Records, RunHeader, RunId, Severity, Statement, Step, StepId, StepKind, Suggested, Verb,
+    Verdict, quoted, safe_line,
 };
 
 /// Maximum length of the words of a gate in its question, in characters.
@@ -167,20 +167,35 @@ impl QuestionInput<'_> {
                 self.decide("override", "approve without it", &step.id),
             ],
         };
+        let leads_back = step.options.iter().any(|option| matches!(option.effect, GateEffect::Return(_)));
+        if !step.options.is_empty() && !leads_back && self.reconciled.run.records.redo {
+            options.extend(self.below(at));
+        }
         if step.returns_to.is_some() && step.options.is_empty() {
             options.push(self.decide("revise", "request changes", &step.id));
         }
         if self.reconciled.run.records.rejections && step.options.is_empty() {
             options.push(self.decide("reject", "reject it", &step.id));
         }
-        let is_word = step.options.iter().any(|option| option.word == "pause");
-        if self.reconciled.run.records.pause && !is_word {
+        let stops = step.options.iter().any(|option| option.effect == GateEffect::Stop);
+        if self.reconciled.run.records.pause && !stops {
             options.push(QuestionOption::new("pause", "pause the run", Suggested::of(Verb::Pause, self.run())));
         }
         let although = if missing.is_empty() { String::new() } else { format!(", although {}", missing.join("; ")) };
         let asks = step.asks.as_deref().map(|asks| format!(" {}", safe_line(asks, ASKS_CHARS))).unwrap_or_default();
         let text = format!("Approve {}{although}?{asks}", gate.step.with_title(&gate.title));
         Some(self.about(step, text, options, None))
+    }
+
+    /// Returns the options that have the work done again that a gate is about, where no answer of its own leads back.
+    fn below(&self, gate: usize) -> Vec<QuestionOption> {
+        let below = self.reconciled.graph.depends_on(gate).iter().map(|at| &self.reconciled.run.steps[*at]);
+        let work: Vec<&Step> = below.filter(|step| step.kind == StepKind::Work && step.idempotent).collect();
+        let option = |step: &&Step| QuestionOption {
+            id: if work.len() == 1 { "redo".to_owned() } else { format!("redo {}", step.id) },
+            ..self.decide("redo", &format!("none of these: have {} done again", step.id), &step.id)
+        };
+        work.iter().map(option).collect()
     }
 
     /// Returns the option that gives an answer at a gate, by its word.
@@ -252,6 +267,11 @@ impl QuestionInput<'_> {
             let again = self.decide("redo", "ask it again", step?);
             let options = std::iter::once(again).chain(self.abort()).collect();
             Some(self.about(self.reconciled.run.step(step?)?, message.clone(), options, None))
+        } else if finding.code == FindingCode::DriverUnknown {
+            let step = self.reconciled.run.step(step?)?;
+            let again = self.decide("redo", "it was lost: do it again", &step.id);
+            let wait = self.leave("wait", "it may still be going on: leave it");
+            Some(self.about(step, format!("{message}. Is it lost?"), vec![again, wait], Some("wait")))
         } else if finding.code == FindingCode::OutcomeUnknown {
             Some(self.effect(self.reconciled.run.step(step?)?, message))
         } else if finding.code == FindingCode::RunAborted && self.can_be_resumed {

@@ -96,7 +96,22 @@ pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_find
         reconciled.findings.append(&mut reconciler.findings);
     }
     propagate(run, graph, &mut reconciled);
+    hold_without_files(run, graph, evidence, &mut reconciled);
     reconciled
+}
+
+/// Holds back the steps that wait for nothing but a file that they use and that is not there.
+fn hold_without_files(run: &Run, graph: &Graph, evidence: &Evidence, reconciled: &mut Reconciled) {
+    let is_missing = |path: &&RelPath| evidence.files.get(*path) == Some(&FileFact::Missing);
+    for (at, step) in run.steps.iter().enumerate().filter(|(_, step)| !step.uses.is_empty()) {
+        let statuses = &reconciled.effective_statuses;
+        let is_next =
+            statuses[at] == EffectiveStatus::Open && graph.depends_on(at).iter().all(|on| statuses[*on].satisfies());
+        if let Some(file) = step.uses.iter().find(is_missing).filter(|_| is_next) {
+            reconciled.effective_statuses[at] = EffectiveStatus::Blocked;
+            reconciled.missing.insert(at, file.clone());
+        }
+    }
 }
 
 impl Reconciler<'_> {

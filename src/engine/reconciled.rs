@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{command, decisions::Decisions, graph::Graph, proof::missing_documents};
 use crate::model::{
-    Action, Attempt, DecisionKind, Evidence, Finding, GateEffect, Hold, Presence, Records, ReviewVerdict, Run, Status,
-    Step, StepId, StepKind, Suggested, Timestamp, Verb, clean_line, human_duration, mask_secrets, safe_line,
+    Action, Attempt, DecisionKind, Evidence, Finding, GateEffect, Hold, Presence, Records, RelPath, ReviewVerdict, Run,
+    Status, Step, StepId, StepKind, Suggested, Timestamp, Verb, clean_line, human_duration, mask_secrets, safe_line,
 };
 
 /// Characters of a reason that the state gives.
@@ -74,6 +74,8 @@ pub(super) struct Reconciled {
     pub(super) unknown_words: BTreeSet<usize>,
     /// Steps that must not run twice and of which it is unknown whether they took effect, by position.
     pub(super) unknown_outcomes: BTreeSet<usize>,
+    /// The file that a step uses and that is not there, by position; the step waits for nothing else.
+    pub(super) missing: BTreeMap<usize, RelPath>,
     /// Steps without a status, by position.
     pub(super) unstated: BTreeSet<usize>,
     /// Steps whose file cannot be read, by position.
@@ -239,9 +241,13 @@ impl ReconciledRun<'_> {
         self.attempt(at).filter(|(_, presence)| is_own(*presence)).map(|(attempt, _)| attempt)
     }
 
-    /// Tells whether another living driver has the step in progress.
+    /// Tells whether another driver has the step in progress, which lives or, unless a person said that it is done again, may live.
     pub(super) fn is_driven_elsewhere(&self, at: usize) -> bool {
-        matches!(self.attempt(at), Some((_, Presence::Alive)))
+        match self.attempt(at).map(|(_, presence)| presence) {
+            Some(Presence::Alive) => true,
+            Some(Presence::Unknown) => self.compared.decisions.redo(at).is_none(),
+            Some(Presence::Caller | Presence::Gone) | None => false,
+        }
     }
 
     /// Returns the reasons for the effective status of a step: short statements for people.
@@ -287,11 +293,14 @@ impl ReconciledRun<'_> {
 
     /// Returns the reason for which the state holds a step back.
     pub(super) fn hold(&self, at: usize) -> Option<String> {
+        if self.effective_status(at) != EffectiveStatus::Blocked {
+            return None;
+        }
         match &self.run.steps[at].hold {
-            Some(Hold::Because(reason)) if self.effective_status(at) == EffectiveStatus::Blocked => {
-                Some(clean_line(&mask_secrets(reason), HOLD_CHARS))
+            Some(Hold::Because(reason)) => Some(clean_line(&mask_secrets(reason), HOLD_CHARS)),
+            Some(Hold::Unexplained) | None => {
+                self.compared.missing.get(&at).map(|file| format!("it uses {file}, which does not exist"))
             }
-            Some(Hold::Because(_) | Hold::Unexplained) | None => None,
         }
     }
 

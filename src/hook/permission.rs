@@ -49,7 +49,7 @@ impl CalledVerb {
     }
 }
 
-/// Reads the words of a call; `None` if they are invalid, ask for another project or time, or take over another session's run.
+/// Reads the words of a call; `None` if they are invalid, or ask for another project or time.
 pub(crate) type ReadCall = fn(&[String]) -> Option<CalledVerb>;
 
 pub(super) fn asked(session: &HookSession, input: &Input, read: ReadCall) -> Option<Answer> {

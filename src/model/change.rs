@@ -305,6 +305,20 @@ words! {
 }
 
 impl InterruptionKind {
+    /// Returns what stopped a run, in words.
+    pub(crate) const fn in_words(self) -> &'static str {
+        match self {
+            Self::AgentInterruption => "an attempt was cut off",
+            Self::TaskFailure => "a failure",
+            Self::DependencyBlock => "a dependency",
+            Self::ContextLost => "lost context",
+            Self::WaitingApproval => "an approval is missing",
+            Self::Paused => "a pause",
+            Self::ReadyToExecute => "between two steps",
+            Self::WorkflowComplete => "the end",
+        }
+    }
+
     /// Returns the kind of interruption that leaves a step with this status; `None` if the step was not running.
     pub(crate) const fn of(status: Status) -> Option<Self> {
         match status {

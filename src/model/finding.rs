@@ -112,6 +112,7 @@ finding_codes! {
     InterruptedWrite "interrupted-write" Warning false "A write was interrupted, but the file is complete.";
     // Rule 2: owner.
     LiveOwner "live-owner" Blocking true "Another process is driving this run.", CheckedByChange;
+    DriverUnknown "driver-unknown" Blocking true "A step is in progress by a driver of which nothing can be known, such as one on another machine: a person says whether it is done again.", CheckedByChange;
     SessionMayLive "session-may-live" Warning true "It cannot be known whether a session of the client is alive.";
     OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
     RunUntrusted "run-untrusted" Blocking true "This user did not begin the run on this machine: it came with the project, or with a copy of it.", NeedsPerson;

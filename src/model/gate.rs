@@ -16,6 +16,10 @@ pub(crate) enum GateEffect {
     Continue,
     /// The gate stays closed, and the run stops at it.
     Stop,
+    /// The gate stays closed, and asks again.
+    Wait,
+    /// The run is aborted.
+    Abort,
     /// The run goes back to a step.
     Return(StepId),
 }
@@ -26,6 +30,8 @@ impl GateEffect {
         match self {
             Self::Continue => "go on".to_owned(),
             Self::Stop => "stop here".to_owned(),
+            Self::Wait => "leave it open and look again".to_owned(),
+            Self::Abort => "abort the run".to_owned(),
             Self::Return(step) => format!("go back to {step}"),
         }
     }

@@ -98,7 +98,7 @@ pub(crate) use id::{DialectId, RunId, StepId, is_commit_hash, natural};
 pub(crate) use journal::{About, ChangedFile, Entry, is_journal_folder, journal_folder, run_of_journal};
 pub(crate) use local::{DriverProcess, Lease, Local};
 pub(crate) use nearest::{edit_distance, nearest, nearness};
-pub(crate) use options::{Mode, Options};
+pub(crate) use options::{AgreedFindings, Mode, Options};
 pub(crate) use patch::{Answer, AnswerWord, Patch, PatchAnswer, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{
     Action, Age, AgeBand, Clue, ClueKind, Commands, InterruptionReport, LimitWait, Next, Notice, Plan, PlannedPart,

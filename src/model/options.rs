@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AgeBands, PartRef, StepId, Timestamp, words};
+use super::{AgeBands, FindingCode, PartRef, StepId, Timestamp, words};
 
 words! {
     /// How often a person is asked.
@@ -50,8 +50,8 @@ pub(crate) struct Options {
     pub(crate) force: bool,
     pub(crate) parallel: bool,
     pub(crate) if_dependencies_met: bool,
-    /// A person saw the findings, and says that the run goes on.
-    pub(crate) agrees: bool,
+    /// The findings with which a person says that the run goes on.
+    pub(crate) agreed: AgreedFindings,
     pub(crate) refresh_analysis: bool,
     pub(crate) from_part: Option<PartRef>,
     pub(crate) retry_part: Option<PartRef>,
@@ -74,13 +74,33 @@ impl Options {
             force: false,
             parallel: false,
             if_dependencies_met: false,
-            agrees: false,
+            agreed: AgreedFindings::None,
             refresh_analysis: false,
             from_part: None,
             retry_part: None,
             skip_part: None,
             attempt_limit: 3,
             age: AgeBands::default(),
+        }
+    }
+}
+
+/// The findings with which a person says in this call that the run goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AgreedFindings {
+    #[default]
+    None,
+    /// Those of some codes, which the caller asks about itself.
+    Of(&'static [FindingCode]),
+    All,
+}
+
+impl AgreedFindings {
+    pub(crate) fn includes(self, code: FindingCode) -> bool {
+        match self {
+            Self::None => false,
+            Self::Of(codes) => codes.contains(&code),
+            Self::All => true,
         }
     }
 }

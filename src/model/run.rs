@@ -197,6 +197,8 @@ pub(crate) struct Step {
     pub(crate) dangling: Vec<String>,
     /// Why the state calls it blocked, where that does not follow from its dependencies.
     pub(crate) hold: Option<Hold>,
+    /// The files and folders that have to be there before it begins.
+    pub(crate) uses: Vec<RelPath>,
     /// The step to go back to after a failure; `None` retries this step.
     pub(crate) returns_to: Option<StepId>,
     /// The answers that a gate takes; empty for one that is approved or not.

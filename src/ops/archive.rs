@@ -109,8 +109,13 @@ fn said_of(locked: &LockedRun<'_>, abort: ChangeKind) -> Result<Option<Statement
     let ChangeKind::Abort { by, reason } = change.kind.clone() else { return Ok(None) };
     let is_new = match &opened.loaded.run {
         Some(run) => {
-            let admitted =
-                engine::admit(run, &locked.evidence(), &opened.loaded.findings, change.clone(), locked.limits());
+            let admitted = engine::admit(
+                run,
+                (&locked.evidence(), &opened.loaded.findings),
+                change.clone(),
+                locked.limits(),
+                None,
+            );
             matches!(admitted.map_err(OpError::Refused)?, Admitted::Change { .. })
         }
         None => true,

@@ -10,7 +10,6 @@ use super::{
     group, half_made,
     locked_run::{LockedRun, Written},
     log,
-    opened_run::OpenedRun,
     plan::{self, PlanRequest},
     project_context::ProjectContext,
     report::{BriefFile, CheckpointReport, Report},
@@ -20,17 +19,15 @@ use super::{
 };
 use crate::{
     dialect::piton::{
-        self, Session,
+        self,
         record::{HEADER, Header},
-        unmet::condition_holds,
     },
-    engine::{self, Admitted, ChangeLimits, Planned, Rebegin, Refusal, RefusalKind},
+    engine::{self, Admitted, ChangeLimits, Planned, Refusal, RefusalKind},
     model::{
-        Action, Change, ChangeKind, Context, DialectId, Edit, EditKind, Evidence, Finding, FindingCode, Next, No,
-        RelPath, Run, RunId, StepId, Suggested, Uid, Verb, Verdict,
+        Action, Change, ChangeKind, Context, DialectId, Edit, EditKind, Evidence, Finding, FindingCode, Next, No, Run,
+        RunId, StepId, Suggested, Uid, Verb, Verdict,
     },
     store::{self, StoreError},
-    workflow::variables::RenderError,
 };
 
 /// Where the brief of a step goes.
@@ -65,7 +62,7 @@ pub(crate) fn begin(
     let locked = LockedRun::open(ctx, location)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
     let evidence = ctx.workspace_evidence(&locked.opened);
-    let limits = ChangeLimits { rebegin: request.rebegin, ..locked.limits() };
+    let limits = ChangeLimits { again: request.again, ..locked.limits() };
     let Planning { kind, planned, mut next } = plan_step(&locked, request, &evidence)?;
     if let (ChangeKind::Begin { agent: Some(agent), .. }, Some(next)) = (&kind, &mut next) {
         next.agent = Some(agent.clone());
@@ -73,29 +70,24 @@ pub(crate) fn begin(
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
     let (step, part) = (step.clone(), part.clone());
     check_can_begin(&locked, location, run, &step)?;
-    if let (Some(planned), Some(next)) = (&planned, &mut next) {
-        half_made::look(ctx, &locked.opened, run, planned, next);
+    if let Some(next) = &mut next {
+        half_made::look(ctx, &locked.opened, run, &planned, next);
     }
     let (about, change) = (ctx.about(), locked.stamped(kind));
-    let refusal = planned.as_ref().and_then(|planned| planned.refusal_to_begin(&step, locked.clock().now));
-    let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
-    let admitted = locked.opened.admitted(&evidence, change.clone(), limits)?;
+    // The parts of a step are one attempt.
+    let cut_off = if part.is_none() { resume::cut_off(run, &planned, limits.again) } else { None };
+    let admitted = locked.opened.admitted(&evidence, change.clone(), limits, Some(&planned))?;
     let begun = begun_by(&locked, &admitted, &step, about.id);
-    let handed = planned.as_ref().zip(next.as_ref());
-    let brief_of =
-        |(planned, next)| context::assemble_begun(&locked.opened, run, planned, next, (begun, wanted.budget));
-    let mut brief = handed.map(brief_of);
+    let brief_of = |next| context::assemble_begun(&locked.opened, run, &planned, next, (begun, wanted.budget));
+    let mut brief = next.as_ref().map(brief_of);
     // The plan of a large run is not kept while its edits are computed.
-    let planned = planned.filter(|_| cut_off.is_some());
+    let planned = cut_off.is_some().then_some(planned);
     let mut draft = locked.opened.drafted(admitted)?;
     let mut resumed = None;
-    if matches!(draft, ChangeDraft::Checkpoint(_)) {
-        if let Some(refusal) = refusal {
-            return Err(OpError::Refused(refusal));
-        }
-        if let Some(cut_off) = cut_off {
-            resumed = draft_resumed(&locked, cut_off, change, limits, &evidence)?;
-        }
+    if matches!(draft, ChangeDraft::Checkpoint(_))
+        && let Some(cut_off) = cut_off
+    {
+        resumed = draft_resumed(&locked, cut_off, change, limits, &evidence)?;
     }
     let planned = planned.filter(|_| resumed.is_some());
     draft = resumed.unwrap_or(draft);
@@ -144,8 +136,6 @@ pub(crate) fn begin(
 fn check_can_begin(locked: &LockedRun<'_>, location: &RunLocation, run: &Run, step: &StepId) -> Result<(), OpError> {
     check_no_command(run, step)?;
     check_for_agents(run, step)?;
-    check_variables(&locked.opened, run, step)?;
-    check_uses(&locked.opened, run, step)?;
     check_group(locked, location, step)
 }
 
@@ -194,39 +184,6 @@ fn check_group(locked: &LockedRun<'_>, location: &RunLocation, step: &StepId) ->
     let Some(group) = header.and_then(|header| header.group) else { return Ok(()) };
     let again = Suggested::of(Verb::Begin, step).option("run", id);
     group::take_for_agents((&locked.ctx().project, locked.clock()), (home, id), &group, &again)
-}
-
-/// Refuses to begin a step of a workflow file whose condition or instructions have a variable without a value.
-fn check_variables(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), OpError> {
-    let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Piton) else {
-        return Ok(());
-    };
-    let Ok(session) = Session::read(&opened.files) else { return Ok(()) };
-    let refused = |what: &str, error: RenderError| {
-        let message = format!("the {what} of {} cannot be filled in: {}", step.id, error.message);
-        OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints: vec![error.hint] })
-    };
-    if let Some(Err(error)) = condition_holds(step, &session.header, &session.state) {
-        return Err(refused("condition", error));
-    }
-    piton::filled_in(&session, step).map_err(|error| refused("instructions", error))?;
-    piton::surroundings(step, |text| session.filled(text))
-        .map(|_| ())
-        .map_err(|error| refused("`env` or `working_dir`", error))
-}
-
-/// Refuses to begin a step of a workflow file before the files that it uses are there.
-fn check_uses(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), OpError> {
-    let step = run.step(step).filter(|_| run.dialect == DialectId::Piton);
-    let Some(missing) = step.and_then(|step| {
-        let is_missing = |path: &RelPath| store::existing_path(opened.base(), &format!("./{path}")).is_none();
-        piton::uses_of(&step.definition).into_iter().find(is_missing)
-    }) else {
-        return Ok(());
-    };
-    let message = format!("step {} uses {missing}, which does not exist", step.map_or("", |step| step.id.as_str()));
-    let plan = Suggested::of(Verb::Plan, &run.id).into();
-    Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYet), message, hints: vec![plan] }))
 }
 
 /// Tells whether the brief goes into a file.
@@ -315,8 +272,8 @@ fn one_after_the_other(mut first: Vec<Edit>, second: Vec<Edit>) -> Vec<Edit> {
 /// What is to be begun, and what the plan says about it before that.
 struct Planning {
     kind: ChangeKind,
-    /// `None` for a part.
-    planned: Option<Planned>,
+    planned: Planned,
+    /// `None` for a part, which has no brief of its own.
     next: Option<Next>,
 }
 
@@ -336,26 +293,23 @@ fn plan_step(locked: &LockedRun<'_>, request: ChangeRequest, evidence: &Evidence
         kind => resolve_ids(ctx, &locked.opened, run, kind)?,
     };
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
-    if part.is_some() {
-        return Ok(Planning { kind, planned: None, next: None });
-    }
     let mut before = Cow::Borrowed(evidence);
-    if request.rebegin != Rebegin::No {
+    if request.again {
         // The attempt that goes on is ended.
         before.to_mut().presences.retain(|(begun, _), _| begun != step);
         plain = None;
     }
     let plain = plain.map_or_else(|| planned(&before, &PlanRequest::default()), Ok)?;
-    let next = plain.plan.next.iter().find(|next| next.step == *step).cloned();
-    if next.is_some() {
-        return Ok(Planning { kind, planned: Some(plain), next });
+    let next = plain.plan.next.iter().find(|next| next.step == *step).cloned().filter(|_| part.is_none());
+    if next.is_some() || part.is_some() {
+        return Ok(Planning { kind, planned: plain, next });
     }
     let from = vec![step.as_str().to_owned()];
     let named = planned(&before, &PlanRequest { from, force: true, ..PlanRequest::default() })?;
     let next = named.plan.next.iter().find(|next| next.step == *step).cloned();
     // What blocks the run is in the plan without options.
     let planned = Planned { findings: plain.findings, to_confirm: plain.to_confirm, ..named };
-    Ok(Planning { kind, planned: Some(planned), next })
+    Ok(Planning { kind, planned, next })
 }
 
 /// Returns the first step that the plan lets an agent begin.

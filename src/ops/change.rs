@@ -6,7 +6,6 @@ use super::{
     OpError, agent_report, configured,
     locked_run::{LockedRun, Written},
     opened_run::OpenedRun,
-    plan::{self, PlanRequest},
     project_context::ProjectContext,
     report::{CheckpointReport, Lifecycle, Report},
     reported,
@@ -16,10 +15,10 @@ use super::{
 };
 use crate::{
     dialect::piton,
-    engine::{self, ChangeLimits, Rebegin},
+    engine::{self, ChangeLimits},
     model::{
         Action, ChangeKind, Decision, DecisionKind, Evidence, FindingCode, Options, Owner, ReviewVerdict, Run, Status,
-        Step, Suggested, Timestamp, Verb, mask_secrets,
+        Suggested, Timestamp, Verb, mask_secrets,
     },
     schema, store,
 };
@@ -29,14 +28,30 @@ use crate::{
 pub(crate) struct ChangeRequest {
     pub(crate) kind: ChangeKind,
     pub(crate) force: bool,
-    pub(crate) rebegin: Rebegin,
+    /// The caller's own attempt has ended: its agent was lost.
+    pub(crate) again: bool,
+    pub(crate) if_revision: Option<String>,
+}
+
+/// An answer as typed; the step is not yet resolved against the run.
+#[derive(Clone, Debug)]
+pub(crate) struct AnswerRequest {
+    pub(crate) step: String,
+    /// An answer of the gate, else one of [`crate::model::PersonsAnswer`].
+    pub(crate) answer: String,
+    pub(crate) by: String,
+    pub(crate) note: Option<String>,
+    pub(crate) part: Option<String>,
+    pub(crate) phases: Option<u32>,
+    /// The gates and reviews of a phase are skipped, or asked again, with it.
+    pub(crate) with_gates: bool,
     pub(crate) if_revision: Option<String>,
 }
 
 impl ChangeRequest {
     /// Returns the request of a change that overrides nothing.
     pub(crate) fn of(kind: ChangeKind) -> Self {
-        Self { kind, force: false, rebegin: Rebegin::No, if_revision: None }
+        Self { kind, force: false, again: false, if_revision: None }
     }
 
     /// Parses a change from JSON (`--json`), of the kind that matches the verb.
@@ -100,7 +115,6 @@ pub(super) fn change_at(
     let kind = resolve_ids(ctx, &locked.opened, run, kind)?;
     let (kind, about) = reported::about(&locked, run, kind)?;
     let limits = ChangeLimits { force: request.force, ..locked.limits() };
-    check_plan(&locked, run, &kind, &evidence)?;
     if let ChangeKind::Finish(outcome) = &kind {
         workflow_file::check_result(&locked.opened, run, outcome)?;
         workflow_file::check_commit(&locked.opened, run, outcome)?;
@@ -123,18 +137,6 @@ pub(super) fn change_at(
         written.message.push_str(&format!("; {approved} is approved by configuration"));
     }
     Ok(report(ctx, &locked.opened, written))
-}
-
-/// Refuses to finish a step that was not begun while the plan blocks it (invariant 16).
-fn check_plan(locked: &LockedRun<'_>, run: &Run, kind: &ChangeKind, evidence: &Evidence) -> Result<(), OpError> {
-    let ChangeKind::Finish(outcome) = kind else { return Ok(()) };
-    let is_open = |step: &Step| matches!(step.status, Status::Pending | Status::Blocked | Status::Failed);
-    if !run.step(&outcome.step).is_some_and(is_open) {
-        return Ok(());
-    }
-    let options = plan::options(locked.ctx(), run, &PlanRequest::default())?;
-    let planned = plan::evaluate(&locked.opened, run, evidence, &options);
-    planned.refusal_of(&outcome.step).map_or(Ok(()), |refusal| Err(OpError::Refused(refusal)))
 }
 
 /// Returns the command after a part of a step was changed.

@@ -226,7 +226,7 @@ fn without_ending(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, planned: 
     let done = Change { at: ctx.clock.now, kind: ChangeKind::Complete { note: None } };
     let limits = ChangeLimits::of(ctx.project.config.limits.attempts);
     let evidence = ctx.workspace_evidence(opened);
-    let is_done = engine::admit(run, &evidence, &opened.loaded.findings, done, limits).is_ok();
+    let is_done = engine::admit(run, (&evidence, &opened.loaded.findings), done, limits, None).is_ok();
     let mut hints = Vec::from_iter(is_done.then(|| format!("`{}`: its work is in", close().flag("done"))));
     hints.push(format!("`{}`: it ends as it is", close().flag("abort")));
     if run.dialect == DialectId::Piton {

@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use super::{
     OpError,
-    change::{ChangeRequest, change_at, masked, report},
+    change::{AnswerRequest, ChangeRequest, change_at, masked, report},
     locked_run::{LockedRun, Written},
     opened_run::OpenedRun,
+    phase::{phase_of, redo_phase, skip_phase},
     plan::{self, PlanRequest},
     project_context::ProjectContext,
     report::{Body, CheckpointReport, Report},
@@ -95,29 +96,16 @@ pub(crate) fn questions(ctx: &ProjectContext, step: Option<&str>) -> Result<Repo
     Ok(Report { findings, ..Report::ok(DecideReport { run: run.id.clone(), questions: asked, steps }) })
 }
 
-/// An answer as typed; the step is not yet resolved against the run.
-#[derive(Clone, Debug)]
-pub(crate) struct AnswerRequest {
-    pub(crate) step: String,
-    /// An answer of the gate, else one of [`PersonsAnswer`].
-    pub(crate) answer: String,
-    pub(crate) by: String,
-    pub(crate) note: Option<String>,
-    pub(crate) part: Option<String>,
-    pub(crate) phases: Option<u32>,
-    /// The gates of a phase are skipped with it.
-    pub(crate) with_gates: bool,
-    pub(crate) if_revision: Option<String>,
-}
-
 /// Records what a person decided.
 pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Report<CheckpointReport>, OpError> {
     let location = select::location(ctx)?;
     let opened = ctx.read(&location)?;
     let step = opened.loaded.run.as_ref().and_then(|run| run.resolve(&request.step));
-    let of_gate = step.is_some_and(|step| step.options.iter().any(|option| option.word == request.answer));
-    let phase = phase_of(&request.step).filter(|_| step.is_none() && request.answer == "skip");
-    let id = StepId::new(&request.step);
+    let gate = opened.loaded.run.as_ref().zip(step).and_then(|(run, step)| gate_with(run, step, &request.answer));
+    let of_gate = gate.is_some();
+    let of_phase = |_: &u32| step.is_none() && ["skip", "redo"].contains(&&*request.answer);
+    let phase = phase_of(&request.step).filter(of_phase);
+    let id = gate.map_or_else(|| StepId::new(&request.step), |gate| gate.id.clone());
     check_flags(&location, &request, of_gate, phase.is_some())?;
     let AnswerRequest { answer, by, note, part, phases, .. } = request.clone();
     let change = |kind| {
@@ -166,7 +154,10 @@ pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Rep
         PersonsAnswer::Reject => verdict(ReviewVerdict::Rejected, note),
         PersonsAnswer::Revise => verdict(ReviewVerdict::NeedsRevision, note),
         PersonsAnswer::Accept | PersonsAnswer::Happened => accept(note),
-        PersonsAnswer::Redo | PersonsAnswer::NotHappened => decide(ctx, &location, DecisionKind::Redo, &request),
+        PersonsAnswer::Redo | PersonsAnswer::NotHappened => match phase {
+            Some(phase) => redo_phase(ctx, &location, phase, &request),
+            None => decide(ctx, &location, DecisionKind::Redo, &request),
+        },
         PersonsAnswer::Override => decide(ctx, &location, DecisionKind::Override, &request),
         PersonsAnswer::Skip => match phase {
             Some(phase) => skip_phase(ctx, &location, phase, &request),
@@ -175,6 +166,12 @@ pub(crate) fn answer(ctx: &ProjectContext, request: AnswerRequest) -> Result<Rep
             }
         },
     }
+}
+
+/// Returns the gate that takes a word: the step itself, or one of those that it stands for.
+fn gate_with<'a>(run: &'a Run, step: &'a Step, word: &str) -> Option<&'a Step> {
+    let children = step.children.iter().filter_map(|id| run.step(id));
+    std::iter::once(step).chain(children).find(|step| step.options.iter().any(|option| option.word == word))
 }
 
 /// Refuses an answer that fits another kind of step: to say whether a step took effect that is in no doubt, a no of what is no gate.
@@ -210,49 +207,6 @@ fn check_fits(
     Err(OpError::InTheWay { why: No::Nothing, message: format!("{id} takes no `{}`: {why}", said.as_str()), hints })
 }
 
-/// Leaves the open steps of a phase out, each with its record. If that is cut off, the same call leaves out the rest.
-fn skip_phase(
-    ctx: &ProjectContext,
-    location: &RunLocation,
-    phase: u32,
-    request: &AnswerRequest,
-) -> Result<Report<CheckpointReport>, OpError> {
-    let (by, reason, agrees) = (&*request.by, request.note.as_deref().unwrap_or_default(), request.with_gates);
-    let mut locked = LockedRun::open(ctx, location)?;
-    let run = locked.checked_run(request.if_revision.as_deref())?;
-    let usage = |message: String, hint: String| OpError::Usage { message, hints: vec![hint] };
-    let plan = Suggested::of(Verb::Plan, &run.id).into();
-    if !run.records.details {
-        return Err(usage(format!("the steps of {} are left out one by one", run.id), plan));
-    }
-    let group = format!("Phase {phase}");
-    let in_phase = |step: &&Step| step.group.as_deref() == Some(group.as_str());
-    let is_open = |step: &&Step| !step.status.satisfies();
-    let open: Vec<StepId> = run.steps.iter().filter(in_phase).filter(is_open).map(|step| step.id.clone()).collect();
-    let Some(last) = open.last().cloned() else {
-        return Err(usage(format!("{} has no open step in phase {phase}", run.id), plan));
-    };
-    let is_gate = |step: &&Step| matches!(step.kind, StepKind::Gate | StepKind::Review) && open.contains(&step.id);
-    let gates: Vec<String> = run.steps.iter().filter(is_gate).map(|step| step.id.with_title(&step.title)).collect();
-    if !gates.is_empty() && !agrees {
-        let message = format!("phase {phase} has gates and reviews that are open: {}", gates.join(", "));
-        let anyway = Suggested::of(Verb::Decide, &request.step).word("skip").run(&run.id);
-        let anyway = anyway.option("note", reason).option("by", by).yes();
-        return Err(OpError::NotConfirmed { message, hints: vec![plan, format!("to leave them out too: `{anyway}`")] });
-    }
-    let mut written = Written::of(run, "skip", None);
-    for step in open.iter().cloned() {
-        let kind = ChangeKind::Skip { step, part: None, by: Some(by.to_owned()), reason: reason.to_owned() };
-        let limits = ChangeLimits { with_gates: true, ..locked.limits() };
-        written = locked.apply(kind, &locked.evidence(), limits)?;
-        locked = locked.after(location, &written)?;
-    }
-    let first = open.first().map_or_else(|| last.as_str().to_owned(), |first| first.as_str().to_owned());
-    written.message = format!("phase {phase} is left out: {first} to {last}");
-    written.step = Some(StepId::new(&request.step));
-    Ok(report(ctx, &locked.opened, written))
-}
-
 /// Returns the refusal to step over a rule or a step without a reason.
 fn without_note(location: &RunLocation, request: &AnswerRequest) -> OpError {
     let (step, run) = (StepId::new(&request.step), RunId::new(&location.candidate.name));
@@ -278,11 +232,6 @@ fn check_flags(location: &RunLocation, request: &AnswerRequest, of_gate: bool, o
 /// Returns the command that lists the answers about a step.
 fn answers_of(location: &RunLocation, request: &AnswerRequest) -> String {
     Suggested::of(Verb::Decide, &request.step).option("run", &location.candidate.name).into()
-}
-
-/// Returns the phase of a word such as `phase-2`.
-fn phase_of(word: &str) -> Option<u32> {
-    word.strip_prefix("phase-")?.parse().ok()
 }
 
 /// Returns the refusal of an unknown answer, with the known ones.

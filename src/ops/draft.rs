@@ -10,7 +10,7 @@ use super::{
 use crate::{
     dialect::EditError,
     document::additions,
-    engine::{self, Admitted, ChangeLimits, Refusal, RefusalKind},
+    engine::{self, Admitted, ChangeLimits, Planned, Refusal, RefusalKind},
     model::{Change, ChangeKind, Edit, EditKind, Evidence, Finding, FindingCode, No, Run, Suggested, Verb},
     schema,
 };
@@ -34,14 +34,14 @@ pub(crate) struct PreparedChange {
 }
 
 impl OpenedRun {
-    /// Admits a change, computes its edits and checks them.
+    /// Admits a change in which the plan has no say, or was asked, computes its edits and checks them.
     pub(crate) fn draft(
         &self,
         evidence: &Evidence,
         change: Change,
         guard: ChangeLimits,
     ) -> Result<ChangeDraft, OpError> {
-        self.drafted(self.admitted(evidence, change, guard)?)
+        self.drafted(self.admitted(evidence, change, guard, None)?)
     }
 
     /// Asks the admission about a change.
@@ -50,8 +50,10 @@ impl OpenedRun {
         evidence: &Evidence,
         change: Change,
         guard: ChangeLimits,
+        planned: Option<&Planned>,
     ) -> Result<Admitted, OpError> {
-        engine::admit(self.run()?, evidence, &self.loaded.findings, change, guard).map_err(OpError::Refused)
+        let findings = &self.loaded.findings;
+        engine::admit(self.run()?, (evidence, findings), change, guard, planned).map_err(OpError::Refused)
     }
 
     /// Computes the edits of an admitted change and checks them.

@@ -8,13 +8,12 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    OpError, archived,
-    lifecycle::running,
-    lost_steps,
+    OpError, archived, lost_steps,
     opened_run::OpenedRun,
     project_context::{ProjectContext, add_log},
-    report::{Lifecycle, ListedRun, Stage},
+    report::{Lifecycle, ListedRun},
     run_location::RunLocation,
+    view::RunView,
 };
 use crate::{
     engine,
@@ -152,6 +151,7 @@ pub(crate) fn entries(
             let entry = &mut entries[*at];
             entry.row.verdict = Verdict::Confirm;
             entry.row.lifecycle = Lifecycle::open();
+            entry.row.headline.clone_from(&lost.message);
             entry.row.position = lost.message;
             entry.shown = true;
         }
@@ -206,6 +206,7 @@ fn unplanned(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -
         title: location.candidate.name.clone(),
         workflow: location.candidate.dialect.to_string(),
         position: String::new(),
+        headline: String::new(),
         verdict: Verdict::Blocked,
         lifecycle: Lifecycle::open(),
         cause: None,
@@ -252,6 +253,7 @@ pub(super) fn entry(
     let mut row = unplanned(ctx, location, opened);
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
+        row.headline.clone_from(&row.position);
         return RunEntry::unread(location, row);
     };
     let (evidence, is_unknown) = gathered(ctx, opened, committed);
@@ -270,33 +272,22 @@ pub(super) fn entry(
         findings.extend(opened.dialect.comparison().compare_with_git(&opened.files, run, &evidence).findings);
     }
     let planned = engine::plan(run, header, &evidence, findings, &options);
-    row.lifecycle = Lifecycle::of(opened, run, &planned.plan);
+    let view = RunView::of(opened, run, &planned);
     row.is_driven = planned.live_owner;
-    row.is_cut_off = row.lifecycle.stage == Stage::Open && planned.plan.is_cut_off() && !row.is_driven;
+    row.is_cut_off = view.is_cut_off;
     row.id = run.id.clone();
     row.title.clone_from(&run.title);
     row.workflow.clone_from(&run.workflow);
-    row.position =
-        planned.plan.next.first().map_or_else(|| "nothing left".to_owned(), |next| position(run.group_of(next), next));
-    let worded = opened.dialect.wording().position(run, &planned.plan);
-    if planned.plan.verdict == Verdict::Nothing {
-        row.position = "nothing to do".to_owned();
-    } else if let Some(running) = running(run, &planned, ctx.clock.now) {
-        row.position = running;
-    } else if let Some(position) = worded {
-        row.position = position;
-    } else if planned.plan.next.is_empty() && row.lifecycle.stage != Stage::Finished {
-        row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
-    }
+    row.position = view.position;
+    row.headline = view.headline;
+    row.lifecycle = view.lifecycle;
+    row.cause = view.cause;
     row.native_row = opened.dialect.wording().list_row(run, &planned.plan);
     row.verdict = match planned.plan.verdict {
         // The plan asks git, and may find that a person should look first.
         Verdict::Resume if is_unknown => Verdict::Confirm,
-        // Its merge did not finish.
-        Verdict::Complete if run.ended.is_some() && row.lifecycle.stage == Stage::Open && !run.waits => Verdict::Resume,
         verdict => verdict,
     };
-    row.cause = planned.plan.interruption.and_then(|interruption| interruption.cause);
     row.age_seconds = planned.plan.age.seconds;
     row.age_band = planned.plan.age.band;
     row.progress = planned.plan.progress;
@@ -390,11 +381,6 @@ fn aliases(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evi
     let mut names: Vec<String> = names.map(str::to_owned).collect();
     names.dedup();
     names
-}
-
-fn position(group: Option<&str>, next: &Next) -> String {
-    let group = group.map_or_else(String::new, |group| format!("{group}: "));
-    format!("{group}{}", next.in_words())
 }
 
 fn unreadable(findings: &[Finding]) -> String {

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    OpError, archived,
+    OpError,
     opened_run::OpenedRun,
     project_context::ProjectContext,
     report::{Body, Report},
-    select::{self, Selected},
+    select,
     versions::{self, Source, Version},
 };
 use crate::{
@@ -65,10 +65,7 @@ impl Body for HistoryReport {
 
 /// Lists the earlier checkpoints of a run, newest first. `with_changes`: with what each change did to the steps.
 pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report<HistoryReport>, OpError> {
-    let opened = match select::selected(ctx)? {
-        Selected::There(location) => ctx.read(&location)?,
-        Selected::Archived(run) => archived::open(ctx, &run)?,
-    };
+    let opened = select::select(ctx)?;
     let mut checkpoints = checkpoints(&opened);
     if with_changes {
         add_changes(&opened, &mut checkpoints);

@@ -132,6 +132,7 @@ fn add_archived(ctx: &ProjectContext, runs: &mut Vec<ListedRun>) {
             title: archived.name.clone(),
             workflow: archived.dialect.to_string(),
             position: "archived".to_owned(),
+            headline: "This run is archived.".to_owned(),
             verdict: Verdict::Nothing,
             lifecycle: Lifecycle { stage: Stage::Archived, reason: None },
             cause: None,

@@ -8,13 +8,14 @@ use super::{
     draft::{ChangeDraft, PreparedChange},
     lifecycle::gone,
     opened_run::OpenedRun,
+    plan::{self, PlanRequest},
     project_context::ProjectContext,
     run_location::{RunLocation, header_bytes},
     trust, versions,
 };
 use crate::{
     dialect::by_id,
-    engine::{self, ChangeLimits, Refusal, RefusalKind},
+    engine::{self, ChangeLimits, Planned, Refusal, RefusalKind},
     model::{
         About, Candidate, Change, ChangeKind, Clock, Content, Edit, EditKind, Entry, Evidence, Finding, Next, Outcome,
         Owner, RelPath, RollBack, RollBackRecord, Run, Statement, Status, StepId, Suggested, Timestamp, Verb,
@@ -220,10 +221,18 @@ impl<'a> LockedRun<'a> {
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let run = self.opened.run()?;
         let said = engine::statement(run, &change);
-        let draft = self.opened.draft(evidence, change, limits)?;
+        let planned = if engine::asks_plan(run, &change.kind) { Some(self.planned(run, evidence)?) } else { None };
+        let admitted = self.opened.admitted(evidence, change, limits, planned.as_ref())?;
+        let draft = self.opened.drafted(admitted)?;
         let mut written = self.write(name, step, draft, None, (about, note))?;
         self.keep_words(run, said, &mut written)?;
         Ok(written)
+    }
+
+    /// Plans the run as it is, without options.
+    fn planned(&self, run: &Run, evidence: &Evidence) -> Result<Planned, OpError> {
+        let options = plan::options(self.ctx, run, &PlanRequest::default())?;
+        Ok(plan::evaluate(&self.opened, run, evidence, &options))
     }
 
     /// Records what a person said with a decision that changes nothing.

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     OpError,
+    opened_run::OpenedRun,
     project_context::ProjectContext,
     report::{Body, Report},
     run_location::RunLocation,
 };
 use crate::{
-    dialect::piton,
+    dialect::{StateHome, piton},
     engine::{Refusal, RefusalKind},
-    model::{Owner, RelPath, RunId, Status, Step, Suggested, Verb, mask_secrets},
+    model::{Owner, RelPath, RunId, Status, Step, StepId, Suggested, Verb, mask_secrets, safe_line},
     store,
 };
 
@@ -44,6 +45,42 @@ pub(crate) struct StepLog {
 
 impl Body for LogsReport {
     const SCHEMA: &'static str = "logs/1";
+}
+
+/// The end of what a step printed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Output")]
+pub(crate) struct StepOutput {
+    pub(crate) step: StepId,
+    /// The whole log; absolute.
+    pub(crate) file: String,
+    /// Its last lines, without secrets.
+    pub(crate) lines: Vec<String>,
+}
+
+/// Lines of a log that are shown with a run, and characters of a line.
+const SHOWN_LINES: usize = 6;
+const SHOWN_CHARS: usize = 200;
+
+/// Returns the log below the records of a run that was written last, of those whose names are wanted.
+pub(crate) fn newest_log(records: &Utf8Path, is_wanted: impl Fn(&str) -> bool) -> Option<RelPath> {
+    let mut files = store::files_with(records, &piton::logs(), ".log");
+    files.retain(|file| piton::log_of(file.name()).is_some_and(|(log, _)| is_wanted(log)));
+    let stamps = store::stamps(&files.iter().map(|file| file.under(records)).collect::<Vec<_>>());
+    let times = stamps.into_iter().map(|stamp| stamp.and_then(|(_, time)| time));
+    times.zip(files).max_by(|(a, _), (b, _)| a.cmp(b)).map(|(_, file)| file)
+}
+
+/// Returns the end of what a step printed last; `None` if its output is not kept.
+pub(super) fn last_output(opened: &OpenedRun, step: &StepId) -> Option<StepOutput> {
+    if opened.dialect.state_home() != StateHome::Home {
+        return None;
+    }
+    let records = opened.files.own.absolute();
+    let file = newest_log(&records, |log| piton::is_inside(log, step.as_str()))?;
+    let lines = store::last_lines(&records, &file, SHOWN_LINES);
+    let lines: Vec<String> = lines.iter().map(|line| safe_line(&mask_secrets(line), SHOWN_CHARS)).collect();
+    (!lines.is_empty()).then(|| StepOutput { step: step.clone(), file: file.under(&records).into_string(), lines })
 }
 
 /// How far each log was read.

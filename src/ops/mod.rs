@@ -49,6 +49,7 @@ mod error;
 mod exit;
 mod group;
 mod half_made;
+mod held;
 mod history;
 mod journal;
 mod lifecycle;
@@ -61,6 +62,7 @@ mod open_steps;
 mod opened_run;
 mod package;
 mod patch;
+mod phase;
 mod plan;
 mod plan_document;
 mod project_context;
@@ -89,25 +91,23 @@ mod unmatched;
 mod unread;
 mod validate;
 mod versions;
+mod view;
 mod watch;
 mod workflow_file;
 mod workflow_runs;
 mod workflows;
 
-pub(crate) use crate::{
-    engine::Rebegin,
-    store::{surroundings, unread::forget as forget_unread},
-};
+pub(crate) use crate::store::{surroundings, unread::forget as forget_unread};
 pub(crate) use adopt::{AdoptReport, adopt};
 pub(crate) use begin::{BriefForm, BriefRequest, begin};
-pub(crate) use change::{ChangeRequest, change, input};
+pub(crate) use change::{AnswerRequest, ChangeRequest, change, input};
 pub(crate) use cleanup::{CleanupReport, cleanup};
 pub(crate) use client_sessions::{last_error as last_error_of_session, notice as session_notice};
 pub(crate) use close::{CloseReport, CloseRequest, Ending, close, discard};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use context::assemble_native;
 pub(crate) use context::{brief_of, context, session_brief};
-pub(crate) use decide::{AnswerRequest, DecideReport, answer, questions};
+pub(crate) use decide::{DecideReport, answer, questions};
 pub(crate) use demo::{DemoReport, demo};
 pub(crate) use discard::Discarded;
 pub(crate) use doctor::{DoctorReport, doctor};
@@ -120,10 +120,11 @@ pub(crate) use exit::Exit;
 pub(crate) use group::{
     GROUP_WAIT, Holder, InitialVariables, Taken, busy as busy_group, rendered_before, take as take_group,
 };
+pub(crate) use held::held;
 pub(crate) use history::{HistoryReport, history};
 pub(crate) use list::{ListReport, list, summary, waiting};
 pub(crate) use locked_run::check_not_its_child;
-pub(crate) use logs::{LogPositions, LogsReport, logs};
+pub(crate) use logs::{LogPositions, LogsReport, logs, newest_log};
 pub(crate) use open_steps::{OpenStep, OpenSteps, open_steps};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use opened_run::OpenedRun;

@@ -9,13 +9,15 @@ use super::{
     project_context::ProjectContext,
     report::{Body, Report},
     select, versions,
+    view::RunView,
 };
 use crate::{
     dialect::{Guest, piton},
     engine::{self, Planned, Refusal, RefusalKind},
     model::{
-        Action, Commands, Evidence, FindingCode, Fix, LimitWait, Mode, Next, No, Notice, Options, Owner, PartRef, Plan,
-        Question, QuestionOption, Run, RunStatus, Step, StepId, Suggested, Timestamp, Verb, Verdict, until_in_words,
+        Action, AgreedFindings, Commands, Evidence, FindingCode, Fix, LimitWait, Mode, Next, No, Notice, Options,
+        Owner, PartRef, Plan, Question, QuestionOption, Run, RunStatus, Step, StepId, Suggested, Timestamp, Verb,
+        Verdict, until_in_words,
     },
     store,
 };
@@ -31,6 +33,7 @@ pub(crate) struct PlanReport {
     /// Whether the plan's own messages sum it up.
     pub(crate) is_summed_up: bool,
     pub(crate) detail: PlanDetail,
+    pub(crate) view: RunView,
 }
 
 impl Body for PlanReport {
@@ -55,8 +58,8 @@ pub(crate) struct PlanRequest {
     pub(crate) force: bool,
     pub(crate) parallel: bool,
     pub(crate) if_dependencies_met: bool,
-    /// A person saw the findings, and says that the run goes on.
-    pub(crate) agrees: bool,
+    /// The findings with which a person says that the run goes on.
+    pub(crate) agreed: AgreedFindings,
     pub(crate) refresh_analysis: bool,
     /// Part and step.
     pub(crate) from_part: Option<(String, String)>,
@@ -240,10 +243,11 @@ fn of_session(mut question: Question, resume: Option<&Suggested>) -> Option<Ques
 /// Builds the report of a plan.
 pub(crate) fn report(opened: OpenedRun, planned: Planned, detail: PlanDetail) -> Report<PlanReport> {
     let exit = exit_of(&planned);
+    let view = RunView::of(&opened, opened.loaded.run.as_ref().expect("a run was planned"), &planned);
     let run = opened.loaded.run.expect("a run was planned");
     let notices = opened.dialect.wording().notices(&opened.files, &run, &planned.plan, &planned.findings);
-    let body =
-        PlanReport { plan: planned.plan, run, notices, is_summed_up: opened.dialect.wording().sums_up(), detail };
+    let is_summed_up = opened.dialect.wording().sums_up();
+    let body = PlanReport { plan: planned.plan, run, notices, is_summed_up, detail, view };
     Report { exit, body, findings: planned.findings }
 }
 
@@ -315,7 +319,7 @@ pub(crate) fn options(ctx: &ProjectContext, run: &Run, request: &PlanRequest) ->
         force: request.force,
         parallel: request.parallel,
         if_dependencies_met: request.if_dependencies_met,
-        agrees: request.agrees,
+        agreed: request.agreed,
         refresh_analysis: request.refresh_analysis,
         from_part,
         retry_part,

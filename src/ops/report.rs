@@ -95,6 +95,8 @@ pub(crate) struct ListedRun {
     pub(crate) workflow: String,
     /// Current position, for people.
     pub(crate) position: String,
+    /// Whether it can go on, and why not, in a sentence.
+    pub(crate) headline: String,
     pub(crate) verdict: Verdict,
     pub(crate) lifecycle: Lifecycle,
     /// What cut it off, as far as the client and the processes tell.

@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{
     dialect::Guest,
-    engine::{ChangeLimits, Planned, Rebegin},
+    engine::{ChangeLimits, Planned},
     model::{
-        Action, ChangeKind, Commands, Context, Decision, Edit, Entry, FindingClass, Interruption, InterruptionKind,
-        Mode, Plan, Question, QuestionOption, Run, RunStatus, Status, Suggested, Verb, Verdict,
+        Action, AgreedFindings, ChangeKind, Commands, Context, Decision, Edit, Entry, FindingClass, Interruption,
+        InterruptionKind, Mode, Plan, Question, QuestionOption, Run, RunStatus, Status, Suggested, Verb, Verdict,
     },
     store,
 };
@@ -68,8 +68,8 @@ pub(crate) enum ResumeOutcome {
     Resumed(Box<Report<ResumeReport>>),
     /// Nothing is next, or something has to be resolved first.
     Planned(Box<Report<PlanReport>>),
-    /// A question about this plan that a person has to answer; after a yes, call again with `yes`.
-    Ask(Box<Report<PlanReport>>, Question, Mode),
+    /// A plan whose first question a person has to answer; after a yes, call again with `yes`.
+    Ask(Box<Report<PlanReport>>),
 }
 
 /// Resumes a run. `can_ask`: a person is at the terminal.
@@ -80,7 +80,8 @@ pub(crate) fn resume(
     can_ask: bool,
 ) -> Result<ResumeOutcome, OpError> {
     location.check_resumable()?;
-    let plan = PlanRequest { agrees: request.yes, ..request.plan.clone() };
+    let agreed = if request.yes { AgreedFindings::All } else { AgreedFindings::None };
+    let plan = PlanRequest { agreed, ..request.plan.clone() };
     let request = &ResumeRequest { plan, ..request.clone() };
     if let Some(guest) = location.guest() {
         return hand_over(ctx, location, request, guest);
@@ -106,9 +107,8 @@ pub(crate) fn resume(
         ResumeDecision::NothingToDo => {
             return Ok(ResumeOutcome::Planned(Box::new(plan::report(opened, planned, request.detail))));
         }
-        ResumeDecision::Ask(question) => {
-            let mode = planned.plan.mode;
-            return Ok(ResumeOutcome::Ask(Box::new(plan::report(opened, planned, request.detail)), question, mode));
+        ResumeDecision::Ask => {
+            return Ok(ResumeOutcome::Ask(Box::new(plan::report(opened, planned, request.detail))));
         }
     }
     if planned.plan.verdict == Verdict::Complete {
@@ -165,9 +165,8 @@ fn edits_to_accept(
     ];
     let text = "This is the plan with the workflow file as it is now. Take its changes?";
     let question = Question::of_run(text, options, Some("no"));
-    planned.plan.questions = vec![question.clone()];
-    let mode = planned.plan.mode;
-    Ok(ResumeOutcome::Ask(Box::new(plan::report(edited, planned, request.detail)), question, mode))
+    planned.plan.questions = vec![question];
+    Ok(ResumeOutcome::Ask(Box::new(plan::report(edited, planned, request.detail))))
 }
 
 /// Records the definition of a run as its file has it now, which a person agreed to.
@@ -224,14 +223,15 @@ enum ResumeDecision {
     Proceed,
     /// The plan is the answer: nothing is next, or something has to be resolved first.
     NothingToDo,
-    Ask(Question),
+    /// The plan has a question.
+    Ask,
 }
 
 /// Rule 9. In interactive mode the verdict `resume` is only confirmed if a person is present; `confirm` always is. A person
 /// also has to confirm what autopilot may not resume by itself, and answers what blocks the run or follows it.
 fn decide(planned: &Planned, yes: bool, can_ask: bool) -> ResumeDecision {
     let plan = &planned.plan;
-    let ask = |otherwise: ResumeDecision| plan.question().cloned().map_or(otherwise, ResumeDecision::Ask);
+    let ask = |otherwise: ResumeDecision| plan.question().map_or(otherwise, |_| ResumeDecision::Ask);
     match plan.verdict {
         // What is left is skipped, and that is recorded.
         Verdict::Complete if plan.question().is_some_and(Question::offers_resume) => match can_ask && !yes {
@@ -348,7 +348,7 @@ fn skips(run: &Run, request: &ResumeRequest) -> Vec<ChangeKind> {
 
 /// Returns the resume that a begin records first: the agent of the step before was lost, or the run was paused. `None` if a resume
 /// recorded that already.
-pub(super) fn cut_off(run: &Run, planned: &Planned, rebegin: Rebegin) -> Option<ChangeKind> {
+pub(super) fn cut_off(run: &Run, planned: &Planned, is_lost: bool) -> Option<ChangeKind> {
     let report = planned.plan.interruption.as_ref()?;
     let is_recorded = run.interrupted_at.is_some() && run.interrupted_at == report.at;
     let is_cut_off = matches!(report.kind, InterruptionKind::AgentInterruption | InterruptionKind::Paused);
@@ -356,7 +356,7 @@ pub(super) fn cut_off(run: &Run, planned: &Planned, rebegin: Rebegin) -> Option<
         return None;
     }
     let mut resumption = resumption(planned);
-    if let (Rebegin::Again, ChangeKind::Resume { interruption: Some(interruption), .. }) = (rebegin, &mut resumption) {
+    if let (true, ChangeKind::Resume { interruption: Some(interruption), .. }) = (is_lost, &mut resumption) {
         // The caller knows better than any trace.
         "the agent was lost".clone_into(&mut interruption.reason);
     }

@@ -5,23 +5,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    OpError, archived,
+    OpError,
     context::{self, BRIEF_BYTES},
     half_made,
     history::{self, HistoryItem},
+    logs::{self, StepOutput},
     opened_run::OpenedRun,
     plan::{self, PlanRequest},
     project_context::ProjectContext,
-    report::{Body, Lifecycle, Report, Stage},
-    select::{self, Selected},
-    status,
+    report::{Body, Lifecycle, Report},
+    select,
+    view::RunView,
 };
 use crate::{
-    engine::{self, Planned},
+    engine,
     model::{
-        Action, Age, Cause, Commands, Context, Decision, DialectId, FindingClass, InterruptionKind, Next, Notice, Plan,
-        Progress, Question, QuestionOption, RelPath, Run, RunId, Severity, ShownStep, StepId, StepReport, Suggested,
-        Timestamp, Verb, Verdict, is_zero, plural, safe_line, safe_text,
+        Action, Age, Cause, Commands, Context, Decision, DialectId, InterruptionKind, Next, Notice, Plan, Progress,
+        Question, RelPath, Run, RunId, ShownAttempt, ShownStep, StepId, StepMark, StepReport, Suggested, Timestamp,
+        Verdict, is_zero, safe_line, safe_text,
     },
     store,
 };
@@ -75,6 +76,9 @@ pub(crate) struct ShowReport {
     /// What people decided, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) decisions: Vec<Decision>,
+    /// The end of what the step printed that failed, was cut off or runs, if its output is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) output: Option<StepOutput>,
     /// The changes that earlier checkpoints are kept of, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) history: Vec<HistoryItem>,
@@ -151,20 +155,21 @@ impl Effort {
         *self == Self::default()
     }
 
-    /// Adds up the attempts of some steps, the last one of each or all of them.
+    /// Adds up the attempts of some steps, the last one of each or all of them. Of those that no record has, only their number is known.
     fn of<'a>(steps: impl Iterator<Item = &'a ShownStep>, only_last: bool) -> Self {
         let mut effort = Self::default();
-        for step in steps.filter(|step| !step.attempts.is_empty()) {
+        for step in steps {
+            let Some(last) = step.attempts.last() else { continue };
             let from = if only_last { step.attempts.len() - 1 } else { 0 };
+            let known = &step.attempts[from..];
+            let all = usize::try_from(last.number).unwrap_or(usize::MAX);
+            let attempts = if only_last { 1 } else { known.len().max(all) };
+            let seconds: Vec<i64> = known.iter().filter_map(ShownAttempt::seconds).collect();
             effort.steps += 1;
             effort.tokens = effort.tokens.saturating_add(step.tokens);
-            effort.attempts += step.attempts.len() - from;
-            for attempt in &step.attempts[from..] {
-                match attempt.seconds() {
-                    Some(seconds) => effort.seconds = effort.seconds.saturating_add(seconds),
-                    None => effort.untimed += 1,
-                }
-            }
+            effort.attempts = effort.attempts.saturating_add(attempts);
+            effort.untimed = effort.untimed.saturating_add(attempts - seconds.len());
+            effort.seconds = effort.seconds.saturating_add(seconds.iter().sum());
         }
         effort
     }
@@ -205,11 +210,7 @@ pub(crate) fn open_page(page: &PageFile) -> Result<(), OpError> {
 
 /// Shows the requested run.
 pub(crate) fn show(ctx: &ProjectContext) -> Result<Report<ShowReport>, OpError> {
-    let opened = match select::selected(ctx)? {
-        Selected::There(location) => ctx.read(&location)?,
-        Selected::Archived(run) => archived::open(ctx, &run)?,
-    };
-    report(ctx, &opened)
+    report(ctx, &select::select(ctx)?)
 }
 
 /// Shows a run that was read.
@@ -220,42 +221,48 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun) -> Result<Report<
     let planned = plan::evaluate(opened, run, &evidence, &options);
     let plan = &planned.plan;
     let steps = engine::shown_steps(run, &evidence, &planned);
-    let lifecycle = Lifecycle::of(opened, run, plan);
+    let view = RunView::of(opened, run, &planned);
     let (reports, decisions) = engine::said(run, &planned.statements, &planned.late);
     let is_work = |next: &&Next| !matches!(next.action, Action::Merge | Action::Archive);
     let brief = plan.next.first().filter(is_work).cloned().map(|mut next| {
         half_made::look(ctx, opened, run, &planned, &mut next);
         context::assemble(opened, run, &planned, &next, BRIEF_BYTES)
     });
-    let headline = headline(&planned, &lifecycle);
-    let why = plan.next.first().map(|next| next.reason.clone()).filter(|why| !headline.contains(why.as_str()));
-    let (command, advice) = way_on(run, plan, status::next_command(ctx, opened, run, &planned, &lifecycle));
-    let again = |step: &&ShownStep| step.is_again && !lifecycle.stage.is_over();
+    let is_over = view.lifecycle.stage.is_over();
+    let why = plan.next.first().map(|next| next.reason.clone());
+    let again = |step: &&ShownStep| step.is_again && !is_over;
     let body = ShowReport {
         run: shown_run(opened, run, plan),
         at: ctx.clock.now,
         verdict: plan.verdict,
-        command,
-        advice,
-        headline,
+        command: view.command,
+        advice: view.advice,
+        why: why.filter(|why| !is_over && !view.headline.contains(why.as_str())),
+        headline: view.headline,
         notices: opened.dialect.wording().notices(&opened.files, run, plan, &planned.findings),
-        why: why.filter(|_| !lifecycle.stage.is_over()),
         progress: plan.progress,
         age: plan.age.clone(),
         interruption: shown_interruption(plan),
         paid: Effort::of(steps.iter(), false),
         again: Effort::of(steps.iter().filter(again), true),
-        questions: if lifecycle.stage.is_over() { Vec::new() } else { decisions_of(plan) },
-        lifecycle,
-        steps,
+        questions: view.questions,
+        lifecycle: view.lifecycle,
         reports,
         decisions,
+        output: output(opened, &steps),
         history: history::checkpoints(opened),
         brief,
+        steps,
         next: planned.plan.next,
         commands: planned.plan.commands,
     };
     Ok(Report { findings: planned.findings, ..Report::ok(body) })
+}
+
+/// Returns the end of what the last step printed that is not over.
+fn output(opened: &OpenedRun, steps: &[ShownStep]) -> Option<StepOutput> {
+    let is_current = |mark| matches!(mark, StepMark::Running | StepMark::Interrupted | StepMark::Failed);
+    logs::last_output(opened, &steps.iter().rev().find(|step| is_current(step.mark))?.id)
 }
 
 fn shown_run(opened: &OpenedRun, run: &Run, plan: &Plan) -> ShownRun {
@@ -275,15 +282,6 @@ fn shown_run(opened: &OpenedRun, run: &Run, plan: &Plan) -> ShownRun {
     }
 }
 
-/// Splits what to do next into a command and, if it is more than a command, the advice.
-fn way_on(run: &Run, plan: &Plan, next: Suggested) -> (Suggested, Option<String>) {
-    if next.verb().is_some() {
-        return (next, None);
-    }
-    let begin = plan.commands.begin.clone().or_else(|| plan.commands.resume.clone());
-    (begin.unwrap_or_else(|| Suggested::of(Verb::Plan, &run.id)), Some(next.into()))
-}
-
 fn shown_interruption(plan: &Plan) -> Option<ShownInterruption> {
     let report = plan.notable_interruption()?;
     Some(ShownInterruption {
@@ -293,53 +291,4 @@ fn shown_interruption(plan: &Plan) -> Option<ShownInterruption> {
         reason: safe_text(&report.reason),
         cause: report.cause.clone(),
     })
-}
-
-/// Returns the questions of a plan, unless it only asks whether to go on.
-fn decisions_of(plan: &Plan) -> Vec<Question> {
-    let goes_on = |option: &QuestionOption| {
-        option.changes_nothing || !option.person && plan.commands.resume.is_some() && option.id == "yes"
-    };
-    let asks = |question: &&Question| plan.verdict != Verdict::Resume || !question.options.iter().all(goes_on);
-    plan.questions.iter().filter(asks).cloned().collect()
-}
-
-/// Returns the verdict as a sentence.
-fn headline(planned: &Planned, lifecycle: &Lifecycle) -> String {
-    let plan = &planned.plan;
-    let Progress { done, total, .. } = plan.progress;
-    let never = || plan.progress.never_passed();
-    let next = plan.next.first().map_or_else(|| "nothing is next".to_owned(), Next::in_words);
-    let more = match plan.next.len() {
-        0 | 1 => String::new(),
-        count => format!(", and {} beside it", plural(count - 1, "step")),
-    };
-    let worst = planned.findings.first().filter(|finding| finding.severity != Severity::Info);
-    let asks = planned.findings.iter().find(|finding| {
-        finding.severity != Severity::Info
-            && (finding.code.needs_confirmation() || finding.code.is_of(FindingClass::NeedsPerson))
-    });
-    match lifecycle.stage {
-        Stage::Aborted | Stage::Archived => {
-            return format!("This run is {}. {done} of {total} steps are done{}.", lifecycle.describe(), never());
-        }
-        Stage::Finished => return format!("Every step is done: {done} of {total}{}.", never()),
-        Stage::Open | Stage::Paused => {}
-    }
-    let paused = if lifecycle.stage == Stage::Paused { "This run is paused. " } else { "" };
-    let sentence = match plan.verdict {
-        Verdict::Resume => format!("It can go on: {next}{more}."),
-        Verdict::Confirm => {
-            let why = asks.map_or_else(|| next.clone(), |finding| finding.message.clone());
-            format!("It can go on once a person has looked: {}.", why.trim_end_matches('.'))
-        }
-        Verdict::Blocked if planned.live_owner => "It is in progress: another process drives it.".to_owned(),
-        Verdict::Blocked => match worst.filter(|finding| finding.severity == Severity::Blocking) {
-            Some(finding) => format!("It is blocked: {}.", finding.message.trim_end_matches('.')),
-            None => format!("It waits for a person: {next}."),
-        },
-        Verdict::Complete => format!("Every step is done; what follows: {next}."),
-        Verdict::Nothing => "There is nothing to resume.".to_owned(),
-    };
-    safe_line(&format!("{paused}{sentence}"), GOAL_CHARS)
 }

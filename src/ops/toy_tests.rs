@@ -27,7 +27,7 @@ fn a_check_list_is_listed_planned_begun_and_finished() {
         let finish = ChangeKind::Finish(Box::new(Outcome::completed(step)));
         let change = Change { at: options.now, kind: if kind == "begin" { begin } else { finish } };
         let limits = engine::ChangeLimits::of(3);
-        let admitted = engine::admit(&run, &Evidence::default(), &[], change, limits).unwrap();
+        let admitted = engine::admit(&run, (&Evidence::default(), &[]), change, limits, None).unwrap();
         let engine::Admitted::Change { change, .. } = admitted else { panic!("the state says so already") };
         text = Toy.edit(&files(&text), &change).unwrap()[0].after().unwrap().to_vec();
         let expected = format!("items: # three words\n  - {{ id: write, is: done }}\n  - {{ id: ship, is: {said} }}\n");

@@ -14,14 +14,13 @@ use super::{
     show::{self, ShowReport},
 };
 use crate::{
-    dialect::StateHome,
-    model::{Entry, JournalFile, RelPath, StepMark, safe_line},
+    model::{Entry, JournalFile, safe_line},
     store::{self, Stamp, Stopwatch},
 };
 
 /// Files that are looked at; a state of more is read again from time to time.
 const FILES: usize = 4_000;
-/// Lines of a log, and characters of a line.
+/// Changes that are shown where no log is, and characters of a line.
 const LOG_LINES: usize = 6;
 const LOG_CHARS: usize = 200;
 /// Piton's own file about a run that every write touches.
@@ -55,7 +54,7 @@ pub(crate) struct WatchedList {
 /// Reads the requested run.
 pub(crate) fn watch(ctx: &ProjectContext) -> Result<WatchedRun, OpError> {
     let begun = Stopwatch::start();
-    let location = select::location(ctx)?;
+    let location = select::location_to_read(ctx)?;
     let opened = ctx.read(&location)?;
     let paths = paths(&opened);
     // Taken before the files are compared: a write in between is noticed the next time.
@@ -102,15 +101,8 @@ fn paths(opened: &OpenedRun) -> Vec<Utf8PathBuf> {
 
 /// Returns the end of what the current step printed, if its output is kept; else the last changes.
 fn log(opened: &OpenedRun, report: &ShowReport) -> Vec<String> {
-    let is_current = |mark| matches!(mark, StepMark::Running | StepMark::Interrupted | StepMark::Failed);
-    let current = report.steps.iter().rev().find(|step| is_current(step.mark));
-    if let Some(step) = current.filter(|_| opened.dialect.state_home() == StateHome::Home) {
-        let path = opened.files.own.path.join(&format!("logs/{}.log", step.id)).ok();
-        let lines = path.map(|path: RelPath| store::last_lines(&opened.files.root, &path, LOG_LINES));
-        let lines: Vec<String> = lines.unwrap_or_default().iter().map(|line| safe_line(line, LOG_CHARS)).collect();
-        if !lines.is_empty() {
-            return lines;
-        }
+    if let Some(output) = &report.output {
+        return output.lines.clone();
     }
     let entries = &opened.journal.entries;
     let entries = &entries[entries.len().saturating_sub(LOG_LINES)..];

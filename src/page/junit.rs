@@ -24,7 +24,7 @@ pub(crate) fn junit(report: &ShowReport) -> String {
                     property name="workflow" value=(text(&report.run.workflow)) {}
                     property name="state" value=(text(&report.headline)) {}
                 }
-                @for step in &steps { (case(step, &report.run.workflow)) }
+                @for step in &steps { (case(step, report)) }
             }
         }
     };
@@ -53,7 +53,8 @@ const fn outcome(mark: StepMark) -> Outcome {
     }
 }
 
-fn case(step: &ShownStep, workflow: &str) -> Markup {
+fn case(step: &ShownStep, report: &ShowReport) -> Markup {
+    let output = report.output.as_ref().filter(|output| output.step == step.id);
     let last = step.attempts.last();
     let said = last.and_then(|last| last.said.as_deref()).map(text);
     let name = if step.title.is_empty() || step.title == step.id.as_str() {
@@ -72,11 +73,15 @@ fn case(step: &ShownStep, workflow: &str) -> Markup {
         Outcome::Passed => html! { @if let Some(said) = &said { system-out { (said) } } },
         Outcome::Failed => {
             let kind = last.map_or(AttemptEnd::Failed, |last| last.end).as_str();
-            html! { failure message=(text(&step.reason)) type=(kind) { (said.unwrap_or_default()) } }
+            let printed = output.map(|output| text(&output.lines.join("\n")));
+            html! {
+                failure message=(text(&step.reason)) type=(kind) { (said.unwrap_or_default()) }
+                @if let Some(printed) = printed { system-out { (printed) } }
+            }
         }
         Outcome::Skipped => html! { skipped message=(text(&step.reason)) {} },
     };
-    html! { testcase classname=(text(workflow)) name=(name) time=(step.seconds) { (inside) } }
+    html! { testcase classname=(text(&report.run.workflow)) name=(name) time=(step.seconds) { (inside) } }
 }
 
 /// Returns a text without the characters that XML has no place for.

@@ -6,7 +6,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::{
     nodes::{order, positions},
-    sections::{effort, stopped_by, tokens},
+    sections::{effort, tokens},
     timeline::{Bar, Timeline, timeline},
 };
 use crate::{
@@ -190,6 +190,9 @@ pub(super) fn head(report: &ShowReport, width: usize) -> Vec<Line> {
     if let Some(advice) = &report.advice {
         lines.push(Line::of(Ink::Plain, format!("  first: {}", clean_line(advice, 400))));
     }
+    if let Some(output) = &report.output {
+        lines.extend(output.lines.iter().map(|line| Line::of(Ink::Dim, format!("  | {}", clean_line(line, 400)))));
+    }
     lines.push(Line::of(Ink::Plain, format!("→ {}", report.command)));
     for notice in &report.notices {
         let hint = if notice.hint.is_empty() { String::new() } else { format!(": {}", notice.hint) };
@@ -242,7 +245,7 @@ pub(super) fn numbers(report: &ShowReport) -> Vec<Line> {
     if let Some(cut) = &report.interruption {
         let cause = match &cut.cause {
             Some(cause) => format!("{}: {}", cause.kind.as_str(), cause.detail),
-            None => format!("{}: {}", stopped_by(cut.kind), clean_line(&cut.reason, 200)),
+            None => format!("{}: {}", cut.kind.in_words(), clean_line(&cut.reason, 200)),
         };
         lines.push(label("Stopped by").and(Ink::Warn, cause));
     }

@@ -3,7 +3,7 @@
 use super::{
     lines::glyph,
     nodes::{Nodes, nodes},
-    sections::{effort, stopped_by},
+    sections::effort,
 };
 use crate::{
     model::{Finding, Severity, StepMark, clean, clean_line, human_age},
@@ -51,7 +51,7 @@ pub(crate) fn markdown(report: &ShowReport, findings: &[Finding]) -> String {
         let cause = cut
             .cause
             .as_ref()
-            .map_or_else(|| format!("{}: {}", stopped_by(cut.kind), cut.reason), |cause| cause.detail.clone());
+            .map_or_else(|| format!("{}: {}", cut.kind.in_words(), cut.reason), |cause| cause.detail.clone());
         text.push_str(&format!("- Stopped by: {}\n", escaped(&cause)));
     }
     text.push_str(&format!("\n```mermaid\n{}```\n", mermaid(&nodes(&report.steps, NODES))));

@@ -7,8 +7,8 @@ use maud::{Markup, html};
 use super::{nodes::positions, picture::sign};
 use crate::{
     model::{
-        Finding, InterruptionKind, Next, Question, Severity, ShownAttempt, ShownStep, Status, StepMark, StepReport,
-        Suggested, Verb, clean_line, human_age, human_duration, plural,
+        Finding, Next, Question, Severity, ShownAttempt, ShownStep, Status, StepMark, StepReport, Suggested, Verb,
+        clean_line, human_age, human_duration, plural,
     },
     ops::{Effort, ShowReport},
 };
@@ -140,7 +140,7 @@ pub(super) fn facts(report: &ShowReport) -> Markup {
                         dd {
                             @match &cut.cause {
                                 Some(cause) => { b { (cause.kind.as_str()) } ": " bdi { (cause.detail) } }
-                                None => { b { (stopped_by(cut.kind)) } ": " bdi { (clean_line(&cut.reason, 300)) } }
+                                None => { b { (cut.kind.in_words()) } ": " bdi { (clean_line(&cut.reason, 300)) } }
                             }
                             @if let Some(step) = &cut.step { ", at step " bdi { (step.as_str()) } }
                             @if let Some(at) = cut.at { ", " time { (at.in_seconds()) } }
@@ -155,20 +155,6 @@ pub(super) fn facts(report: &ShowReport) -> Markup {
 fn spent(effort: &Effort) -> Markup {
     let (main, more) = effort_parts(effort);
     html! { b { (main) } @if !more.is_empty() { p class="dim" { (more) } } }
-}
-
-/// Returns what stopped a run, in words.
-pub(super) const fn stopped_by(kind: InterruptionKind) -> &'static str {
-    match kind {
-        InterruptionKind::AgentInterruption => "an attempt was cut off",
-        InterruptionKind::TaskFailure => "a failure",
-        InterruptionKind::DependencyBlock => "a dependency",
-        InterruptionKind::ContextLost => "lost context",
-        InterruptionKind::WaitingApproval => "an approval is missing",
-        InterruptionKind::Paused => "a pause",
-        InterruptionKind::ReadyToExecute => "between two steps",
-        InterruptionKind::WorkflowComplete => "the end",
-    }
 }
 
 /// Returns the share of each mark as a bar.

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     dialect::piton::{self, state::State},
-    model::{RelPath, clean_line},
-    store,
+    model::clean_line,
+    ops, store,
     workflow::Command,
 };
 
@@ -22,21 +22,12 @@ const MESSAGES: usize = 100;
 
 /// Returns the log of a step; `None` if it printed nothing.
 pub(super) fn of(context: &RunContext<'_>, state: &State, step: &str) -> Option<FailedLog> {
-    let mut files = store::files_with(&context.session, &piton::logs(), ".log");
-    let log_of = |file: &RelPath| piton::log_of(file.name()).map(|(log, _)| log.to_owned());
-    files.retain(|file| log_of(file).is_some_and(|log| piton::is_inside(&log, step)));
     let failed: Vec<String> = (state.steps.get(step).into_iter())
         .flat_map(|state| piton::failed_items(state))
         .map(|item| failed_step(context, state, step, item))
         .collect();
-    let is_of_item =
-        |file: &RelPath| log_of(file).is_some_and(|log| failed.iter().any(|item| piton::is_inside(&log, item)));
-    if !failed.is_empty() {
-        files.retain(is_of_item);
-    }
-    let stamps = store::stamps(&files.iter().map(|file| file.under(&context.session)).collect::<Vec<_>>());
-    let times = stamps.into_iter().map(|stamp| stamp.and_then(|(_, time)| time));
-    let (_, file) = times.zip(files).max_by(|(a, _), (b, _)| a.cmp(b))?;
+    let is_of_item = |log: &str| failed.is_empty() || failed.iter().any(|item| piton::is_inside(log, item));
+    let file = ops::newest_log(&context.session, |log| piton::is_inside(log, step) && is_of_item(log))?;
     let calls_claude = context.workflow.steps.iter().any(|one| one.id.as_str() == step && one.needs_claude());
     // Most messages of `claude` are not for people.
     let read = store::last_lines(&context.session, &file, if calls_claude { MESSAGES } else { LINES });

@@ -114,6 +114,8 @@ fn option(option: &GateOption) -> Value {
     let does = match &option.effect {
         GateEffect::Continue => json!("continue"),
         GateEffect::Stop => json!("stop"),
+        GateEffect::Wait => json!("wait"),
+        GateEffect::Abort => json!("abort"),
         GateEffect::Return(step) => json!({"return": step}),
     };
     json!({"word": option.word, "does": does})

@@ -120,18 +120,17 @@ fn a_living_driver_keeps_others_out_and_an_unknown_one_asks() {
     let refused = in_session(&sandbox, "mine", &["begin", "plan"]);
     assert_eq!(refused.code, 6, "{refused}");
     assert!(refused.stdout.contains("session other began it"), "{refused}");
-    assert_eq!(
-        in_session(&sandbox, "mine", &["begin", "plan", "--take-over"]).code,
-        6,
-        "a living one is not taken over"
-    );
     let plan = in_session(&sandbox, "mine", &["plan", "--exit-code"]);
     assert_eq!((plan.code, plan.at("/data/verdict")), (6, json!("blocked")), "{plan}");
     sandbox.driven_by("demo", elsewhere());
-    let refused = piton(&sandbox, &["begin", "plan"]);
-    assert_eq!(refused.code, 9, "{refused}");
-    assert!(refused.stdout.contains("piton begin plan --run demo --take-over"), "{refused}");
-    let taken = piton(&sandbox, &["begin", "plan", "--take-over"]).expect_code(0);
+    let plan = piton(&sandbox, &["plan"]);
+    assert_eq!(plan.at("/data/verdict"), "blocked", "{plan}");
+    assert_eq!(plan.at("/data/questions/0/options/0/id"), "redo", "{plan}");
+    let refused = piton(&sandbox, &["begin", "plan"]).expect_code(9);
+    assert_eq!(refused.at("/error/hints/0"), "piton decide plan --run demo", "{refused}");
+    piton(&sandbox, &["decide", "plan", "redo", "--by", "Ann", "--note", "that machine is off"]).expect_code(0);
+    assert_eq!(piton(&sandbox, &["plan"]).at("/data/verdict"), "resume");
+    let taken = piton(&sandbox, &["begin", "plan"]).expect_code(0);
     assert_eq!(taken.at("/data/brief/attempt"), 2);
 }
 
@@ -148,8 +147,8 @@ fn a_step_that_must_not_run_twice_is_not_taken_over_from_another_machine() {
     sandbox.driven_by("v2", elsewhere());
     for words in [
         &["begin", "publish"][..],
-        &["begin", "publish", "--take-over"],
-        &["begin", "--take-over"],
+        &["begin", "publish", "--again"],
+        &["begin"],
         &["resume", "v2", "--unattended", "--yes"],
     ] {
         let asked = piton(&sandbox, words).expect_code(9);

@@ -83,7 +83,7 @@ impl Call {
 }
 
 /// Flags without a value.
-const FLAGS: &[&str] = &["--again", "--all", "--dry-run", "--force", "--take-over", "--yes"];
+const FLAGS: &[&str] = &["--again", "--all", "--dry-run", "--force", "--yes"];
 
 /// Returns what is wrong with the exit code of a command; `None` if it is one that the reader was told to expect.
 pub(super) fn problem_of_code(call: &Call, printed: &Printed, output: &Output) -> Option<&'static str> {

@@ -81,7 +81,7 @@ impl Walker {
 
     fn begin(&mut self, run: &RunSeen) {
         let step = self.any_step(run);
-        let flag = ["", "--again", "--take-over"][self.dice.below(3)];
+        let flag = ["", "--again"][self.dice.below(2)];
         self.make(&format!("piton begin {step} --run {} {flag}", run.path));
     }
 

@@ -10,7 +10,7 @@ use crate::{
         shared_args::{Target, step_id},
     },
     model::ChangeKind,
-    ops::{BriefForm, Rebegin},
+    ops::BriefForm,
     runner,
 };
 
@@ -27,9 +27,6 @@ pub(in crate::cli) struct Begin {
     /// Begin a new attempt at a step that you have in progress, because its agent was lost
     #[arg(long)]
     again: bool,
-    /// Begin a new attempt at a step that was begun elsewhere, when it cannot be known whether its driver is still there
-    #[arg(long, conflicts_with = "again")]
-    take_over: bool,
     /// Size limit of the brief; the least important parts are left out first, and listed
     #[arg(long, value_name = "BYTES", default_value_t = 4_096)]
     budget: usize,
@@ -58,11 +55,7 @@ impl Command for Begin {
                 reopens: Vec::new(),
             })
         })?;
-        change.rebegin = match (self.again, self.take_over) {
-            (true, _) => Rebegin::Again,
-            (false, true) => Rebegin::TakeOver,
-            (false, false) => Rebegin::No,
-        };
+        change.again = self.again;
         let form = match self.brief {
             None => BriefForm::AsDelivered,
             Some(BriefArg::Inline) => BriefForm::Inline,
@@ -79,6 +72,6 @@ impl Command for Begin {
 
     fn called(&self) -> Option<CalledVerb> {
         let called = Some(CalledVerb::of_run("begin", self.target.run.as_ref(), self.step.as_ref()));
-        called.filter(|_| !self.take_over && self.target.json.is_none())
+        called.filter(|_| self.target.json.is_none())
     }
 }

@@ -11,7 +11,8 @@ Answers:
   accept     work is taken although its review or gate said no
   redo       a step is done again: what a rejection returns to, a step at its limit, a finished step
   override   a step starts out of order, or ends without its outputs; needs --note
-  skip       a step is left out for good; needs --note. STEP may be a phase, such as phase-3 (nine-step)
+  skip       a step is left out for good; needs --note
+             STEP may be a phase, such as phase-3 (nine-step): skip leaves out what is open of it, redo brings that back
   happened   a step that was cut off took effect; not-happened: it did not, and is done again
   WORD       an answer of a gate that offers several
 
@@ -41,7 +42,7 @@ pub(in crate::cli) struct Decide {
     /// Number of phases in the plan that is approved, for systems that record it
     #[arg(long, value_name = "NUMBER", requires = "answer", value_parser = clap::value_parser!(u32).range(1..=1000))]
     phases: Option<u32>,
-    /// Leave the open gates and reviews of the phase out too
+    /// Of a phase: the gates and reviews in it too
     #[arg(short, long, requires = "answer")]
     yes: bool,
     /// The run, if several are open

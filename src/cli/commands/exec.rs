@@ -3,6 +3,7 @@
 use super::prelude::*;
 use crate::{
     cli::screen::Screen,
+    ops::OpError,
     runner::{self, ResumeOptions, ResumeRequest},
 };
 
@@ -31,6 +32,9 @@ impl Command for Exec {
             return Err(CommandError::usage(message));
         };
         let screen = Screen::of(call.global, self.events);
+        if let Some((refusal, _)) = ops::held(&ctx, &location, Some(&self.step))? {
+            return Ok(screen.refuse(&OpError::Refused(refusal).into()));
+        }
         let asked = ResumeOptions { only: Some(self.step.clone()), yes: self.yes, ..ResumeOptions::default() };
         let request = ResumeRequest::new(call.global.now.as_ref(), run, asked);
         Ok(screen.end(runner::resume(&request, &screen)))

@@ -7,7 +7,7 @@ use crate::{
         render::{markdown::celled, text_page::tone_of},
         shared_args::Judged,
     },
-    model::{DialectId, Progress, Suggested, Verb, human_age, plural},
+    model::{DialectId, Progress, Suggested, Verb, Verdict, clean_line, human_age, plural},
     page,
 };
 
@@ -151,11 +151,22 @@ fn listed(page: &mut Page, run: &ops::ListedRun) {
     if !stage.is_over() && !run.is_driven {
         page.text.put(tone_of(run.verdict), run.verdict.as_str()).plain("  ");
     }
-    if let Some(cause) = run.cause.as_ref().filter(|_| !stage.is_over()) {
-        page.text.put(Tone::Warn, cause.kind.as_str()).plain("  ");
-    }
     let Progress { done, total, .. } = run.progress;
     // An archived run is not loaded for the list.
     let progress = if total == 0 && stage.is_over() { String::new() } else { format!(" {done}/{total}") };
-    page.text.dim(format!("{}{progress}  {}", run.workflow, run.state)).end();
+    let state = if page.verbose { format!("  {}", run.state) } else { String::new() };
+    page.text.dim(format!("{}{progress}{state}", run.workflow)).end();
+    if stage.is_over() {
+        return;
+    }
+    let title = Some(clean_line(&run.title, 80)).filter(|title| run.id.as_str() != title);
+    // What goes on is in the row already.
+    let why = Some(clean_line(&run.headline, 200)).filter(|_| run.verdict != Verdict::Resume);
+    let about: Vec<String> = title.into_iter().chain(why).collect();
+    if !about.is_empty() {
+        page.text.dim(format!("    {}", about.join(": "))).end();
+    }
+    if let Some(cause) = run.cause.as_ref().filter(|cause| !run.headline.contains(&cause.detail)) {
+        page.text.dim(format!("    Cut off: {}", clean_line(&cause.detail, 200))).end();
+    }
 }

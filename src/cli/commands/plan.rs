@@ -1,7 +1,7 @@
 //! `plan`, with the flags that `resume` takes too.
 
 use super::prelude::*;
-use crate::cli::shared_args::Judged;
+use crate::{cli::shared_args::Judged, model::AgreedFindings};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Plan {
@@ -101,7 +101,7 @@ impl PlanFlags {
             force: self.force,
             parallel: self.parallel,
             if_dependencies_met: self.if_dependencies_met,
-            agrees: false,
+            agreed: AgreedFindings::None,
             refresh_analysis: self.refresh_analysis,
             from_part: part(&self.from_step),
             retry_part: part(&self.retry_step),

@@ -1,6 +1,7 @@
 //! `resume`: a session of the runner continues at once, any other run is handed over to the agent. What a person has to decide is asked.
 
 use camino::Utf8Path;
+use clap::ArgMatches;
 use serde_json::Value;
 
 use super::{
@@ -18,7 +19,7 @@ use crate::{
         shared_args::Allowed,
     },
     model::{Mode, Severity, Suggested},
-    ops::{OpError, ProjectContext, ResumeOutcome, RunLocation},
+    ops::{OpError, PlanReport, ProjectContext, Report, ResumeOutcome, RunLocation},
     runner::{self, ResumeOptions},
 };
 
@@ -88,7 +89,7 @@ impl Command for Resume {
             (false, false) => location.session(),
         };
         if let Some((home, session)) = driven {
-            return Ok(self.run_on(home, session, call));
+            return self.run_on(&ctx, (&location, home, session), call);
         }
         if let Some(flag) = self.only_for_piton(location.own_run().is_some()) {
             let hints = location.rest().into_iter().map(String::from).collect();
@@ -137,12 +138,27 @@ impl Resume {
         Some(format!("{flag} does not apply to a run that Piton drives: no agent is handed a context"))
     }
 
-    /// Continues a session of the runner.
-    fn run_on(&self, home: &Utf8Path, session: &str, call: &Call<'_>) -> Exit {
+    /// Continues a session of the runner, once a person saw what the plan has them look at first.
+    fn run_on(
+        &self,
+        ctx: &ProjectContext,
+        (location, home, session): (&RunLocation, &Utf8Path, &str),
+        call: &Call<'_>,
+    ) -> Result<Exit, CommandError> {
         let screen = Screen::of(call.global, self.events);
         let plan = self.flags.request();
         if let Some(message) = plan.not_for_a_session().or_else(|| self.only_for_agents()) {
-            return screen.refuse(&CommandError::usage(message));
+            return Ok(screen.refuse(&CommandError::usage(message)));
+        }
+        let is_seen = self.yes || self.dry_run || plan.force;
+        if !is_seen && let Some((refusal, report)) = ops::held(ctx, location, None)? {
+            if !call.can_ask() {
+                return Ok(screen.refuse(&OpError::Refused(refusal).into()));
+            }
+            match ask(&report, location, call)? {
+                Answer::Resume(_) => {}
+                Answer::Other(exit) => return Ok(exit),
+            }
         }
         let asked = ResumeOptions {
             from: plan.from.into_iter().next(),
@@ -164,10 +180,10 @@ impl Resume {
         if merges {
             let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
             let request = runner::MergeRequest { now, home, session, style: runner::MergeStyle::Merge, yes: true };
-            return screen.end(runner::merge(&request, &screen));
+            return Ok(screen.end(runner::merge(&request, &screen)));
         }
         let request = runner::ResumeRequest::new(call.global.now.as_ref(), (home, session), asked);
-        screen.end(runner::resume(&request, &screen))
+        Ok(screen.end(runner::resume(&request, &screen)))
     }
 
     /// Resumes a run and asks where a person has to decide. End of input is never consent.
@@ -181,44 +197,61 @@ impl Resume {
             budget: budget(self.budget, detail.native),
         };
         let can_ask = call.can_ask();
-        let (report, question, mode) = match ops::resume(ctx, location, &request, can_ask) {
+        let report = match ops::resume(ctx, location, &request, can_ask) {
             Err(error) if can_ask => return ask_for_a_way_out(error, location, call),
             Err(error) => return Err(error.into()),
             Ok(ResumeOutcome::Resumed(report)) => return call.answer(Ok(*report)),
             Ok(ResumeOutcome::Planned(report)) => return call.answer(Ok(*report)),
-            Ok(ResumeOutcome::Ask(report, question, mode)) => (report, question, mode),
+            Ok(ResumeOutcome::Ask(report)) => report,
         };
-        if !can_ask && mode != Mode::Preflight {
+        if !can_ask && report.body.plan.mode != Mode::Preflight {
             return call.answer(Ok(ops::unconfirmed(*report)));
         }
-        output::say(&render::asked(&report))?;
-        let answer = question::ask(&question)?;
-        let option = ops::chosen(&question, mode, answer.as_deref());
-        let declined = || Err(ops::declined(&report).into());
-        let Some(option) = option else { return declined() };
-        if let Suggested::Other(line) = &option.command {
-            return Err(ops::not_ours(line).into());
+        match ask(&report, location, call)? {
+            Answer::Resume(again) => request.plan.force |= again.get_flag("force"),
+            Answer::Other(exit) => return Ok(exit),
         }
-        let Some(words) = question::completed(option, report.body.plan.run.id.as_str(), &location.path())? else {
-            return declined();
-        };
-        let typed = (call.line.grammar)().try_get_matches_from(&words)?;
-        let Some(again) = typed.subcommand_matches("resume") else {
-            let exit = run_instead(&words, call)?;
-            return others(&report.body, &location.path(), exit, call);
-        };
         request.yes = true;
-        request.plan.force |= again.get_flag("force");
         match ops::resume(ctx, location, &request, false)? {
             ResumeOutcome::Resumed(report) => call.answer(Ok(*report)),
             ResumeOutcome::Planned(report) => call.answer(Ok(*report)),
-            ResumeOutcome::Ask(report, ..) => call.answer(Ok(ops::unconfirmed(*report))),
+            ResumeOutcome::Ask(report) => call.answer(Ok(ops::unconfirmed(*report))),
+        }
+    }
+}
+
+/// What came of the question of a plan.
+enum Answer {
+    /// The run goes on, with these arguments of a resume.
+    Resume(ArgMatches),
+    /// Another command was run in its place.
+    Other(Exit),
+}
+
+/// Shows a plan and asks its first question; another answer than to resume is done at once.
+fn ask(report: &Report<PlanReport>, location: &RunLocation, call: &Call<'_>) -> Result<Answer, CommandError> {
+    let plan = &report.body.plan;
+    output::say(&render::asked(report))?;
+    let Some(question) = plan.question() else { return Err(ops::declined(report).into()) };
+    let answer = question::ask(question)?;
+    let option = ops::chosen(question, plan.mode, answer.as_deref());
+    if let Some(Suggested::Other(line)) = option.map(|option| &option.command) {
+        return Err(ops::not_ours(line).into());
+    }
+    let completed = |option| question::completed(option, plan.run.id.as_str(), &location.path());
+    let Some(words) = option.map(completed).transpose()?.flatten() else { return Err(ops::declined(report).into()) };
+    let mut typed = (call.line.grammar)().try_get_matches_from(&words)?;
+    match typed.remove_subcommand() {
+        Some((verb, again)) if verb == "resume" => Ok(Answer::Resume(again)),
+        Some(_) | None => {
+            let exit = run_instead(&words, call)?;
+            others(&report.body, &location.path(), exit, call).map(Answer::Other)
         }
     }
 }
 
 /// Asks what else a plan asks, and does it: several steps that wait are answered in one round.
-fn others(body: &ops::PlanReport, path: &str, first: Exit, call: &Call<'_>) -> Result<Exit, CommandError> {
+fn others(body: &PlanReport, path: &str, first: Exit, call: &Call<'_>) -> Result<Exit, CommandError> {
     let mut exit = first;
     for question in body.plan.questions.iter().skip(1) {
         let answer = question::ask(question)?;
@@ -280,7 +313,7 @@ fn chosen_run(ctx: &ProjectContext, call: &Call<'_>) -> Result<(Option<ProjectCo
                 hints: Vec::new(),
                 sessions_shown: usize::MAX,
             };
-            render::text(&ops::Report::ok(list), false, true)
+            render::text(&Report::ok(list), false, true)
         }
     };
     let path = output::say(&list).and_then(|()| question::which(runs));

@@ -28,6 +28,9 @@ impl Shown for ops::StatusReport {
             page.text.bold("Cut off by     ").line(format!("{}: {}", cause.kind.as_str(), cause.detail));
         }
         page.text.bold("What's stale   ").line(&self.what_is_stale);
+        if let Some(advice) = &self.advice {
+            page.text.bold("First          ").line(advice);
+        }
         page.text.bold("Next command   ").line(self.next_command.to_string());
         if page.verbose {
             page.said(&self.reports, &self.decisions);

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     cli::output::Tone,
     model::{
-        Action, Finding, FindingCode, InterruptionKind, Mode, Next, Notice, Plan, Question, QuestionOption, Records,
-        Run, RunId, Severity, Step, StepId, Suggested, Verb, Verdict, clean_line, human_age, plural,
+        Action, DialectId, Finding, FindingCode, InterruptionKind, Mode, Next, Plan, Question, Records, Run, Severity,
+        Step, StepId, Suggested, Verdict, clean_line, first_names, human_age, plural,
     },
     ops::PlanReport,
 };
@@ -27,12 +27,12 @@ impl Shown for PlanReport {
         page.verbose |= plan.mode == Mode::Preflight;
         let has_messages =
             plan.native.get("messages").and_then(serde_json::Value::as_array).is_some_and(|lines| !lines.is_empty());
-        if self.is_summed_up && has_messages {
-            verdict(page, plan);
+        let is_summed_up = self.is_summed_up && has_messages;
+        if is_summed_up {
+            page.text.put(tone_of(plan.verdict), &self.view.headline).end();
             native_messages(page, plan);
         } else {
-            head(page, plan, &self.run, &self.notices);
-            completed(page, plan, &self.run);
+            head(page, self);
         }
         page.text.end().bold("Next").end();
         if plan.next.is_empty() {
@@ -42,6 +42,9 @@ impl Shown for PlanReport {
             });
         }
         all_next(page, plan);
+        if !page.asks {
+            asked(page, &self.view.questions);
+        }
         if plan.mode == Mode::Preflight {
             comparison(page, plan);
             dependencies(page, plan, &self.run);
@@ -51,10 +54,13 @@ impl Shown for PlanReport {
         if page.verbose || plan.next.first().is_some_and(|next| next.action == Action::Approve) {
             page.said(&plan.reports, &plan.decisions);
         }
+        if !is_summed_up {
+            completed(page, plan, &self.run);
+        }
         if page.asks {
             page.text.end();
         } else {
-            answers(page, plan);
+            commands(page, plan, &self.view.questions);
         }
     }
 
@@ -99,51 +105,32 @@ fn notes(page: &mut Page, plan: &Plan, findings: &[Finding]) {
     }
 }
 
-fn head(page: &mut Page, plan: &Plan, planned: &Run, notices: &[Notice]) {
-    let run = &plan.run;
+fn head(page: &mut Page, report: &PlanReport) {
+    let (plan, run) = (&report.plan, &report.plan.run);
     native_messages(page, plan);
     let id = if run.id.as_str() == run.title { String::new() } else { format!(" {}", run.id) };
     page.text.bold(format!("Plan for {}", run.title)).dim(format!("  {}{id}", run.workflow)).end();
-    for notice in notices {
+    page.text.plain("  ").put(tone_of(plan.verdict), &report.view.headline).end();
+    for notice in &report.notices {
         page.text.bold(&notice.text).end();
         page.text.line(format!("→ {}", notice.hint));
     }
-    page.text.plain("  ");
-    verdict(page, plan);
     let progress = plan.progress;
-    page.text.line(format!("  Progress     {} of {} steps{}", progress.done, progress.total, progress.never_passed()));
+    let steps = format!("{} of {} steps{}", progress.done, progress.total, progress.never_passed());
+    page.text.line(format!("  Progress     {steps}{}", last_change(plan)));
     for line in plan.native.get("current_state").map(position_lines).unwrap_or_default() {
         let (name, value) = line.split_once(": ").unwrap_or(("", &line));
         page.text.line(format!("  {name:<12} {value}"));
     }
-    if let Some(command) = own_command(plan, planned) {
+    if let Some(command) = own_command(plan, &report.run) {
         page.text.line(format!("  Its command  {command}"));
     }
-    if let Some(worktree) = &run.worktree {
-        page.text.line(format!("  Worktree     {worktree}"));
+    let on = run.branch.iter().map(String::as_str).chain(run.worktree.as_deref()).collect::<Vec<&str>>().join(" in ");
+    if !on.is_empty() {
+        page.text.line(format!("  Branch       {on}"));
     }
-    if let Some(branch) = &run.branch {
-        page.text.line(format!("  Branch       {branch}"));
-    }
-    if let (Some(seconds), Some(band)) = (plan.age.seconds, plan.age.band) {
-        let by = if plan.age.source == "state" {
-            String::new()
-        } else {
-            format!(", by the time of the {}", plan.age.source)
-        };
-        page.text.line(format!("  Last change  {} ago ({}{by})", human_age(seconds), band.as_str()));
-    }
-    // What waits for a person was not cut off; it is next.
-    let is_cut_off = |kind: InterruptionKind| kind != InterruptionKind::WaitingApproval;
-    if let Some(interruption) = plan.notable_interruption().filter(|interruption| is_cut_off(interruption.kind)) {
-        let step = interruption.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
-        let reason = plan.own_reason(interruption).map(|reason| format!(": {}", clean_line(reason, 160)));
-        let reason = reason.unwrap_or_default();
-        page.text.line(format!("  Interrupted  {}{step}{reason}", interruption.kind.as_str()));
-        if let Some(cause) = &interruption.cause {
-            let detail = if cause.detail == interruption.reason { "" } else { &format!(": {}", cause.detail) };
-            page.text.line(format!("  Cut off by   {}{detail}", cause.kind.as_str()));
-        }
+    if let Some(stopped) = stopped_by(plan) {
+        page.text.line(format!("  Stopped by   {stopped}"));
     }
     if let Some(wait) = &plan.limit_wait {
         page.text.line(format!("  Waits        {} waits for a usage limit until {}", wait.step, wait.in_words));
@@ -153,20 +140,24 @@ fn head(page: &mut Page, plan: &Plan, planned: &Run, notices: &[Notice]) {
     }
 }
 
-fn verdict(page: &mut Page, plan: &Plan) {
-    let options = plan.questions.iter().flat_map(|question| &question.options);
-    let is_answer = |option: &QuestionOption| option.command.verb() == Some(Verb::Decide);
-    let asked = options.into_iter().any(|option| is_answer(option) && !["redo", "override"].contains(&&*option.id));
-    let waits = asked && plan.next.iter().all(|next| next.action == Action::Approve);
-    page.text.plain("Verdict      ").put(tone_of(plan.verdict), plan.verdict.as_str()).plain(match plan.verdict {
-        Verdict::Resume => ": go on",
-        Verdict::Confirm => ": check the findings, then go on",
-        Verdict::Blocked if waits => ": a person approves first",
-        Verdict::Blocked => ": not until something is resolved",
-        Verdict::Complete => ": every step is done",
-        Verdict::Nothing => ": there is nothing to resume",
-    });
-    page.text.end();
+/// Returns when the run changed last, as the end of a line.
+fn last_change(plan: &Plan) -> String {
+    let Some(seconds) = plan.age.seconds else { return String::new() };
+    let by =
+        if plan.age.source == "state" { String::new() } else { format!(" by the time of the {}", plan.age.source) };
+    format!(", last change {} ago{by}", human_age(seconds))
+}
+
+/// Returns what stopped the run, and where; what waits for a person was not cut off.
+fn stopped_by(plan: &Plan) -> Option<String> {
+    let stop = plan.notable_interruption().filter(|stop| stop.kind != InterruptionKind::WaitingApproval)?;
+    let at = stop.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
+    let (what, detail) = match &stop.cause {
+        Some(cause) => (cause.kind.as_str(), cause.detail.as_str()),
+        None => (stop.kind.in_words(), plan.own_reason(stop).unwrap_or_default()),
+    };
+    let detail = if detail.is_empty() { String::new() } else { format!(": {}", clean_line(detail, 160)) };
+    Some(format!("{what}{at}{detail}"))
 }
 
 /// Shows the messages of the run's own system verbatim.
@@ -182,27 +173,37 @@ fn lines_of(page: &mut Page, lines: &serde_json::Value) {
     }
 }
 
+/// Ids of a group of finished steps, and groups, that are listed one by one unless all are asked for.
+const DONE_SHOWN: usize = 4;
+
+/// Lists the finished steps by their groups.
 fn completed(page: &mut Page, plan: &Plan, run: &Run) {
     if plan.steps.completed.is_empty() && plan.steps.skipped.is_empty() {
         return;
     }
-    page.text.end().bold("Completed work").end();
-    let mut groups: BTreeMap<usize, (&str, Vec<&str>, Option<&str>)> = BTreeMap::new();
-    let mut order: Vec<Option<&str>> = Vec::new();
     let done: BTreeSet<&StepId> = plan.steps.completed.iter().collect();
+    let mut groups: Vec<(&str, Vec<&str>, Option<&str>)> = Vec::new();
     for step in run.steps.iter().filter(|step| done.contains(&step.id)) {
-        let group = step.group.as_deref();
-        let at = order.iter().position(|known| *known == group).unwrap_or_else(|| {
-            order.push(group);
-            order.len() - 1
+        let group = step.group.as_deref().unwrap_or_default();
+        let known = groups.iter().position(|(known, ..)| *known == group);
+        let at = known.unwrap_or_else(|| {
+            groups.push((group, Vec::new(), None));
+            groups.len() - 1
         });
-        let entry = groups.entry(at).or_insert((group.unwrap_or(""), Vec::new(), None));
-        entry.1.push(step.id.as_str());
-        entry.2 = step.commit.as_deref().or(entry.2);
+        groups[at].1.push(step.id.as_str());
+        groups[at].2 = step.commit.as_deref().or(groups[at].2);
     }
-    for (group, ids, commit) in groups.into_values() {
+    page.text.end().bold("Done").end();
+    let is_folded = !page.verbose && groups.len() > DONE_SHOWN;
+    let folded = if is_folded { groups.len() - DONE_SHOWN } else { 0 };
+    if folded > 0 {
+        page.text.dim(format!("  {} before these; -v lists them", plural(folded, "group"))).end();
+    }
+    for (group, ids, commit) in groups.into_iter().skip(folded) {
         let shown = match ids.as_slice() {
-            [first, .., last] if ids.len() > 12 => format!("{} steps, {first} to {last}", ids.len()),
+            [first, .., last] if ids.len() > DONE_SHOWN && !page.verbose => {
+                format!("{} steps, {first} to {last}", ids.len())
+            }
             _ => ids.join(", "),
         };
         let commit = commit
@@ -220,19 +221,40 @@ fn completed(page: &mut Page, plan: &Plan, run: &Run) {
 const NEXT_SHOWN: usize = 8;
 
 fn all_next(page: &mut Page, plan: &Plan) {
+    let is_look = |next: &&Next| next.action == Action::Verify;
+    let (looks, work): (Vec<&Next>, Vec<&Next>) = plan.next.iter().partition(is_look);
     // A single one takes no more room than a line that says so.
-    let is_folded = !page.verbose && plan.next.len() > NEXT_SHOWN + 1;
-    let (shown, rest) = plan.next.split_at(if is_folded { NEXT_SHOWN } else { plan.next.len() });
+    let is_folded = !page.verbose && work.len() > NEXT_SHOWN + 1;
+    let (shown, rest) = work.split_at(if is_folded { NEXT_SHOWN } else { work.len() });
     for next in shown {
-        one_next(page, &plan.run.id, next);
+        one_next(page, plan, next);
     }
     if let [first, .., last] = rest {
         let count = rest.len();
         page.text.dim(format!("  and {count} more, {} to {}; `-v` shows them", first.step, last.step)).end();
     }
+    // Steps to look at for one reason are one row.
+    let mut alike: Vec<(&str, Vec<&Next>)> = Vec::new();
+    for next in looks {
+        match alike.iter_mut().find(|(reason, _)| *reason == next.reason && !page.verbose) {
+            Some((_, known)) => known.push(next),
+            None => alike.push((&next.reason, vec![next])),
+        }
+    }
+    for (reason, looks) in alike {
+        match looks.as_slice() {
+            [one] => one_next(page, plan, one),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|next| next.step.as_str()).collect();
+                page.text.plain("  ").bold(format!("verify {} steps", several.len()));
+                page.text.line(format!(" {}", first_names(&ids, NEXT_SHOWN))).line(format!("      {reason}"));
+            }
+        }
+    }
 }
 
-fn one_next(page: &mut Page, run: &RunId, next: &Next) {
+fn one_next(page: &mut Page, plan: &Plan, next: &Next) {
+    let run = &plan.run.id;
     let agent = match (&next.agent, next.agent_candidates.as_slice()) {
         (Some(agent), _) => format!(" — {agent}"),
         (None, []) => String::new(),
@@ -255,7 +277,8 @@ fn one_next(page: &mut Page, run: &RunId, next: &Next) {
     page.text.line(format!("{title}{agent}{attempt}"));
     page.text.line(format!("      {}", next.reason));
     let mut extra = Vec::new();
-    if let Some(strategy) = next.strategy {
+    // Strategies are words of that system.
+    if let Some(strategy) = next.strategy.filter(|_| plan.run.dialect == DialectId::Ccw) {
         extra.push(format!("strategy {} (or {})", strategy.as_str(), next.alternatives.join(", ")));
     }
     match (next.cost.steps_again, next.cost.minutes_again) {
@@ -311,25 +334,9 @@ fn dependencies(page: &mut Page, plan: &Plan, run: &Run) {
     }
 }
 
-/// Shows the commands to continue with, and those behind the answers to the question, which only `resume` asks.
-fn answers(page: &mut Page, plan: &Plan) {
-    let commands = &plan.commands;
-    let is_plain = |option: &&QuestionOption| option.changes_nothing || commands.resume.is_some() && option.id == "yes";
-    let is_asked = |question: &&Question| !question.options.iter().all(|option| is_plain(&option));
-    let asked: Vec<&Question> = plan.questions.iter().filter(is_asked).collect();
-    let options = || asked.iter().flat_map(|question| &question.options);
-    let is_option = |command: &&Suggested| options().any(|option| command.begins(&option.command));
-    let others: Vec<&Suggested> = (commands.begin.iter().chain(&commands.others).chain(&commands.context))
-        .filter(|command| !is_option(command))
-        .collect();
-    let has_more = !others.is_empty() || commands.resume.is_some();
-    if has_more && !page.quiet {
-        page.text.end();
-        for command in others {
-            page.text.line(next_command(command));
-        }
-    }
-    for question in &asked {
+/// Shows what a person decides, with what there is to judge by and the command of each answer, which only `resume` asks for.
+fn asked(page: &mut Page, questions: &[Question]) {
+    for question in questions {
         page.text.end().bold(&question.text).end();
         page.clues(question);
         // An arrow is in front of what can be typed as it is; this is a person's answer.
@@ -337,10 +344,24 @@ fn answers(page: &mut Page, plan: &Plan) {
         let answers: Vec<String> = answers.map(|option| format!("  {}   # {}", option.command, option.label)).collect();
         answers.into_iter().for_each(|answer| _ = page.text.line(answer));
     }
-    if page.quiet {
+}
+
+/// Shows the commands to continue with that answer no question.
+fn commands(page: &mut Page, plan: &Plan, questions: &[Question]) {
+    let commands = &plan.commands;
+    let options = || questions.iter().flat_map(|question| &question.options);
+    let is_option = |command: &&Suggested| options().any(|option| command.begins(&option.command));
+    let others = commands.begin.iter().chain(&commands.others).chain(&commands.context);
+    let others: Vec<&Suggested> = others.filter(|command| !is_option(command)).collect();
+    let resume = commands.resume.as_ref().filter(|resume| !is_option(resume));
+    if page.quiet || (others.is_empty() && resume.is_none()) {
         return;
     }
-    if let Some(resume) = commands.resume.as_ref().filter(|resume| !is_option(resume)) {
+    page.text.end();
+    for command in others {
+        page.text.line(next_command(command));
+    }
+    if let Some(resume) = resume {
         page.text.line(format!("→ {resume}   # continue"));
     }
 }

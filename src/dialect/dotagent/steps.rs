@@ -8,9 +8,11 @@ use super::{
 };
 use crate::{
     document::parse_json,
-    model::{Finding, FindingCode, RelPath, Status, Step, StepId, StepKind, Suggested, Verb},
+    model::{Finding, FindingCode, GateEffect, GateOption, RelPath, Status, Step, StepId, StepKind, Suggested, Verb},
 };
 
+/// Maximum number of designs to choose from.
+const CHOICES: usize = 20;
 pub(super) const DESIGNS: &str = "ARCHITECTURE:designs";
 pub(super) const FINAL: &str = "ARCHITECTURE:final";
 
@@ -176,7 +178,8 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
         designs.proof.outputs_any = true;
         reject(workflow_files, &mut designs);
     }
-    let gate = gate(workflow_files, phase, DESIGNS);
+    let mut gate = gate(workflow_files, phase, DESIGNS);
+    gate.options = choices(workflow_files);
     let mut last = phase_step(workflow_files, phase);
     last.id = StepId::new(FINAL);
     last.title = "Final design".to_owned();
@@ -204,6 +207,15 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     }
     container.children = vec![designs.id.clone(), gate.id.clone(), last.id.clone()];
     vec![container, designs, gate, last]
+}
+
+/// Returns the answers of the choice between the designs: the designs of this run, by the names of their files.
+fn choices(workflow_files: &WorkflowFiles<'_>) -> Vec<GateOption> {
+    let owner = workflow_files.owner();
+    let designs = workflow_files.json_in(&workflow_files.layout.designs(), &[]).into_iter();
+    let of_run = designs.filter(|path| matches!(owner.check(workflow_files.files, path), OutputCheck::Valid(_)));
+    let word = |path: RelPath| path.name().trim_end_matches(".json").to_owned();
+    of_run.map(|path| GateOption { word: word(path), effect: GateEffect::Continue }).take(CHOICES).collect()
 }
 
 /// Tells whether the final design of this run is there: then the choice was made, even if nothing records by whom.

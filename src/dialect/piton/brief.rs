@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{after_agent, definition::changed_outline, outputs, read::uses_of, record::Header, session::Session};
+use super::{after_agent, definition::changed_outline, facts::uses_of, outputs, record::Header, session::Session};
 use crate::{
     model::{
         Brief, FileSet, Next, OutputSchema, ReadingItem, RelPath, Run, Step, StepKind, clean, clean_line, mask_secrets,

@@ -357,6 +357,12 @@ pub(crate) fn is_loop(definition: &Value) -> bool {
     definition.get("foreach").is_some()
 }
 
+/// Returns the files and folders that a step of this definition reads.
+pub(super) fn uses_of(definition: &Value) -> Vec<RelPath> {
+    let uses = definition.get("uses").and_then(Value::as_array).into_iter().flatten();
+    uses.filter_map(|path| RelPath::parse(path.as_str()?).ok()).collect()
+}
+
 /// Returns the step that a step of this definition reviews.
 pub(crate) fn reviewed(definition: &Value) -> Option<StepId> {
     definition.get("reviews")?.as_str().map(StepId::new)

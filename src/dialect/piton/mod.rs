@@ -26,19 +26,20 @@ pub(crate) mod record;
 mod session;
 pub(crate) mod snapshot;
 pub(crate) mod state;
+mod unfilled;
 pub(crate) mod unmet;
 mod write;
 
 pub(crate) use adopt::{AdoptedStep, adopt, own_definition};
-pub(crate) use after_agent::{surroundings, work_digest};
-pub(crate) use brief::{filled_in, wanted};
+pub(crate) use after_agent::work_digest;
+pub(crate) use brief::wanted;
 pub(crate) use facts::{is_for_an_agent, is_loop};
 pub(crate) use items::{
     CONFLICTS, CutOffStep, ItemWorktree, done_items, failed_items, id_inside, is_inside, item_id, item_names, log_file,
     log_name, log_of, merge_names, name_inside, not_merged, part_names, way_to_merge,
 };
 pub(crate) use paths::{candidate, group, logs, merges, session_of_prodigy};
-pub(crate) use read::{AT_LIMIT, copy_record, load_to_run, uses_of};
+pub(crate) use read::{AT_LIMIT, copy_record, load_to_run};
 pub(crate) use record::project_of;
 pub(crate) use session::{Session, start};
 pub(crate) use unmet::{Given, end_word, status_of};

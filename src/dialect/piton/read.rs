@@ -9,12 +9,13 @@ use super::{
     after_agent::leaves_more,
     damage,
     definition::changed,
-    facts::{Captured, Outline, OutlineStep, is_for_an_agent, reviewed},
+    facts::{Captured, Outline, OutlineStep, is_for_an_agent, reviewed, uses_of},
     items::{failed_merge, part_names},
     native, outputs, paths,
     record::Remainder,
     session::Session,
     state::{ExecutionState, RunPhase, StepState},
+    unfilled::hold_unfilled,
     unmet::unmet,
 };
 use crate::{
@@ -156,6 +157,7 @@ impl RunReader<'_> {
         let is_made = header.worktree.is_none() || run.steps.iter().any(|step| step.attempts > 0);
         EvidenceRequest {
             outputs,
+            documents: run.steps.iter().flat_map(|step| step.uses.iter().cloned()).collect(),
             workspace: (header.branch.is_some() && is_made).then_some(None),
             outside: header.worktree.clone(),
             base: Some(header.worktree.clone().unwrap_or_else(|| header.root.clone())),
@@ -302,6 +304,9 @@ impl RunReader<'_> {
             step.is_command = (is_command && self.session.header.is_attended) || step.is_reported;
             let said = |key: &str| step.definition.get(key).and_then(Value::as_str);
             let filled = |text: &str| self.session.filled(text).unwrap_or_else(|_| self.session.given(text));
+            if self.session.header.is_attended && !is_command {
+                step.uses = uses_of(&step.definition);
+            }
             step.command = said("shell").map(|line| clean_line(&mask_secrets(line), 400));
             step.asks = said("instructions").filter(|_| step.kind == StepKind::Gate).map(filled);
             if self.behind_added.contains(&step.id) {
@@ -321,6 +326,7 @@ impl RunReader<'_> {
             }
         }
         self.doubt_renamed(&mut steps);
+        hold_unfilled(&self.session, &mut steps);
         let variables = self.variables(&steps);
         if let Some(open) = steps.iter_mut().find(|step| !step.status.satisfies()) {
             open.detail.variables = variables;
@@ -540,14 +546,8 @@ fn chosen_return(gate: &Step, choice: Option<&str>) -> Option<StepId> {
     let option = gate.options.iter().find(|option| Some(option.word.as_str()) == choice)?;
     match &option.effect {
         GateEffect::Return(step) => Some(step.clone()),
-        GateEffect::Continue | GateEffect::Stop => None,
+        GateEffect::Continue | GateEffect::Stop | GateEffect::Wait | GateEffect::Abort => None,
     }
-}
-
-/// Returns the files and folders that a step of this definition reads.
-pub(crate) fn uses_of(definition: &Value) -> Vec<RelPath> {
-    let uses = definition.get("uses").and_then(Value::as_array).into_iter().flatten();
-    uses.filter_map(|path| RelPath::parse(path.as_str()?).ok()).collect()
 }
 
 /// Returns the parts that a definition declares, with what is recorded about each.

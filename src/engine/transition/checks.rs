@@ -1,10 +1,10 @@
 //! Checks that several changes share, with their refusals.
 
-use super::{Rebegin, TransitionCheck};
+use super::TransitionCheck;
 use crate::{
     engine::{
         command,
-        preconditions::{older_than_log, workspace_problem},
+        preconditions::{may_be_there, older_than_log, workspace_problem},
         proof::{missing_documents, unproved},
         reconciled::{EffectiveStatus, Limit},
         refusal::{Refusal, RefusalKind, refuse},
@@ -64,14 +64,12 @@ impl TransitionCheck<'_> {
             return Ok(None);
         }
         let begun = format!("{id} is in progress (attempt {})", attempt.attempt);
-        match (presence, self.limits.rebegin) {
-            (Presence::Caller, Rebegin::No) if !self.reconciled.run.steps[at].idempotent => {
+        match (presence, self.limits.again) {
+            (Presence::Caller, false) if !self.reconciled.run.steps[at].idempotent => {
                 Ok(Some(format!("{begun}, begun by you; it must not run twice, so finish it")))
             }
-            (Presence::Caller, Rebegin::Again | Rebegin::TakeOver) if !self.reconciled.run.steps[at].idempotent => {
-                Err(self.outcome_unknown(at))
-            }
-            (Presence::Caller, Rebegin::No) => {
+            (Presence::Caller, true) if !self.reconciled.run.steps[at].idempotent => Err(self.outcome_unknown(at)),
+            (Presence::Caller, false) => {
                 let again = self.command(Verb::Begin, id).flag("again");
                 Ok(Some(format!("{begun}, begun by you; if its agent was lost: `{again}`")))
             }
@@ -79,13 +77,11 @@ impl TransitionCheck<'_> {
                 let message = format!("{begun}: {}, and is still there", begun_by(attempt));
                 Err(refuse(RefusalKind::Conflict, message, [Suggested::of(Verb::Status, &self.reconciled.run.id)]))
             }
-            (Presence::Unknown, Rebegin::No | Rebegin::Again) => {
-                let message = format!("{begun}: {}, and whether it is still there cannot be known", begun_by(attempt));
-                Err(refuse(RefusalKind::Person, message, [self.command(Verb::Begin, id).flag("take-over")]))
+            (Presence::Unknown, _) if self.reconciled.is_driven_elsewhere(at) => {
+                let message = format!("{begun}: {}", may_be_there(attempt));
+                Err(refuse(RefusalKind::Person, message, [command::answers(id, &self.reconciled.run.id)]))
             }
-            (Presence::Caller, Rebegin::Again | Rebegin::TakeOver)
-            | (Presence::Unknown, Rebegin::TakeOver)
-            | (Presence::Gone, _) => Ok(None),
+            (Presence::Caller, true) | (Presence::Unknown | Presence::Gone, _) => Ok(None),
         }
     }
 

@@ -190,7 +190,7 @@ impl TransitionCheck<'_> {
                 return Err(refuse(RefusalKind::Person, message, [self.approval(at)]));
             }
             // It must not run twice, so that no attempt is given up without a word.
-            EffectiveStatus::Interrupted if !step.idempotent => vec![at],
+            EffectiveStatus::Interrupted if !step.idempotent || self.reconciled.is_driven_elsewhere(at) => vec![at],
             EffectiveStatus::Open
             | EffectiveStatus::Interrupted
             | EffectiveStatus::Invalid

@@ -222,7 +222,7 @@ fn what_may_be_accepted_despite_a_no() {
     ] {
         let accepts = Outcome { accepts: true, ..outcome("B", Status::Completed) };
         let change = Change { at: at(9), kind: ChangeKind::Finish(Box::new(accepts)) };
-        let found = match admit(&run, &told(statements), &[], change, FREE) {
+        let found = match admit(&run, (&told(statements), &[]), change, FREE, None) {
             Ok(super::Admitted::Change { change: Change { kind: ChangeKind::Finish(outcome), .. }, .. }) => {
                 outcome.despite
             }
@@ -247,7 +247,7 @@ fn a_failure_goes_back_to_work_of_its_phase_that_it_stands_on() {
     step(&mut base, "A").kind = StepKind::Review;
     let finish = |run: &Run, status: Status, target: &str| {
         let kind = ChangeKind::Finish(Box::new(Outcome { to_step: Some(StepId::new(target)), ..outcome("C", status) }));
-        word(&admit(run, &Evidence::default(), &[], Change { at: at(0), kind }, FREE))
+        word(&admit(run, (&Evidence::default(), &[]), Change { at: at(0), kind }, FREE, None))
     };
     let changed = |change: fn(&mut Run)| {
         let mut run = base.clone();
@@ -269,7 +269,7 @@ fn a_run_ends_at_the_step_that_may_be_its_last() {
         let mut run = line_of(&[("A", statuses[0]), ("B", statuses[1]), ("C", statuses[2])]);
         step(&mut run, "B").may_be_last = true;
         let change = Change { at: at(0), kind: ChangeKind::Complete { note: None } };
-        word(&admit(&run, &Evidence::default(), &[], change, FREE))
+        word(&admit(&run, (&Evidence::default(), &[]), change, FREE, None))
     };
     use Status::{Completed, InProgress, Pending};
     assert_eq!(complete([Completed, Completed, Pending]), YES);

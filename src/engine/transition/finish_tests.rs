@@ -1,7 +1,7 @@
 //! What a step needs to begin or end, and what is added to one that is done.
 
 use super::{
-    ChangeLimits, Rebegin, RefusalKind, admit,
+    ChangeLimits, RefusalKind, admit,
     decide_tests::told,
     tests::{ALREADY, FORCE, FREE, NO, PERSON, USAGE, YES, ask, begin, one, outcome, word},
 };
@@ -33,7 +33,7 @@ fn a_step_that_is_done_by_parts_ends_when_the_begun_kind_is_done() {
             attempt.part = by_parts.then(|| "p".to_owned());
         }
         let kind = ChangeKind::Finish(Box::new(outcome("S", Status::Completed)));
-        word(&admit(&run, &told(vec![begun]), &[], Change { at: at(9), kind }, limits))
+        word(&admit(&run, (&told(vec![begun]), &[]), Change { at: at(9), kind }, limits, None))
     };
     let (done, open, skipped) = (Status::Completed, Status::Pending, Status::Skipped);
     assert_eq!(finish(&[(Work, done), (Work, open)], true, FREE), NO);
@@ -58,7 +58,7 @@ fn add(
         reported(outcome);
     })]);
     let change = Change { at: at(9), kind: ChangeKind::Finish(Box::new(again)) };
-    let result = admit(run, &evidence, &[], change, FREE);
+    let result = admit(run, (&evidence, &[]), change, FREE, None);
     let verdict = match &result {
         Ok(super::Admitted::Change { change: Change { kind: ChangeKind::Finish(outcome), .. }, .. }) => {
             assert!(outcome.amends);
@@ -105,7 +105,7 @@ fn what_is_new_is_added_to_a_step_that_is_done() {
     let change = |kind| Change { at: at(9), kind };
     let mut of_part = outcome("S", Status::Completed);
     part(&mut of_part);
-    let result = admit(&parted, &Evidence::default(), &[], change(ChangeKind::Finish(Box::new(of_part))), FREE);
+    let result = admit(&parted, (&Evidence::default(), &[]), change(ChangeKind::Finish(Box::new(of_part))), FREE, None);
     let Ok(super::Admitted::Change { change: Change { kind: ChangeKind::Finish(found), .. }, .. }) = result else {
         panic!("a part may end again")
     };
@@ -153,7 +153,7 @@ fn where_a_failure_goes_back_to_can_be_said_late() {
             ..outcome("S", Status::Failed)
         };
         let change = Change { at: at(9), kind: ChangeKind::Finish(Box::new(outcome)) };
-        match admit(run, &Evidence::default(), &[], change, FREE) {
+        match admit(run, (&Evidence::default(), &[]), change, FREE, None) {
             Ok(super::Admitted::Change { change: Change { kind: ChangeKind::Finish(outcome), .. }, .. }) => {
                 Some((outcome.amends, outcome.failures, outcome.attempt))
             }
@@ -183,7 +183,7 @@ fn documented(work: Status) -> Run {
 fn a_step_without_its_document_says_where_it_can_be() {
     let missing = |statements| Evidence { files: [(path("plan.md"), FileFact::Missing)].into(), ..told(statements) };
     let end = |run: &Run, evidence: &Evidence, kind: ChangeKind, limits| {
-        admit(run, evidence, &[], Change { at: at(9), kind }, limits)
+        admit(run, (evidence, &[]), Change { at: at(9), kind }, limits, None)
     };
     let finish = |status: Status, outputs: &[&str]| {
         let outputs = outputs.iter().map(|output| path(output)).collect();
@@ -240,7 +240,7 @@ fn a_step_without_its_output_is_finished_only_as_failed_or_by_a_person() {
     let finish = |statements, status, limits| {
         let evidence = Evidence { files: [(path("out.json"), FileFact::Missing)].into(), ..told(statements) };
         let kind = ChangeKind::Finish(Box::new(outcome("S", status)));
-        word(&admit(&run, &evidence, &[], Change { at: at(9), kind }, limits))
+        word(&admit(&run, (&evidence, &[]), Change { at: at(9), kind }, limits, None))
     };
     assert_eq!(finish(vec![], Status::Completed, FREE), NO);
     assert_eq!(finish(vec![], Status::Failed, FREE), YES);
@@ -254,7 +254,7 @@ fn nothing_begins_in_the_wrong_workspace_unless_a_person_lets_it() {
     let begin = |branch: &str, statements, limits| {
         let found = Workspace { branch: Some(branch.to_owned()), ..workspace() };
         let evidence = Evidence { workspace: Some(found), ..told(statements) };
-        let result = admit(&run, &evidence, &[], Change { at: at(9), kind: begin("S") }, limits);
+        let result = admit(&run, (&evidence, &[]), Change { at: at(9), kind: begin("S") }, limits, None);
         let forced = match &result {
             Ok(super::Admitted::Change { findings, .. }) => findings.iter().map(|finding| finding.code).collect(),
             _ => vec![],
@@ -270,7 +270,6 @@ fn nothing_begins_in_the_wrong_workspace_unless_a_person_lets_it() {
 
 #[test]
 fn the_driver_of_an_attempt_decides_whether_it_begins_again() {
-    use Rebegin::{Again, No, TakeOver};
     let mut run = one(StepKind::Work, Status::InProgress);
     run.steps[0].attempts = 1;
     for (presence, expected) in [
@@ -280,10 +279,13 @@ fn the_driver_of_an_attempt_decides_whether_it_begins_again() {
         (Presence::Gone, [YES; 3]),
     ] {
         let presences = [((StepId::new("S"), 1), presence)].into();
+        let redo = decided(&run, 6, "S", DecisionKind::Redo);
         let evidence = Evidence { presences, ..told(vec![begun(&run, 5, "S")]) };
-        let found = [No, Again, TakeOver].map(|rebegin| {
+        let found = [(false, None), (true, None), (false, Some(redo))].map(|(again, said)| {
+            let mut evidence = evidence.clone();
+            evidence.statements.extend(said);
             let change = Change { at: at(9), kind: begin("S") };
-            word(&admit(&run, &evidence, &[], change, ChangeLimits { rebegin, ..FREE }))
+            word(&admit(&run, (&evidence, &[]), change, ChangeLimits { again, ..FREE }, None))
         });
         assert_eq!(found, expected, "{presence:?}");
     }
@@ -307,7 +309,7 @@ fn a_step_whose_base_was_opened_again_does_not_end() {
         step(&mut run, "S").started_at = began.map(at);
         let redo = is_redone.then(|| decided(&run, 12, "A", DecisionKind::Redo)).into_iter().collect();
         let kind = ChangeKind::Finish(Box::new(outcome("S", Completed)));
-        let found = word(&admit(&run, &told(redo), &[], Change { at: at(20), kind }, FREE));
+        let found = word(&admit(&run, (&told(redo), &[]), Change { at: at(20), kind }, FREE, None));
         assert_eq!(found, expected, "{what}");
     }
 }
@@ -341,7 +343,7 @@ fn an_unknown_word_is_replaced_by_what_a_person_accepts() {
             Outcome { accepts: true, verdict: Some(ReviewVerdict::Approved), ..outcome("S", Status::Completed) };
         let change = Change { at: at(9), kind: ChangeKind::Finish(Box::new(outcome)) };
         let findings = [Finding::new(code, "").on(&StepId::new("S"))];
-        match admit(&run, &Evidence::default(), &findings, change, FREE) {
+        match admit(&run, (&Evidence::default(), &findings), change, FREE, None) {
             Ok(super::Admitted::Change { change: Change { kind: ChangeKind::Approve { .. }, .. }, .. }) => {
                 "approved".to_owned()
             }
@@ -365,7 +367,7 @@ fn a_gate_whose_agent_failed_is_closed_by_an_approval() {
     step(&mut run, "G").kind = StepKind::Gate;
     let approve = |run: &Run| {
         let kind = ChangeKind::Approve { step: StepId::new("G"), by: None, note: None, phases: None, choice: None };
-        word(&admit(run, &Evidence::default(), &[], Change { at: at(9), kind }, FREE))
+        word(&admit(run, (&Evidence::default(), &[]), Change { at: at(9), kind }, FREE, None))
     };
     assert_eq!(approve(&run), PERSON, "it was refused");
     step(&mut run, "G").agent = Some("merger".to_owned());

@@ -8,8 +8,8 @@ use crate::{
         refusal::{Refusal, RefusalKind, refuse},
     },
     model::{
-        ChangeKind, GateEffect, GateOption, No, Outcome, ReviewVerdict, Step, StepId, StepKind, Verb, clean_line,
-        nearest,
+        ChangeKind, GateEffect, GateOption, No, Outcome, ReviewVerdict, Status, Step, StepId, StepKind, Verb,
+        clean_line, nearest,
     },
 };
 
@@ -36,6 +36,15 @@ impl TransitionCheck<'_> {
         Ok(Admission::Admit(match option.effect {
             GateEffect::Continue => ChangeKind::Approve { step: id, by, note, phases, choice },
             GateEffect::Stop => ChangeKind::Pause { reason: Some(format!("{said} at {id}")) },
+            GateEffect::Abort => ChangeKind::Abort { by, reason: Some(said) },
+            GateEffect::Wait => ChangeKind::Finish(Box::new(Outcome {
+                status: Status::WaitingApproval,
+                summary: note,
+                agent: by,
+                attempt: step.attempts.max(1),
+                from: Some(step.status),
+                ..Outcome::completed(id)
+            })),
             GateEffect::Return(_) => ChangeKind::Finish(Box::new(Outcome {
                 verdict: Some(verdict),
                 status: verdict.status(),

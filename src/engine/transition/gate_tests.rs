@@ -275,7 +275,7 @@ fn what_is_said_of_a_step_is_compared_with_its_own_last_report() {
     ] {
         let evidence = Evidence { statements, ..Evidence::default() };
         let change = Change { at: at(9), kind: ChangeKind::Finish(Box::new(again.clone())) };
-        assert_eq!(word(&admit(&run, &evidence, &[], change, FREE)), expected, "{what}");
+        assert_eq!(word(&admit(&run, (&evidence, &[]), change, FREE, None)), expected, "{what}");
     }
 }
 
@@ -304,7 +304,7 @@ fn a_gate_without_a_record_is_approved_and_a_finding_of_another_kind_changes_not
     for (code, expected) in [(FindingCode::ApprovalUnrecorded, YES), (FindingCode::FieldIgnored, ALREADY)] {
         let finding = Finding::new(code, "it is so").on(&StepId::new("G"));
         let change = Change { at: at(9), kind: approve("G") };
-        assert_eq!(word(&admit(&run, &Evidence::default(), &[finding], change, FREE)), expected, "{code}");
+        assert_eq!(word(&admit(&run, (&Evidence::default(), &[finding]), change, FREE, None)), expected, "{code}");
     }
 }
 

@@ -12,6 +12,7 @@ use checks::{agreed_status, find_part};
 use super::{
     command,
     graph::Graph,
+    plan::Planned,
     reconcile::reconcile,
     reconciled::{EffectiveStatus, ReconciledRun},
     refusal::{Refusal, RefusalKind, refuse},
@@ -35,7 +36,8 @@ pub(crate) struct ChangeLimits {
     pub(crate) repeats: bool,
     /// Number of failures of one step before a person has to decide.
     pub(crate) attempt_limit: u32,
-    pub(crate) rebegin: Rebegin,
+    /// The caller's own attempt that is going on has ended: its agent was lost.
+    pub(crate) again: bool,
     /// A gate or a review may be skipped: with all open steps of its phase, so with the work that it is about, or by the condition that its
     /// workflow file gives it.
     pub(crate) with_gates: bool,
@@ -46,21 +48,9 @@ pub(crate) struct ChangeLimits {
 impl ChangeLimits {
     /// Returns the limits of a caller that overrides nothing.
     pub(crate) const fn of(attempt_limit: u32) -> Self {
-        let (force, repeats, with_gates, knows_outcome) = (false, false, false, false);
-        Self { force, repeats, attempt_limit, rebegin: Rebegin::No, with_gates, knows_outcome }
+        let (force, repeats, again, with_gates, knows_outcome) = (false, false, false, false, false);
+        Self { force, repeats, attempt_limit, again, with_gates, knows_outcome }
     }
-}
-
-/// What to do with an attempt that is going on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Rebegin {
-    /// Keep the caller's own; refuse if it is another driver's.
-    #[default]
-    No,
-    /// End the caller's own, because its agent was lost.
-    Again,
-    /// End the attempt of a driver of which nothing is known.
-    TakeOver,
 }
 
 /// An admitted change.
@@ -75,17 +65,48 @@ pub(crate) enum Admitted {
     Already(String),
 }
 
-/// Admits or refuses a change. `load_findings` are the findings of reading the run.
+/// Admits or refuses a change: by the step that it is about, and where the plan has a say ([`asks_plan`]) by what stops the whole run
+/// (invariant 16). `load_findings` are the findings of reading the run. There is no plan for a change that does not ask it, and for a caller
+/// that asked it when it took the run over.
 pub(crate) fn admit(
     run: &Run,
-    evidence: &Evidence,
-    load_findings: &[Finding],
+    (evidence, load_findings): (&Evidence, &[Finding]),
     change: Change,
     limits: ChangeLimits,
+    planned: Option<&Planned>,
 ) -> Result<Admitted, Refusal> {
     let graph = Graph::of(run);
     let reconciled = reconcile(run, &graph, evidence, load_findings);
-    admit_reconciled(ReconciledRun::of(run, &graph, &reconciled), evidence, change, limits)
+    let admitted = admit_reconciled(ReconciledRun::of(run, &graph, &reconciled), evidence, change, limits)?;
+    // The dialect refuses what no file records.
+    let is_recorded = |id: &StepId| run.step(id).is_none_or(|step| step.recorded);
+    match (&admitted, planned) {
+        (Admitted::Change { change, .. }, Some(planned))
+            if !limits.force && change.kind.step().is_none_or(is_recorded) =>
+        {
+            planned.refusal_to(change).map_or(Ok(admitted), Err)
+        }
+        (Admitted::Change { .. } | Admitted::Already(_), _) => Ok(admitted),
+    }
+}
+
+/// Tells whether the plan has a say in a change: it begins a step, or ends one that was not begun.
+pub(crate) fn asks_plan(run: &Run, kind: &ChangeKind) -> bool {
+    match kind {
+        ChangeKind::Begin { .. } => true,
+        ChangeKind::Finish(outcome) => run
+            .step(&outcome.step)
+            .is_some_and(|step| matches!(step.status, Status::Pending | Status::Blocked | Status::Failed)),
+        ChangeKind::Approve { .. }
+        | ChangeKind::Skip { .. }
+        | ChangeKind::Pause { .. }
+        | ChangeKind::Abort { .. }
+        | ChangeKind::Resume { .. }
+        | ChangeKind::Complete { .. }
+        | ChangeKind::Repair { .. }
+        | ChangeKind::RollBack(_)
+        | ChangeKind::Start(_) => false,
+    }
 }
 
 /// [`admit`] for a run that is reconciled already.

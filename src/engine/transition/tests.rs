@@ -555,5 +555,5 @@ fn a_new_run_is_never_refused_for_what_is_in_it() {
     let spec =
         serde_json::json!({"at": "2026-01-01T00:00:00Z", "change": "start", "workflow": "nine-step", "feature": "x"});
     let change: Change = serde_json::from_value(spec).unwrap();
-    assert_eq!(word(&admit(&run_of(&[]), &Evidence::default(), &[], change, FREE)), YES);
+    assert_eq!(word(&admit(&run_of(&[]), (&Evidence::default(), &[]), change, FREE, None)), YES);
 }

@@ -35,7 +35,7 @@ fn a_first_try_that_runs_now_is_no_retry_and_not_interrupted() {
     let list = text_of(&stage, &["list"]);
     crate::support::run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -TERM {}", child.id())], &[]);
     child.wait().unwrap();
-    assert!(status.at("/data/where_you_are").as_str().unwrap().contains("done, running a (wait), "), "{status}");
+    assert!(status.at("/data/where_you_are").as_str().unwrap().contains("done; running a (wait), "), "{status}");
     assert!(row.as_str().unwrap().starts_with("running a (wait), "), "{row}");
     assert!(list.stdout.starts_with("Runs:") && !list.stdout.contains("blocked"), "{list}");
     let after = text_of(&stage, &["list"]).expect_code(0);

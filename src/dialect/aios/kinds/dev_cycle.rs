@@ -19,8 +19,8 @@ use crate::{
     },
     document::{Field, Reader},
     model::{
-        Edit, Finding, FindingCode, Outcome, Records, Run, RunId, RunStatus, Severity, Status, Step, StepId, Suggested,
-        Verb, mask_secrets,
+        Edit, Finding, FindingCode, GateEffect, GateOption, Outcome, Records, Run, RunId, RunStatus, Severity, Status,
+        Step, StepId, StepKind, Suggested, Verb, mask_secrets,
     },
 };
 
@@ -35,6 +35,13 @@ pub(super) const PHASES: [(&str, &str, &str, Option<&str>); 6] = [
 ];
 pub(super) const PUSH: usize = 4;
 pub(super) const CHECKPOINT: usize = 5;
+/// The decisions of a person at the checkpoint (docs/formats/aios-states.md#development-cycle).
+const DECISIONS: [(&str, GateEffect); 4] = [
+    ("GO", GateEffect::Continue),
+    ("PAUSE", GateEffect::Stop),
+    ("REVIEW", GateEffect::Wait),
+    ("ABORT", GateEffect::Abort),
+];
 pub(super) const WORKFLOW: &str = "development-cycle";
 
 pub(super) fn title(story: &str) -> String {
@@ -115,6 +122,10 @@ impl<'a> Cycle<'a> {
             let step = follow(&mut steps, StepId::new(id), title, Status::Pending);
             step.agent = named.or_else(|| agent.map(str::to_owned));
             step.status = self.status(at, &step.id);
+            if at == CHECKPOINT {
+                step.kind = StepKind::Gate;
+                step.options = DECISIONS.map(|(word, effect)| GateOption { word: word.to_owned(), effect }).to_vec();
+            }
             if at == PUSH {
                 step.idempotent = false;
                 // The runner saves a phase only when it ended.
@@ -124,7 +135,7 @@ impl<'a> Cycle<'a> {
             if step.status == Status::Failed {
                 (step.attempts, step.failures) = (counted.max(1), counted.max(1));
                 step.error = self.result(at).get("error").text().map(str::to_owned);
-            } else if step.status == Status::Pending && position == Some(at) {
+            } else if step.status == Status::Pending && position == Some(at) && at != CHECKPOINT {
                 step.status = Status::InProgress;
                 (step.attempts, step.failures) = (counted.saturating_add(1), counted);
             }
@@ -243,7 +254,6 @@ impl StateWriter for DevCycleWriter {
             ("status", Some(json!(if is_done { "completed" } else { "failed" }))),
             ("review_result", verdict.map(|verdict| json!({ "verdict": verdict }))),
             ("push_result", commit.map(|commit| json!({ "commit_hash": commit }))),
-            ("decision", (is_done && at == CHECKPOINT).then(|| json!("GO"))),
             (if is_done { "output" } else { "error" }, text.map(|text| json!(text))),
         ]);
         self.record(at, &value)?;
@@ -288,9 +298,9 @@ impl StateWriter for DevCycleWriter {
     fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
         if !self.editor.has(&result(CHECKPOINT)) {
             let step = PHASES[CHECKPOINT].0;
-            let finish = Suggested::of(Verb::Finish, step).run(&self.run());
+            let go = Suggested::of(Verb::Decide, step).word("GO").run(&self.run()).by();
             return unsupported(format!(
-                "a development cycle ends when its checkpoint says GO, but {step} has no result: `{finish}`"
+                "a development cycle ends when its checkpoint says GO, but {step} has no result: `{go}`"
             ));
         }
         self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
