@@ -12,11 +12,14 @@ use crate::{
 const PLACEHOLDERS: [(&str, &str, &str); 3] =
     [("--by", "NAME", "Your name:"), ("--note", "WHY", "Why:"), ("--error", "TEXT", "What is wrong:")];
 
-/// Asks a question once and returns the answer; `None` at the end of input.
+/// Asks a question once, with what there is to judge by, and returns the answer; `None` at the end of input.
 pub(super) fn ask(question: &Question) -> io::Result<Option<String>> {
     let is_yes_or_no = question.options.iter().all(|option| matches!(option.id.as_str(), "yes" | "no"));
     let is_literal = question.option("proceed").is_some();
     let mut prompt = question.text.clone();
+    let mut clues = Text::default();
+    question.evidence.iter().for_each(|clue| _ = clues.dim(format!("  {}", clue.in_words())).end());
+    output::say(&clues)?;
     if !is_yes_or_no && !is_literal {
         let mut lines = Text::default();
         for (at, option) in question.options.iter().enumerate() {

@@ -33,14 +33,24 @@ pub(super) struct Screen {
     stdout: Stdout,
     is_quiet: bool,
     is_verbose: bool,
+    /// A program reads this, and was not told that it can have JSON.
+    tells_of_json: bool,
     progress: Option<Progress>,
     /// The folder of the steps was named at the beginning.
     is_folder_told: AtomicBool,
 }
 
 impl Screen {
+    /// Returns the screen of a verb whose answer is one document where no person reads it.
+    pub(super) fn of_answer(global: &Global) -> Self {
+        let screen = Self::of(global, false);
+        let is_document = screen.stdout == Stdout::Document || screen.tells_of_json;
+        Self { stdout: if is_document { Stdout::Document } else { screen.stdout }, tells_of_json: false, ..screen }
+    }
+
     pub(super) fn of(global: &Global, events: bool) -> Self {
         let wanted = ops::wanted_format();
+        let tells_of_json = !events && global.format.is_none() && wanted.is_none() && !output::is_terminal();
         let is_json = match global.format {
             Some(format) => format == Format::Json,
             None => wanted.is_some_and(|format| format.eq_ignore_ascii_case("json")),
@@ -55,6 +65,7 @@ impl Screen {
             stdout,
             is_quiet: global.quiet,
             is_verbose: global.verbose,
+            tells_of_json,
             progress,
             is_folder_told: AtomicBool::new(false),
         }
@@ -174,6 +185,9 @@ impl Screen {
         };
         if claude.is_measured() && !self.is_quiet {
             text.line(format!("   Claude: {}, {}", plural(claude.calls, "call"), claude.in_words()));
+        }
+        if self.tells_of_json && !self.is_quiet {
+            text.dim("   For programs: `--events` prints JSON lines, `--format json` one document at the end").end();
         }
         output::say(&text)
     }

@@ -114,6 +114,15 @@ fn a_rejection_is_answered_with_accept() {
     assert_eq!((&decision["decision"], &decision["note"]), (&"accept".into(), &"only a demo".into()), "{decision}");
 }
 
+/// NC3-22: what there is to judge by is above the answers.
+#[test]
+fn a_terminal_shows_what_there_is_to_judge_by_before_it_asks() {
+    let Some(output) = answered(&rejected(), "n\n") else { return };
+    let shown = output.to_string();
+    let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("no {text:?} in {output}"));
+    assert!(at("review: REJECTED; unsafe") < at("piton decide review accept"), "{output}");
+}
+
 #[test]
 fn an_aborted_run_is_resumed_only_on_yes() {
     let sandbox = Sandbox::new();

@@ -39,7 +39,7 @@ impl Command for Merge {
         let location = ops::run_to_merge(&ctx, &if self.yes { asked.yes() } else { asked })?;
         location.check_writable()?;
         let (home, session) = location.own_run().expect("it is a run of a workflow file");
-        let screen = Screen::of(call.global, false);
+        let screen = Screen::of_answer(call.global);
         let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
         let request = runner::MergeRequest { now, home, session, style, yes: self.yes };
         Ok(screen.end(runner::merge(&request, &screen)))
