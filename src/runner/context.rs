@@ -14,7 +14,6 @@ use super::{
     exec::Stop,
     files,
     ledger::Ledger,
-    pools::Pools,
     report::RunEnd,
     secrets::{self, Masks},
 };
@@ -43,7 +42,6 @@ pub(super) struct RunContext<'a> {
     pub(super) ticker: Ticker,
     pub(super) used: UsedVariables,
     pub(super) ledger: Mutex<Ledger>,
-    pub(super) pools: Pools,
     /// Held while worktrees of items are made, merged and removed.
     pub(super) worktrees: Mutex<()>,
 }

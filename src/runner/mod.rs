@@ -7,7 +7,7 @@
 //! - `resume` asks the planner which steps are due, and a person what only a person can know; `unknown_outcome` finds out
 //!   whether one that was cut off took effect, from its `probe` or a person; `orphan` ends children of an earlier
 //!   runner; `mend` goes on over a damaged journal once a person agreed.
-//! - `drive` has the steps run and the run ended; `side_by_side` begins those that are due, one or several at a time within the `pools` of the file;
+//! - `drive` has the steps run and the run ended; `side_by_side` begins those that are due, one or several at a time;
 //!   `recorded_step` runs one, with the retries that `retry` decides on (pure).
 //! - `on_stop` runs the steps that follow a stop, `on_end` the command that tells a person how a run ended or stopped.
 //! - `spending` stops a run at its limits; `concurrency` keeps runs of one group apart.
@@ -52,7 +52,6 @@ mod open;
 mod origin;
 mod orphan;
 mod output_watcher;
-mod pools;
 mod prepare;
 mod preview;
 mod probe;

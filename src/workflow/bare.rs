@@ -27,7 +27,6 @@ pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
         result: None,
         finds: BTreeMap::new(),
         parts: Vec::new(),
-        pool: None,
         when: None,
         is_final: false,
         timeout: None,

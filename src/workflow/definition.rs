@@ -30,8 +30,6 @@ pub(crate) struct Workflow {
     pub(crate) concurrency: Option<Concurrency>,
     /// Steps that the runner runs when it stops before the end; they can be repeated.
     pub(crate) on_stop: Vec<Step>,
-    /// How many steps and items of each pool run at the same time.
-    pub(crate) pools: BTreeMap<String, usize>,
     /// A shell command that the runner runs when it ends or stops.
     pub(crate) on_end: Option<String>,
     pub(crate) steps: Vec<Step>,
@@ -134,8 +132,6 @@ pub(crate) struct Step {
     pub(crate) finds: BTreeMap<String, String>,
     /// Parts that can be resumed separately.
     pub(crate) parts: Vec<PartDefinition>,
-    /// The pool that limits how many run at the same time.
-    pub(crate) pool: Option<Pool>,
     /// Runs only when this holds.
     pub(crate) when: Option<When>,
     /// Runs when the run ends, after all others.
@@ -183,13 +179,6 @@ pub(crate) struct StepReference {
 pub(crate) struct Group {
     pub(crate) id: String,
     pub(crate) title: Option<String>,
-    pub(crate) place: TextPosition,
-}
-
-/// A reference to a pool of the workflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pool {
-    pub(crate) name: String,
     pub(crate) place: TextPosition,
 }
 

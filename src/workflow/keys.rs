@@ -9,7 +9,7 @@ use crate::{
     model::{RelPath, StepId},
 };
 
-pub(super) const WORKFLOW_KEYS: [&str; 18] = [
+pub(super) const WORKFLOW_KEYS: [&str; 17] = [
     "name",
     "description",
     "inputs",
@@ -20,7 +20,6 @@ pub(super) const WORKFLOW_KEYS: [&str; 18] = [
     "timeout",
     "retry",
     "limits",
-    "pools",
     "worktree",
     "concurrency",
     "merge",
@@ -32,7 +31,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 18] = [
 
 /// The keys that say what a step does.
 pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 39] = [
+pub(super) const STEP_KEYS: [&str; 38] = [
     "id",
     "title",
     "agent",
@@ -55,7 +54,6 @@ pub(super) const STEP_KEYS: [&str; 39] = [
     "result",
     "finds",
     "parts",
-    "pool",
     "timeout",
     "retry",
     "capture",
@@ -87,8 +85,8 @@ pub(super) const CLAUDE_KEYS: [&str; 8] = [
 /// The keys of a group of steps.
 pub(super) const GROUP_KEYS: [&str; 5] = ["id", "title", "depends_on", "when", "steps"];
 /// The keys that only a step of the workflow can have.
-pub(super) const TOP_KEYS: [&str; 8] =
-    ["depends_on", "reviews", "uses", "skip_if_unchanged", "outputs", "parts", "pool", "instructions"];
+pub(super) const TOP_KEYS: [&str; 7] =
+    ["depends_on", "reviews", "uses", "skip_if_unchanged", "outputs", "parts", "instructions"];
 /// Those of them that a step in a group for items has as well.
 const ITEM_KEYS: [&str; 2] = ["instructions", "outputs"];
 /// The further keys of a gate.

@@ -60,7 +60,7 @@ pub(crate) use built_in::BUILT_IN;
 pub(crate) use definition::{
     AgentWork, Backoff, Capture, CaptureFormat, Claude, ClaudeOptions, Command, Concurrency, Conversation, FileFormat,
     Foreach, Gate, Group, Input, InputKind, Instructions, Items, Merge, OnFailure, OnIncomplete, Output,
-    PartDefinition, Pool, Retry, RetryOn, Secret, SpendingLimits, Step, StepReference, Streams, Validate, When,
+    PartDefinition, Retry, RetryOn, Secret, SpendingLimits, Step, StepReference, Streams, Validate, When,
     Workflow, WorktreeFiles, WriteFile,
 };
 pub(crate) use include::ReadFile;

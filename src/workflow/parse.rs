@@ -1,7 +1,5 @@
 //! From the tree of a file in the language of `workflow/2` to a [`Workflow`]. Pure; every mistake becomes a finding with its position.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::{
@@ -12,7 +10,7 @@ use super::{
     policy::{self, Inherited},
     step,
     template::Reader,
-    values::{env, named, one_or_more, secrets, template, variable_name},
+    values::{env, one_or_more, secrets, template, variable_name},
 };
 use crate::{
     document::{
@@ -53,7 +51,6 @@ pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, pro
     read.limits = map.take("limits").map(|node| limits(node, problems)).unwrap_or_default();
     read.worktree = map.take("worktree").map(|node| worktree(node, problems)).unwrap_or_default();
     read.concurrency = map.take("concurrency").and_then(|node| concurrency(node, problems));
-    read.pools = map.take("pools").map(|node| pools(node, problems)).unwrap_or_default();
     read.on_end = map.text("on_end", problems).map(|text| text.text);
     match map.take("steps") {
         Some(node) => {
@@ -261,14 +258,4 @@ fn limits(node: &Node, problems: &mut Problems<'_>) -> SpendingLimits {
         attempts: attempts.and_then(|node| policy::count(node, "`attempts`", (1, 1_000_000), problems)),
         wait: wait.and_then(|node| policy::duration(node, "`wait`", problems)),
     }
-}
-
-fn pools(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, usize> {
-    let mut found = BTreeMap::new();
-    for (name, node) in named(node, "`pools`", problems) {
-        if let Some(count) = policy::count(node, "the size of a pool", (1, 64), problems) {
-            found.insert(name, count as usize);
-        }
-    }
-    found
 }

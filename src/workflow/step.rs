@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    AgentWork, Claude, Command, Gate, Group, Interpreter, OnFailure, OnIncomplete, Output, Pool, Step, Validate,
+    AgentWork, Claude, Command, Gate, Group, Interpreter, OnFailure, OnIncomplete, Output, Step, Validate,
     artifacts,
     bare::{bare, complete},
     canonical, gate,
@@ -189,7 +189,6 @@ fn common(
         problems.add(place, "`result` is for an `agent`, `shell` or `claude` step", "remove it");
     }
     let finds = map.take("finds").map(|node| artifacts::finds(node, problems)).unwrap_or_default();
-    let pool = map.text("pool", problems).map(|pool| Pool { name: pool.text, place: pool.place });
     let when = map.take("when").and_then(|node| kinds::condition(node, "`when`", problems));
     let retry = map.take("retry").and_then(|node| policy::retry(node, problems));
     let capture = policy::capture(&mut map, problems);
@@ -235,7 +234,6 @@ fn common(
         result,
         finds,
         parts,
-        pool,
         when,
         timeout,
         retry,
@@ -343,7 +341,6 @@ fn each_item(
         skips_if_unchanged: std::mem::take(&mut inner.skips_if_unchanged),
         outputs: inner.outputs.extract_if(.., |output| !output.is_of_item()).collect(),
         parts: std::mem::take(&mut inner.parts),
-        pool: inner.pool.take(),
         when: inner.when.take(),
         interpreter: inner.interpreter,
         idempotent: std::mem::replace(&mut inner.idempotent, true),
