@@ -7,7 +7,7 @@ use super::{
     change::{ChangeRequest, follow},
     configured, context,
     draft::{ChangeDraft, PreparedChange},
-    group, half_made,
+    half_made,
     locked_run::{LockedRun, Written},
     log,
     opened_run::OpenedRun,
@@ -19,11 +19,7 @@ use super::{
     run_location::RunLocation,
 };
 use crate::{
-    dialect::piton::{
-        self, Session,
-        record::{HEADER, Header},
-        unmet::condition_holds,
-    },
+    dialect::piton::{self, Session, unmet::condition_holds},
     engine::{self, Admitted, ChangeLimits, Planned, Rebegin, Refusal, RefusalKind},
     model::{
         Action, Change, ChangeKind, Context, DialectId, Edit, EditKind, Evidence, Finding, FindingCode, Next, No,
@@ -72,7 +68,7 @@ pub(crate) fn begin(
     }
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
     let (step, part) = (step.clone(), part.clone());
-    check_can_begin(&locked, location, run, &step)?;
+    check_can_begin(&locked, run, &step)?;
     if let (Some(planned), Some(next)) = (&planned, &mut next) {
         half_made::look(ctx, &locked.opened, run, planned, next);
     }
@@ -141,12 +137,11 @@ pub(crate) fn begin(
 }
 
 /// Refuses a step that is no work for an agent, or whose surroundings are not ready.
-fn check_can_begin(locked: &LockedRun<'_>, location: &RunLocation, run: &Run, step: &StepId) -> Result<(), OpError> {
+fn check_can_begin(locked: &LockedRun<'_>, run: &Run, step: &StepId) -> Result<(), OpError> {
     check_no_command(run, step)?;
     check_for_agents(run, step)?;
     check_variables(&locked.opened, run, step)?;
-    check_uses(&locked.opened, run, step)?;
-    check_group(locked, location, step)
+    check_uses(&locked.opened, run, step)
 }
 
 /// Returns the record that a report on the step is about: of what is begun already, the one that began it.
@@ -184,16 +179,6 @@ fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
         message,
         hints: vec![Suggested::of(Verb::Resume, &run.id).into(), by_hand],
     }))
-}
-
-/// Refuses to begin a step while another run of the group runs.
-fn check_group(locked: &LockedRun<'_>, location: &RunLocation, step: &StepId) -> Result<(), OpError> {
-    let Some((home, id)) = location.own_run() else { return Ok(()) };
-    let files = &locked.opened.files;
-    let header = files.bytes(&files.own.path.join(HEADER)?).and_then(|bytes| Header::parse(bytes, home).ok());
-    let Some(group) = header.and_then(|header| header.group) else { return Ok(()) };
-    let again = Suggested::of(Verb::Begin, step).option("run", id);
-    group::take_for_agents((&locked.ctx().project, locked.clock()), (home, id), &group, &again)
 }
 
 /// Refuses to begin a step of a workflow file whose condition or instructions have a variable without a value.

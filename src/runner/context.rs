@@ -18,10 +18,13 @@ use super::{
     secrets::{self, Masks},
 };
 use crate::{
-    dialect::piton::{facts::Facts, record::Header},
+    dialect::piton::{
+        facts::Facts,
+        record::{BUILT_IN, Header},
+    },
     model::{ChangeKind, No, RelPath, StepId},
-    ops::{self, Exit},
-    store::{Ticker, worktree::git},
+    ops::Exit,
+    store::{self, Ticker, worktree::git},
     workflow::{Secret, Step, Workflow, WorktreeFiles, variables},
 };
 
@@ -153,7 +156,7 @@ fn environment_of(
     (header, folder): (&Header, &Utf8Path),
     read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Vec<(String, String)>, RunError> {
-    let given = ops::InitialVariables { header, workflow, folder };
+    let given = InitialVariables { header, workflow, folder };
     let wrong =
         |message: String| RunError::new(Exit::No(No::Invalid), message, ["correct the workflow file".to_owned()]);
     let mut env = vec![("ARG".to_owned(), header.args.join(" "))];
@@ -169,6 +172,24 @@ fn environment_of(
     }
     env.extend(named_secrets(&workflow.secrets, declared));
     Ok(env)
+}
+
+/// The variables that exist before the first step.
+struct InitialVariables<'a> {
+    header: &'a Header,
+    workflow: &'a Workflow,
+    folder: &'a Utf8Path,
+}
+
+impl variables::Scope for InitialVariables<'_> {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        let given = self.header.variable(name, &self.workflow.name, self.folder);
+        Ok(given.or_else(|| store::variable(name).map(Value::String)))
+    }
+
+    fn names(&self) -> Vec<String> {
+        BUILT_IN.iter().map(|name| (*name).to_owned()).collect()
+    }
 }
 
 /// Returns the values of secrets that a workflow or a step names.

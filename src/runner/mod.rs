@@ -10,7 +10,7 @@
 //! - `drive` has the steps run and the run ended; `side_by_side` begins those that are due, one or several at a time;
 //!   `recorded_step` runs one, with the retries that `retry` decides on (pure).
 //! - `on_stop` runs the steps that follow a stop, `on_end` the command that tells a person how a run ended or stopped.
-//! - `spending` stops a run at its limits; `concurrency` keeps runs of one group apart.
+//! - `spending` stops a run at its limits.
 //! - `finish` merges or keeps the worktree; `merge` does that at a later time.
 //!
 //! One step:
@@ -29,7 +29,6 @@
 mod agent;
 mod claude;
 mod claude_step;
-mod concurrency;
 mod console;
 mod context;
 mod drive;

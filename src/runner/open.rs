@@ -8,7 +8,6 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    concurrency,
     console::{Console, Event},
     context::{RunContext, UsedVariables, check_environment, environment},
     drive::drive,
@@ -230,7 +229,6 @@ fn begin(
     let project = &run_environment.project;
     let (home, mut header, head) = new_header(run_environment, start, source, (workflow, declared), files.included)?;
     let (id, now) = (header.session.clone(), header.created_at);
-    concurrency::check_free(run_environment, workflow, &header, home.root())?;
     if start.carries_changes {
         header.carried = warnings::carried(&project.root, head.as_deref())?;
     }
@@ -343,9 +341,6 @@ fn drive_claimed(
     let caller = (run_environment.ticker, run_environment.caller());
     let mut ledger = Ledger::new(paths.clone(), caller, session, (run, evidence));
     check_no_agent(header, &ledger, asked)?;
-    let group =
-        || concurrency::hold(run_environment, &workflow, header, (&paths.own.home, asked.only.as_deref()), console);
-    let _group = if asked.dry_run { None } else { group()? };
     if !asked.dry_run {
         ledger.catch_up()?;
         // No runner before a new run was killed.

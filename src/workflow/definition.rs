@@ -27,21 +27,11 @@ pub(crate) struct Workflow {
     pub(crate) merge: Option<Merge>,
     pub(crate) limits: SpendingLimits,
     pub(crate) worktree: WorktreeFiles,
-    pub(crate) concurrency: Option<Concurrency>,
     /// Steps that the runner runs when it stops before the end; they can be repeated.
     pub(crate) on_stop: Vec<Step>,
     /// A shell command that the runner runs when it ends or stops.
     pub(crate) on_end: Option<String>,
     pub(crate) steps: Vec<Step>,
-}
-
-/// The runs that do not run at the same time.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Concurrency {
-    /// Runs of one group run one after the other.
-    pub(crate) group: Template,
-    /// Another run of the group is a refusal; else it is waited for.
-    pub(crate) is_refused: bool,
 }
 
 /// Files of the project that git does not have, and that a new worktree needs.

@@ -9,7 +9,7 @@ use crate::{
     model::{RelPath, StepId},
 };
 
-pub(super) const WORKFLOW_KEYS: [&str; 17] = [
+pub(super) const WORKFLOW_KEYS: [&str; 16] = [
     "name",
     "description",
     "inputs",
@@ -21,7 +21,6 @@ pub(super) const WORKFLOW_KEYS: [&str; 17] = [
     "retry",
     "limits",
     "worktree",
-    "concurrency",
     "merge",
     "steps",
     "finally",

@@ -58,10 +58,9 @@ use include::Includes;
 pub(crate) use artifacts::output_file;
 pub(crate) use built_in::BUILT_IN;
 pub(crate) use definition::{
-    AgentWork, Backoff, Capture, CaptureFormat, Claude, ClaudeOptions, Command, Concurrency, Conversation, FileFormat,
-    Foreach, Gate, Group, Input, InputKind, Instructions, Items, Merge, OnFailure, OnIncomplete, Output,
-    PartDefinition, Retry, RetryOn, Secret, SpendingLimits, Step, StepReference, Streams, Validate, When,
-    Workflow, WorktreeFiles, WriteFile,
+    AgentWork, Backoff, Capture, CaptureFormat, Claude, ClaudeOptions, Command, Conversation, FileFormat, Foreach,
+    Gate, Group, Input, InputKind, Instructions, Items, Merge, OnFailure, OnIncomplete, Output, PartDefinition, Retry,
+    RetryOn, Secret, SpendingLimits, Step, StepReference, Streams, Validate, When, Workflow, WorktreeFiles, WriteFile,
 };
 pub(crate) use include::ReadFile;
 pub(crate) use interpreter::Interpreter;

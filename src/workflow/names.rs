@@ -48,9 +48,6 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     let mut checker = Checker { workflow, problems, is_open: !workflow.env_files.is_empty(), order: BTreeMap::new() };
     // Values of `env` see the environment of the caller, which is not known here, so they are not checked.
     names.extend(workflow.env.keys().cloned());
-    if let Some(concurrency) = &workflow.concurrency {
-        checker.text(&concurrency.group, &Known { names: names.clone(), skippable: BTreeSet::new() });
-    }
     // What is set before a step matters only to one that uses a variable or a conversation.
     let uses = |step: &Step| {
         let definition = step.canonical.to_string();

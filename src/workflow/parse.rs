@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Concurrency, Input, InputKind, Interpreter, Merge, SpendingLimits, Workflow, WorktreeFiles, artifacts, check,
+    Input, InputKind, Interpreter, Merge, SpendingLimits, Workflow, WorktreeFiles, artifacts, check,
     include::Includes,
     keys::WORKFLOW_KEYS,
     needs, order,
@@ -20,7 +20,6 @@ use crate::{
     model::{RelPath, clean_line},
 };
 
-const CONCURRENCY_KEYS: [&str; 2] = ["group", "on_conflict"];
 const WORKTREE_KEYS: [&str; 2] = ["copy", "link"];
 const LIMIT_KEYS: [&str; 4] = ["time", "cost_usd", "attempts", "wait"];
 const INPUT_KEYS: [&str; 5] = ["type", "description", "default", "choices", "pattern"];
@@ -50,7 +49,6 @@ pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, pro
     read.merge = map.take("merge").and_then(|node| merge(node, problems));
     read.limits = map.take("limits").map(|node| limits(node, problems)).unwrap_or_default();
     read.worktree = map.take("worktree").map(|node| worktree(node, problems)).unwrap_or_default();
-    read.concurrency = map.take("concurrency").and_then(|node| concurrency(node, problems));
     read.on_end = map.text("on_end", problems).map(|text| text.text);
     match map.take("steps") {
         Some(node) => {
@@ -228,24 +226,6 @@ fn worktree(node: &Node, problems: &mut Problems<'_>) -> WorktreeFiles {
         found
     };
     WorktreeFiles { copied: paths("copy", problems), linked: paths("link", problems) }
-}
-
-fn concurrency(node: &Node, problems: &mut Problems<'_>) -> Option<Concurrency> {
-    let mut map = Fields::of(node, "`concurrency`", &CONCURRENCY_KEYS, problems)?;
-    let group = map.text("group", problems).and_then(|text| template(&text, Reader::Plain, problems));
-    let is_refused = map.text("on_conflict", problems).is_some_and(|text| match text.text.as_str() {
-        "refuse" => true,
-        "wait" => false,
-        other => {
-            let message = format!("`on_conflict` is wait or refuse, not `{}`", clean_line(other, 40));
-            problems.add(text.place, message, "write `on_conflict: refuse`, or remove it");
-            false
-        }
-    });
-    if group.is_none() {
-        problems.add(node.place, "`concurrency` needs a `group`", "add `group:` with a name");
-    }
-    Some(Concurrency { group: group?, is_refused })
 }
 
 fn limits(node: &Node, problems: &mut Problems<'_>) -> SpendingLimits {

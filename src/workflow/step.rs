@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    AgentWork, Claude, Command, Gate, Group, Interpreter, OnFailure, OnIncomplete, Output, Step, Validate,
-    artifacts,
+    AgentWork, Claude, Command, Gate, Group, Interpreter, OnFailure, OnIncomplete, Output, Step, Validate, artifacts,
     bare::{bare, complete},
     canonical, gate,
     include::Includes,
