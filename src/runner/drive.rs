@@ -52,7 +52,6 @@ pub(super) fn drive(
     let ledger = context.ledger();
     let done = ledger.run().steps.iter().filter(|step| step.status.satisfies()).count();
     let tolerated = ledger.state().steps.values().filter(|step| step.tolerated.is_some()).count();
-    let up_to_date = ledger.state().steps.values().filter(|step| step.is_up_to_date).count();
     let failed_items = ledger.state().failed_items();
     let log = match &end {
         RunEnd::Failed { step, .. } => failed_log::of(context, ledger.state(), step),
@@ -79,7 +78,7 @@ pub(super) fn drive(
         }
         (_, _) => context.header.resume(),
     };
-    let (steps, total) = (EndedStep::all(ledger.run(), ledger.state()), context.workflow.steps.len());
+    let (steps, total) = (EndedStep::all(ledger.run()), context.workflow.steps.len());
     Ok(RunResult {
         session,
         folder,
@@ -87,7 +86,6 @@ pub(super) fn drive(
         end,
         done,
         tolerated,
-        up_to_date,
         failed_items,
         claude,
         steps,
@@ -119,7 +117,7 @@ fn steps(
         if let Some(stop) = executor.signals.stop() {
             return context.interrupted(stop).map(Some);
         }
-        let done = recorded_step::one(executor, &context.workflow.steps[next.at], next, asked.skips_unchanged())?;
+        let done = recorded_step::one(executor, &context.workflow.steps[next.at], next)?;
         match recorded_step::reported(context, next, done)? {
             Reported::GoesOn { .. } => {}
             Reported::Ends(end) => return Ok(Some(end)),

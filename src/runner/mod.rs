@@ -21,7 +21,7 @@
 //!   output of `claude -p` (pure).
 //! - `inputs` has the values that a run is started with (pure); `files` writes files of steps; `ledger` admits and records every change.
 //!
-//! `result` has what a step ends with, `unchanged` what it last passed with, `run_environment` what a run knows of its surroundings.
+//! `result` has what a step ends with, `run_environment` what a run knows of its surroundings.
 //!
 //! `console` has the events and questions, `report` the result with the log of a failed step (`failed_log`), `preview` what a dry run shows (pure),
 //! `error` the problems.
@@ -69,7 +69,6 @@ mod sign_of_life;
 mod spending;
 mod step_executor;
 mod step_outputs;
-mod unchanged;
 mod unknown_outcome;
 mod warnings;
 mod worktree_files;

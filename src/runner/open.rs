@@ -64,8 +64,6 @@ pub(crate) struct StartRequest {
     pub(crate) until: Option<String>,
     /// Run this step and no other.
     pub(crate) only: Option<String>,
-    /// Run steps that are up to date, too.
-    pub(crate) always_run: bool,
     /// Merge at the end without asking.
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
@@ -128,7 +126,6 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         jobs: start.jobs,
         until: start.until.clone(),
         only: start.only.clone(),
-        always_run: start.always_run,
         yes: start.yes,
         dry_run: start.dry_run,
         ..ResumeOptions::default()

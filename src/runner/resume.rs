@@ -46,17 +46,8 @@ pub(crate) struct ResumeOptions {
     pub(crate) accept_edits: bool,
     /// Go on although a limit is reached.
     pub(crate) over_limits: bool,
-    /// Run steps that are up to date, too.
-    pub(crate) always_run: bool,
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
-}
-
-impl ResumeOptions {
-    /// Tells whether steps that are up to date are skipped: not where a person asked for the step itself.
-    pub(super) const fn skips_unchanged(&self) -> bool {
-        !self.always_run && self.only.is_none() && !self.gives_up
-    }
 }
 
 /// A step that is due.

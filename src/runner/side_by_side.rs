@@ -75,11 +75,11 @@ pub(super) fn steps(
         loop {
             while let Some(step) = lanes.next() {
                 let message = Message { sender: sender.clone(), step, done: None };
-                let (may_skip, is_labelled) = (asked.skips_unchanged(), asked.jobs > 1);
+                let is_labelled = asked.jobs > 1;
                 let (begun, is_begun) = mpsc::channel();
                 scope.spawn(store::carried(move || {
                     let mut message = message;
-                    message.done = Some(run(context, message.step, (may_skip, is_labelled), begun));
+                    message.done = Some(run(context, message.step, is_labelled, begun));
                 }));
                 // They begin in the order of the plan. The sender is dropped then.
                 let _ = is_begun.recv();
@@ -95,12 +95,12 @@ pub(super) fn steps(
     lanes.finish()
 }
 
-fn run(context: &RunContext<'_>, due: ScheduledStep, (may_skip, is_labelled): (bool, bool), begun: Sender<()>) -> Done {
+fn run(context: &RunContext<'_>, due: ScheduledStep, is_labelled: bool, begun: Sender<()>) -> Done {
     let step = &context.workflow.steps[due.at];
     let mut executor = StepExecutor::new(context)?;
     executor.begun = Some(begun);
     executor.label = is_labelled.then(|| step.id.as_str().to_owned());
-    recorded_step::one(&mut executor, step, due, may_skip)
+    recorded_step::one(&mut executor, step, due)
 }
 
 impl<'a> Lanes<'a> {

@@ -70,8 +70,6 @@ pub(super) struct StepExecutor<'a> {
     pub(super) work: ClaudeWork,
     /// The conversations of `claude` steps whose last try failed.
     pub(super) conversations: BTreeMap<StepId, String>,
-    /// What the current top-level step began with.
-    pub(super) before: Option<Before>,
     /// The brief of the current top-level step, if it has work for an agent.
     pub(super) brief: Option<Box<Context>>,
     /// What agents said about the current item.
@@ -86,13 +84,6 @@ pub(super) struct StepExecutor<'a> {
     pub(super) sent_back: Vec<Option<String>>,
     /// Dropped when the step is recorded as begun: the next one begins after it.
     pub(super) begun: Option<Sender<()>>,
-}
-
-/// The digests of what a step begins with.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Before {
-    pub(super) definition: String,
-    pub(super) uses: String,
 }
 
 /// The item of a `foreach` that a thread works on.
@@ -163,7 +154,6 @@ impl<'a> StepExecutor<'a> {
             measured: 0,
             work: ClaudeWork::default(),
             conversations: BTreeMap::new(),
-            before: None,
             brief: None,
             said: Vec::new(),
             reported: None,

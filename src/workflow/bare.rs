@@ -22,7 +22,6 @@ pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
         reviews: None,
         needs: Vec::new(),
         uses: Vec::new(),
-        skips_if_unchanged: false,
         outputs: Vec::new(),
         result: None,
         finds: BTreeMap::new(),

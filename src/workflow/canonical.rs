@@ -27,7 +27,6 @@ pub(super) fn of(step: &Step) -> Value {
     add("answer_within_ms", answer_within);
     add("reviews", step.reviews.as_ref().map(|of| json!(of.id)));
     add("uses", (!step.uses.is_empty()).then(|| json!(step.uses)));
-    add("skip_if_unchanged", step.skips_if_unchanged.then_some(Value::Bool(true)));
     add("outputs", (!step.outputs.is_empty()).then(|| step.outputs.iter().map(output).collect()));
     add("parts", (!step.parts.is_empty()).then(|| step.parts.iter().map(part).collect()));
     add("when", step.when.as_ref().map(|when| json!(when.condition.to_string())));

@@ -112,8 +112,6 @@ pub(crate) struct Step {
     pub(crate) needs: Vec<StepReference>,
     /// Files and folders that it reads.
     pub(crate) uses: Vec<RelPath>,
-    /// It is skipped when what it uses, does and leaves is as when it last passed.
-    pub(crate) skips_if_unchanged: bool,
     /// Files that prove that it is done.
     pub(crate) outputs: Vec<Output>,
     /// The schema of the JSON that it ends with, which is read as `${ID.result}`.

@@ -30,7 +30,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 16] = [
 
 /// The keys that say what a step does.
 pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 38] = [
+pub(super) const STEP_KEYS: [&str; 37] = [
     "id",
     "title",
     "agent",
@@ -48,7 +48,6 @@ pub(super) const STEP_KEYS: [&str; 38] = [
     "reviews",
     "when",
     "uses",
-    "skip_if_unchanged",
     "outputs",
     "result",
     "finds",
@@ -84,8 +83,7 @@ pub(super) const CLAUDE_KEYS: [&str; 8] = [
 /// The keys of a group of steps.
 pub(super) const GROUP_KEYS: [&str; 5] = ["id", "title", "depends_on", "when", "steps"];
 /// The keys that only a step of the workflow can have.
-pub(super) const TOP_KEYS: [&str; 7] =
-    ["depends_on", "reviews", "uses", "skip_if_unchanged", "outputs", "parts", "instructions"];
+pub(super) const TOP_KEYS: [&str; 6] = ["depends_on", "reviews", "uses", "outputs", "parts", "instructions"];
 /// Those of them that a step in a group for items has as well.
 const ITEM_KEYS: [&str; 2] = ["instructions", "outputs"];
 /// The further keys of a gate.

@@ -178,7 +178,7 @@ impl Known {
         set_by(step, &mut set);
         printed_by(step, &mut set);
         for name in set {
-            if (step.when.is_some() || step.skips_if_unchanged) && !self.names.contains(&name) {
+            if step.when.is_some() && !self.names.contains(&name) {
                 self.skippable.insert(name.clone());
             } else {
                 self.skippable.remove(&name);

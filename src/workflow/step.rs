@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    AgentWork, Claude, Command, Gate, Group, Interpreter, OnFailure, OnIncomplete, Output, Step, Validate, artifacts,
+    AgentWork, Claude, Command, Gate, Group, Interpreter, OnFailure, OnIncomplete, Step, Validate, artifacts,
     bare::{bare, complete},
     canonical, gate,
     include::Includes,
@@ -18,7 +18,7 @@ use super::{
     values::{env, secrets, template, template_of},
 };
 use crate::document::{
-    Kind, Node, TextPosition,
+    Kind, Node,
     definition::{Fields, Problems, identifier, items},
 };
 
@@ -177,8 +177,6 @@ fn common(
     let reviews = map.text("reviews", problems).map(reference);
     let outputs = map.take("outputs").map(|node| artifacts::outputs(node, problems)).unwrap_or_default();
     let uses = map.take("uses").map(|node| artifacts::uses(node, problems)).unwrap_or_default();
-    let unchanged_place = map.place("skip_if_unchanged");
-    let skips_if_unchanged = map.flag("skip_if_unchanged", problems).unwrap_or(false);
     let parts = map.take("parts").map(|node| artifacts::parts(node, problems)).unwrap_or_default();
     let result_place = map.place("result");
     let result = map.take("result").and_then(|node| artifacts::schema(node, problems));
@@ -214,11 +212,6 @@ fn common(
     let on_success = measured.into_iter().chain(on_success.into_iter().flatten()).collect();
     let commit_required = map.flag("commit_required", problems).unwrap_or(false);
     let idempotent = map.flag("idempotent", problems).unwrap_or(true);
-    if let Some(place) = unchanged_place.filter(|_| skips_if_unchanged) {
-        let is_command = !matches!(command, Some(Command::Agent(_) | Command::Gate(_)));
-        let is_complete = is_command && !uses.is_empty() && idempotent;
-        skipped_if_unchanged(place, is_complete, &outputs, problems);
-    }
     let is_run = !matches!(command, Some(Command::Agent(_)));
     if let (true, true, Some(place)) = (idempotent, is_run, probe_place) {
         problems.add(place, "a `probe` is for a step that must not run twice", "add `idempotent: false`, or remove it");
@@ -228,7 +221,6 @@ fn common(
         depends_on,
         reviews,
         uses,
-        skips_if_unchanged,
         outputs,
         result,
         finds,
@@ -249,17 +241,6 @@ fn common(
         probe,
         ..bare(node.place, id, command?)
     })
-}
-
-/// Checks a step that is skipped when it is up to date.
-fn skipped_if_unchanged(place: TextPosition, is_complete: bool, outputs: &[Output], problems: &mut Problems<'_>) {
-    if !is_complete || outputs.is_empty() {
-        let message = "`skip_if_unchanged` is for a command with `uses` and `outputs` that may run twice";
-        problems.add(place, message, "add what it lacks, or remove it");
-    } else if outputs.iter().any(Output::is_of_item) {
-        let message = "`skip_if_unchanged` looks at outputs before the items of the loop are known";
-        problems.add(place, message, "name outputs without `${item}`, or remove it");
-    }
 }
 
 fn command(
@@ -337,7 +318,6 @@ fn each_item(
         needs: std::mem::take(&mut inner.needs),
         reviews: inner.reviews.take(),
         uses: std::mem::take(&mut inner.uses),
-        skips_if_unchanged: std::mem::take(&mut inner.skips_if_unchanged),
         outputs: inner.outputs.extract_if(.., |output| !output.is_of_item()).collect(),
         parts: std::mem::take(&mut inner.parts),
         when: inner.when.take(),

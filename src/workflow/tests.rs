@@ -201,10 +201,6 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
             "3:23 the output `x/*.gz` is a pattern, and this names one file",
         ),
         (
-            "steps:\n- {foreach: [1], shell: x, uses: a, outputs: '${item}', skip_if_unchanged: true}\n",
-            "2:57 `skip_if_unchanged` looks at outputs before the items of the loop are known",
-        ),
-        (
             "steps:\n- {id: a, foreach: [1], steps: [{foreach: [2], shell: x}]}\n",
             "2:43 a `foreach` is inside of no other: its items would be run again with the item around them",
         ),
