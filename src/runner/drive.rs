@@ -3,7 +3,7 @@
 use super::{
     context::RunContext,
     error::RunError,
-    failed_log, finish, on_end, on_stop,
+    failed_log, finish, on_stop,
     recorded_step::{self, Reported},
     report::{EndedStep, RunEnd, RunResult},
     resume::{ResumeOptions, ScheduledStep},
@@ -41,9 +41,6 @@ pub(super) fn drive(
     let failed_stop = if is_whole { on_stop::run(context, &end)? } else { None };
     // The lease is released in any case; an error of the run takes precedence over one of the release.
     let released = context.ledger().release();
-    if let Some(command) = context.workflow.on_end.as_ref().filter(|_| is_whole) {
-        on_end::run(context, command, &end);
-    }
     let end = end.map_err(|error| match &failed_stop {
         Some(problem) => after_stop(context, &format!("{problem}. Before that: {error}")),
         None => error,

@@ -9,7 +9,7 @@
 //!   runner; `mend` goes on over a damaged journal once a person agreed.
 //! - `drive` has the steps run and the run ended; `side_by_side` begins those that are due, one or several at a time;
 //!   `recorded_step` runs one, with the retries that `retry` decides on (pure).
-//! - `on_stop` runs the steps that follow a stop, `on_end` the command that tells a person how a run ended or stopped.
+//! - `on_stop` runs the steps that follow a stop.
 //! - `spending` stops a run at its limits.
 //! - `finish` merges or keeps the worktree; `merge` does that at a later time.
 //!
@@ -45,7 +45,6 @@ mod ledger;
 mod limit;
 mod mend;
 mod merge;
-mod on_end;
 mod on_stop;
 mod open;
 mod origin;

@@ -30,9 +30,6 @@ pub(crate) struct Preview {
     /// The steps that run whenever the runner stops before the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) on_stop: Vec<StepPreview>,
-    /// The command that the runner runs when it ends or stops.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) on_end: Option<String>,
     /// Left out if no step calls `claude`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cost: Option<CostPreview>,
@@ -160,7 +157,6 @@ impl Preview {
             side_by_side: side_by_side(&steps),
             merge: previews(merge, known),
             on_stop: previews(&workflow.on_stop, known),
-            on_end: workflow.on_end.clone(),
             cost: cost(workflow, steps.iter().copied().chain(merge), known),
         }
     }

@@ -29,8 +29,6 @@ pub(crate) struct Workflow {
     pub(crate) worktree: WorktreeFiles,
     /// Steps that the runner runs when it stops before the end; they can be repeated.
     pub(crate) on_stop: Vec<Step>,
-    /// A shell command that the runner runs when it ends or stops.
-    pub(crate) on_end: Option<String>,
     pub(crate) steps: Vec<Step>,
 }
 

@@ -9,7 +9,7 @@ use crate::{
     model::{RelPath, StepId},
 };
 
-pub(super) const WORKFLOW_KEYS: [&str; 16] = [
+pub(super) const WORKFLOW_KEYS: [&str; 15] = [
     "name",
     "description",
     "inputs",
@@ -25,7 +25,6 @@ pub(super) const WORKFLOW_KEYS: [&str; 16] = [
     "steps",
     "finally",
     "on_stop",
-    "on_end",
 ];
 
 /// The keys that say what a step does.

@@ -49,7 +49,6 @@ pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, pro
     read.merge = map.take("merge").and_then(|node| merge(node, problems));
     read.limits = map.take("limits").map(|node| limits(node, problems)).unwrap_or_default();
     read.worktree = map.take("worktree").map(|node| worktree(node, problems)).unwrap_or_default();
-    read.on_end = map.text("on_end", problems).map(|text| text.text);
     match map.take("steps") {
         Some(node) => {
             let listed = step::listed(node, &inherited, includes, problems);
