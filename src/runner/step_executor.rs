@@ -434,7 +434,7 @@ impl<'a> StepExecutor<'a> {
 
     pub(super) fn shell(&mut self, step: &Step, program: &Template) -> Result<StepOutcome, Failure> {
         let shell = variables::render_shell(program, &self.variables()).map_err(unrendered)?;
-        let words = step.interpreter.unwrap_or_default().words(shell.text);
+        let words = exec::shell(shell.text);
         self.run_command(step, words, shell.env, false)
     }
 

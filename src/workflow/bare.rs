@@ -33,7 +33,6 @@ pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
         retry: None,
         capture: None,
         output_file: None,
-        interpreter: None,
         env: BTreeMap::new(),
         secrets: BTreeMap::new(),
         working_dir: None,

@@ -33,7 +33,6 @@ pub(super) fn of(step: &Step) -> Value {
     add("result", step.result.as_ref().map(|(schema, _)| self::schema(schema)));
     add("finds", (!step.finds.is_empty()).then(|| json!(step.finds)));
     add("capture", step.capture.as_ref().map(capture));
-    add("interpreter", step.interpreter.map(|shell| json!(shell.as_str())));
     add("output_file", step.output_file.as_ref().map(text));
     add(
         "env",

@@ -4,9 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value;
 
-use super::{
-    condition::Condition, interpreter::Interpreter, json_path::JsonPath, selection::SortKey, template::Template,
-};
+use super::{condition::Condition, json_path::JsonPath, selection::SortKey, template::Template};
 use crate::{
     document::TextPosition,
     model::{GateOption, OutputSchema, PartKind, RelPath, StepId, StepKind, sha256_hex},
@@ -131,8 +129,6 @@ pub(crate) struct Step {
     pub(crate) capture: Option<Capture>,
     /// Takes stdout, relative to the working folder of the step.
     pub(crate) output_file: Option<Template>,
-    /// The shell of its commands, its own or that of what is around it.
-    pub(crate) interpreter: Option<Interpreter>,
     pub(crate) env: BTreeMap<String, Template>,
     /// Secrets that only its own command gets.
     pub(crate) secrets: BTreeMap<String, Secret>,

@@ -9,14 +9,13 @@ use crate::{
     model::{RelPath, StepId},
 };
 
-pub(super) const WORKFLOW_KEYS: [&str; 15] = [
+pub(super) const WORKFLOW_KEYS: [&str; 14] = [
     "name",
     "description",
     "inputs",
     "env",
     "secrets",
     "env_files",
-    "interpreter",
     "timeout",
     "retry",
     "limits",
@@ -29,7 +28,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 15] = [
 
 /// The keys that say what a step does.
 pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 37] = [
+pub(super) const STEP_KEYS: [&str; 36] = [
     "id",
     "title",
     "agent",
@@ -57,7 +56,6 @@ pub(super) const STEP_KEYS: [&str; 37] = [
     "capture_format",
     "capture_streams",
     "output_file",
-    "interpreter",
     "env",
     "secrets",
     "working_dir",

@@ -9,8 +9,7 @@
 //! - `include` reads steps of other files, `rename` gives them their names in the workflow.
 //! - `order` resolves what each step depends on, `check` looks at the workflow as a whole, `names` at its variables.
 //! - `template` parses texts with variables, `condition` parses `when`, `shell` finds the quoting context of a variable, `json_path`
-//!   the place of a list in a document, `pattern` names of files, `interpreter` the shells of commands, `inner` variables in code of
-//!   another interpreter.
+//!   the place of a list in a document, `pattern` names of files, `inner` variables in code of another interpreter.
 //! - `inputs` are the values that a run is begun with, `variables` renders texts.
 //! - `canonical` is the form of a step that digests are computed from, `nested` looks at the steps inside it.
 
@@ -26,7 +25,6 @@ mod gate;
 mod include;
 mod inner;
 pub(crate) mod inputs;
-mod interpreter;
 mod json_path;
 mod keys;
 mod kinds;
@@ -63,7 +61,6 @@ pub(crate) use definition::{
     RetryOn, Secret, SpendingLimits, Step, StepReference, Streams, Validate, When, Workflow, WorktreeFiles, WriteFile,
 };
 pub(crate) use include::ReadFile;
-pub(crate) use interpreter::Interpreter;
 pub(crate) use json_path::JsonPath;
 pub(crate) use names::{CHANGES, end_variable};
 

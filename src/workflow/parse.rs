@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Input, InputKind, Interpreter, Merge, SpendingLimits, Workflow, WorktreeFiles, artifacts, check,
+    Input, InputKind, Merge, SpendingLimits, Workflow, WorktreeFiles, artifacts, check,
     include::Includes,
     keys::WORKFLOW_KEYS,
     needs, order,
@@ -63,8 +63,6 @@ pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, pro
     if let Some(node) = map.take("on_stop") {
         read.on_stop = step::nested(node, "on_stop.", "`on_stop`", &inherited, problems);
     }
-    let interpreter = map.text("interpreter", problems).and_then(|text| Interpreter::parse(&text, problems));
-    read.set_interpreter(interpreter);
     check::check(&read, problems);
     read
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    AgentWork, Claude, Command, Gate, Group, Interpreter, OnFailure, OnIncomplete, Step, Validate, artifacts,
+    AgentWork, Claude, Command, Gate, Group, OnFailure, OnIncomplete, Step, Validate, artifacts,
     bare::{bare, complete},
     canonical, gate,
     include::Includes,
@@ -190,7 +190,6 @@ fn common(
     let retry = map.take("retry").and_then(|node| policy::retry(node, problems));
     let capture = policy::capture(&mut map, problems);
     let probe_place = map.place("probe");
-    let interpreter = map.text("interpreter", problems).and_then(|text| Interpreter::parse(&text, problems));
     let mut text = |key, reader, problems: &mut Problems<'_>| {
         map.text(key, problems).and_then(|text| template(&text, reader, problems))
     };
@@ -230,7 +229,6 @@ fn common(
         retry,
         capture,
         output_file,
-        interpreter,
         env,
         secrets,
         working_dir,
@@ -321,7 +319,6 @@ fn each_item(
         outputs: inner.outputs.extract_if(.., |output| !output.is_of_item()).collect(),
         parts: std::mem::take(&mut inner.parts),
         when: inner.when.take(),
-        interpreter: inner.interpreter,
         idempotent: std::mem::replace(&mut inner.idempotent, true),
         probe: inner.probe.take(),
         ..bare(place, id, inner.command.clone())

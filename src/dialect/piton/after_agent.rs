@@ -47,9 +47,7 @@ pub(super) fn leaves_more(definition: &Value) -> bool {
 pub(crate) fn work_digest(definition: &Value) -> String {
     let mut of_agent = definition.clone();
     if let Some(keys) = of_agent.as_object_mut() {
-        keys.retain(|key, _| {
-            !AFTER_WORK.contains(&key.as_str()) && !["on_failure", "interpreter"].contains(&key.as_str())
-        });
+        keys.retain(|key, _| !AFTER_WORK.contains(&key.as_str()) && key != "on_failure");
     }
     sha256_hex(of_agent.to_string().as_bytes())
 }
