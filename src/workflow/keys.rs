@@ -28,7 +28,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 14] = [
 
 /// The keys that say what a step does.
 pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 36] = [
+pub(super) const STEP_KEYS: [&str; 35] = [
     "id",
     "title",
     "agent",
@@ -40,7 +40,6 @@ pub(super) const STEP_KEYS: [&str; 36] = [
     "steps",
     "foreach",
     "options",
-    "on_timeout",
     "instructions",
     "depends_on",
     "reviews",
@@ -84,7 +83,7 @@ pub(super) const TOP_KEYS: [&str; 6] = ["depends_on", "reviews", "uses", "output
 /// Those of them that a step in a group for items has as well.
 const ITEM_KEYS: [&str; 2] = ["instructions", "outputs"];
 /// The further keys of a gate.
-pub(super) const GATE_KEYS: [&str; 2] = ["options", "on_timeout"];
+pub(super) const GATE_KEYS: [&str; 1] = ["options"];
 
 /// The position of a step in its workflow.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -270,9 +270,6 @@ fn command(
             }
             _ => {
                 let options = map.take("options").map(|node| gate::options(node, problems)).unwrap_or_default();
-                if let Some(text) = map.text("on_timeout", problems) {
-                    gate::on_timeout(&text, timeout.is_some(), problems);
-                }
                 let gate = kinds::gate(map.take("gate")?, agent, instructions, problems)?;
                 Some(Command::Gate(Gate { options, ..gate }))
             }
