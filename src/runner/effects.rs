@@ -75,7 +75,7 @@ impl StepExecutor<'_> {
 
     pub(super) fn validate(&mut self, step: &Step, validate: &Validate) -> Result<StepOutcome, RunError> {
         let is_recorded = self.is_recorded(step);
-        let attempts = validate.on_incomplete.as_ref().map_or(0, |gap| gap.max_attempts);
+        let attempts = validate.on_incomplete.as_ref().map_or(0, |gap| gap.attempts);
         let mut round = if is_recorded { std::mem::take(&mut self.measured).saturating_sub(1) } else { 0 };
         loop {
             let (percent, result) = match self.measure(validate)? {

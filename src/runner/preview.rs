@@ -250,12 +250,12 @@ fn inside(step: &Step, known: &dyn Scope) -> Vec<InsidePreview> {
         Command::Foreach(foreach) => vec![("each", None, &foreach.steps)],
         Command::Validate(Validate { steps, on_incomplete, .. }) => {
             let gap = on_incomplete.as_ref();
-            let gap = gap.map(|gap| ("on_incomplete", Some(gap.max_attempts), &gap.steps[..]));
+            let gap = gap.map(|gap| ("on_incomplete", Some(gap.attempts), &gap.steps[..]));
             [("measures", None, &steps[..])].into_iter().chain(gap).collect()
         }
     };
     let handler = step.on_failure.as_ref();
-    found.extend(handler.map(|handler| ("on_failure", Some(handler.max_attempts), &handler.steps[..])));
+    found.extend(handler.map(|handler| ("on_failure", Some(handler.attempts), &handler.steps[..])));
     found.push(("on_success", None, &step.on_success));
     found.retain(|(_, _, steps)| !steps.is_empty());
     let shown = |(key, repeats, steps): (_, _, &[Step])| InsidePreview { key, repeats, steps: previews(steps, known) };
@@ -340,7 +340,7 @@ fn at_most(step: &Step, known: &dyn Scope) -> Option<f64> {
         },
         Command::Validate(validate) => {
             let (gap, closed) = match &validate.on_incomplete {
-                Some(gap) => (all(&gap.steps)?, f64::from(gap.max_attempts)),
+                Some(gap) => (all(&gap.steps)?, f64::from(gap.attempts)),
                 None => (0.0, 0.0),
             };
             all(&validate.steps)? * (1.0 + closed) + gap * closed
@@ -348,7 +348,7 @@ fn at_most(step: &Step, known: &dyn Scope) -> Option<f64> {
     };
     let (handler, handled) = match &step.on_failure {
         // A handler without attempts runs once, and the step does not run again.
-        Some(handler) => (all(&handler.steps)?, f64::from(handler.max_attempts)),
+        Some(handler) => (all(&handler.steps)?, f64::from(handler.attempts)),
         None => (0.0, 0.0),
     };
     let runs = f64::from(tries(step)) * (1.0 + handled);

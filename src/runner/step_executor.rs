@@ -279,7 +279,7 @@ impl<'a> StepExecutor<'a> {
     /// Runs the handler of a failed step, then tries the step again.
     pub(super) fn run_handler(&mut self, step: &Step, mut failure: Failure) -> Result<StepOutcome, RunError> {
         let Some(handler) = &step.on_failure else { return Ok(StepOutcome::Failed(failure)) };
-        let rounds = if handler.steps.is_empty() { 0 } else { handler.max_attempts.max(1) };
+        let rounds = if handler.steps.is_empty() { 0 } else { handler.attempts.max(1) };
         for attempt in self.handled(step)..rounds {
             self.context.console.tell(&Event::Handling { source: self.source(step), error: &failure.message });
             // Handlers nest: when this one ends, the error of the outer one is back.
@@ -298,7 +298,7 @@ impl<'a> StepExecutor<'a> {
                 }
                 stopped @ StepOutcome::Stopped(_) => return Ok(stopped),
             }
-            if attempt >= handler.max_attempts {
+            if attempt >= handler.attempts {
                 break;
             }
             if self.is_by_hand(step) {

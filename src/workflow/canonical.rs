@@ -202,7 +202,7 @@ fn validate(validate: &Validate) -> Value {
     let gap = validate.on_incomplete.as_ref().map(|gap| {
         json!({
             "commands": steps(&gap.steps),
-            "max_attempts": gap.max_attempts,
+            "attempts": gap.attempts,
             "fail_workflow": gap.fail_workflow,
             "commit_required": gap.commit_required,
         })
@@ -219,7 +219,7 @@ fn validate(validate: &Validate) -> Value {
 fn on_failure(handler: &OnFailure) -> Value {
     json!({
         "commands": steps(&handler.steps),
-        "max_attempts": handler.max_attempts,
+        "attempts": handler.attempts,
         "fail_workflow": handler.fail_workflow,
     })
 }

@@ -342,7 +342,7 @@ pub(crate) struct Validate {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OnIncomplete {
     pub(crate) steps: Vec<Step>,
-    pub(crate) max_attempts: u32,
+    pub(crate) attempts: u32,
     pub(crate) fail_workflow: bool,
     pub(crate) commit_required: bool,
 }
@@ -352,7 +352,7 @@ pub(crate) struct OnIncomplete {
 pub(crate) struct OnFailure {
     pub(crate) steps: Vec<Step>,
     /// How often the step runs again after the handler; 0 runs the handler and no more.
-    pub(crate) max_attempts: u32,
+    pub(crate) attempts: u32,
     /// The step counts as failed although the handler ran, unless it then succeeds.
     pub(crate) fail_workflow: bool,
 }
@@ -360,7 +360,7 @@ pub(crate) struct OnFailure {
 impl OnFailure {
     /// Returns a handler that only says what the failure means for the workflow.
     pub(super) const fn without_steps() -> Self {
-        Self { steps: Vec::new(), max_attempts: 0, fail_workflow: true }
+        Self { steps: Vec::new(), attempts: 0, fail_workflow: true }
     }
 }
 
@@ -382,9 +382,7 @@ pub(crate) struct Retry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backoff {
     Exponential,
-    Linear,
     Fixed,
-    Fibonacci,
 }
 
 /// A kind of failure that is retried.

@@ -135,14 +135,12 @@ pub(super) fn retry(node: &Node, problems: &mut Problems<'_>) -> Option<Retry> {
 fn backoff(text: &Text, problems: &mut Problems<'_>) -> Option<Backoff> {
     let found = match text.text.to_ascii_lowercase().as_str() {
         "exponential" => Some(Backoff::Exponential),
-        "linear" => Some(Backoff::Linear),
         "fixed" => Some(Backoff::Fixed),
-        "fibonacci" => Some(Backoff::Fibonacci),
         _ => None,
     };
     if found.is_none() {
         let message = format!("`{}` is not a backoff", clean_line(&text.text, 40));
-        problems.add(text.place, message, "use exponential, linear, fixed or fibonacci");
+        problems.add(text.place, message, "use exponential or fixed");
     }
     found
 }

@@ -24,7 +24,7 @@ use crate::document::{
 
 const VALIDATE_KEYS: [&str; 8] =
     ["shell", "claude", "steps", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];
-const HANDLER_KEYS: [&str; 6] = ["shell", "claude", "steps", "max_attempts", "fail_workflow", "commit_required"];
+const HANDLER_KEYS: [&str; 6] = ["shell", "claude", "steps", "attempts", "fail_workflow", "commit_required"];
 
 /// Reads the steps of the workflow, with those of its groups.
 pub(super) fn listed(
@@ -368,10 +368,10 @@ fn validation(
 fn on_incomplete(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnIncomplete> {
     let mut map = Fields::of(node, "`on_incomplete`", &HANDLER_KEYS, problems)?;
     let steps = body(node, &mut map, &format!("{id}.on_incomplete."), problems);
-    let attempts = map.take("max_attempts").and_then(|node| policy::count(node, "`max_attempts`", (1, 100), problems));
+    let attempts = map.take("attempts").and_then(|node| policy::count(node, "`attempts`", (1, 100), problems));
     Some(OnIncomplete {
         steps,
-        max_attempts: attempts.unwrap_or(2),
+        attempts: attempts.unwrap_or(2),
         fail_workflow: map.flag("fail_workflow", problems).unwrap_or(true),
         commit_required: map.flag("commit_required", problems).unwrap_or(false),
     })
@@ -389,7 +389,7 @@ fn on_failure(map: &mut Fields<'_>, id: &str, problems: &mut Problems<'_>) -> Op
 /// Reads `on_failure`: a shell command, a list of steps, or a mapping.
 fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailure> {
     let prefix = format!("{id}.on_failure.");
-    let usual = |steps| OnFailure { steps, max_attempts: 3, fail_workflow: true };
+    let usual = |steps| OnFailure { steps, attempts: 3, fail_workflow: true };
     match &node.kind {
         Kind::List(_) => Some(usual(nested(node, &prefix, "`on_failure`", &Inherited::default(), problems))),
         Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {
@@ -404,15 +404,15 @@ fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailu
                 return Some(OnFailure { fail_workflow: false, ..OnFailure::without_steps() });
             }
             let mut steps = body(node, &mut map, &prefix, problems);
-            let attempts = map.take("max_attempts");
-            let attempts = attempts.and_then(|node| policy::count(node, "`max_attempts`", (0, 100), problems));
+            let attempts = map.take("attempts");
+            let attempts = attempts.and_then(|node| policy::count(node, "`attempts`", (0, 100), problems));
             if map.flag("commit_required", problems) == Some(true)
                 && let Some(last) = steps.pop()
             {
                 steps.push(complete(Step { commit_required: true, ..last }, &Inherited::default()));
             }
             let fail_workflow = map.flag("fail_workflow", problems).unwrap_or(true);
-            Some(OnFailure { steps, max_attempts: attempts.unwrap_or(3), fail_workflow })
+            Some(OnFailure { steps, attempts: attempts.unwrap_or(3), fail_workflow })
         }
     }
 }

@@ -263,6 +263,7 @@ impl Translation<'_, '_> {
                     "shell" => member("shell", found.place, self.program(&found.value)),
                     "claude" => member("claude", found.place, self.prompt(&found.value)),
                     "commands" => member("steps", found.place, self.one_or_more(&found.value)),
+                    "max_attempts" => member("attempts", found.place, found.value.clone()),
                     _ => found.clone(),
                 });
                 let members = members.collect();
@@ -290,6 +291,13 @@ impl Translation<'_, '_> {
                     "jitter"
                 }
                 "jitter" if value.get("jitter_factor").is_some() && found.value.kind == Kind::Bool(true) => continue,
+                "backoff"
+                    if let Some(kind) = found.value.as_str().filter(|kind| ["linear", "fibonacci"].contains(kind)) =>
+                {
+                    let message = format!("`backoff: {kind}` is not known here: the delays grow exponentially");
+                    self.problems.note(found.value.place, message, "write `exponential` or `fixed`");
+                    continue;
+                }
                 "exit_codes" => {
                     codes.extend(found.value.items().iter().cloned());
                     if !found.value.is_list() {
