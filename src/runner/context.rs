@@ -97,9 +97,15 @@ impl UsedVariables {
         self.names.iter().any(is_inside)
     }
 
-    /// Tells whether a text uses what a step printed.
-    pub(super) fn has_output(&self, step: &StepId) -> bool {
-        self.has(&format!("{step}.output")) || self.has(&format!("step.{step}.output"))
+    /// Returns the names under which texts use what the command of a step left.
+    pub(super) fn results<'a>(&'a self, step: &'a StepId, what: &'a str) -> impl Iterator<Item = String> + 'a {
+        let names = [format!("{step}.{what}"), format!("step.{step}.{what}")];
+        names.into_iter().filter(|name| self.has(name))
+    }
+
+    /// Tells whether a text uses what the command of a step printed, or how it ended.
+    pub(super) fn has_results(&self, step: &StepId) -> bool {
+        ["output", "stderr", "exit_code"].iter().any(|what| self.results(step, what).next().is_some())
     }
 }
 

@@ -102,10 +102,6 @@ fn sync_names(folder: &Utf8Path) -> io::Result<()> {
 }
 
 /// Creates the file for the output of a step.
-pub(super) fn create(path: &Utf8Path) -> Result<File, String> {
-    File::create(path).map_err(|error| format!("{path}: {error}"))
-}
-
 /// Opens a private file of the session for appending.
 pub(super) fn append_private(path: &Utf8Path) -> io::Result<File> {
     if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {

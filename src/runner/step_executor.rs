@@ -35,7 +35,7 @@ use crate::{
 
 /// How long a child has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
-/// The largest output that a step can capture.
+/// The largest output of a step that is kept.
 pub(super) const CAPTURE_LIMIT: usize = 8 << 20;
 
 /// One thread of a run, which runs steps one after the other.
@@ -450,18 +450,11 @@ impl<'a> StepExecutor<'a> {
         let own = step.env.iter().map(|(name, value)| Ok((name.clone(), self.render(value)?)));
         let own: Vec<(String, String)> = own.collect::<Result<_, Failure>>()?;
         let secrets = named_secrets(&step.secrets, &self.context.secrets);
-        let output = match &step.output_file {
-            Some(path) => {
-                let path = files::below(&folder, &self.render(path)?).map_err(refused)?;
-                Some(files::create(&path).map_err(refused)?)
-            }
-            None => None,
-        };
         let kind = if is_claude { "claude.output" } else { "shell.output" };
-        let is_kept = step.capture.is_some()
+        let is_kept = !step.captures.is_empty()
             || step.result.is_some()
             || self.keeps_stdout
-            || self.context.used.has_output(&step.id)
+            || self.context.used.has_results(&step.id)
             || self.context.used.has(kind);
         let now = exec::now();
         let timeout = self.deadline.map(|deadline| deadline.saturating_duration_since(now));
@@ -479,7 +472,7 @@ impl<'a> StepExecutor<'a> {
         let top = self.workflow_step.as_ref().unwrap_or(&step.id);
         let attempt = self.context.ledger().step(top).map_or(1, |state| state.attempts.max(1));
         let log = piton::log_file(&log, attempt);
-        let mut watcher = OutputWatcher::new(self.context, (self.source(step), &self.folder), &log, is_claude, output);
+        let mut watcher = OutputWatcher::new(self.context, (self.source(step), &self.folder), &log, is_claude);
         let exit = exec::run(&job, &self.signals, &mut watcher);
         let seen = watcher.end();
         let took = exec::now().saturating_duration_since(now);
@@ -491,23 +484,20 @@ impl<'a> StepExecutor<'a> {
         if let Some(stop) = exit.stop {
             return Ok(StepOutcome::Stopped(stop));
         }
-        if let Some(problem) = seen.problem {
-            return Err(refused(problem));
-        }
         let api_error = seen.api_error.as_deref();
         if exit.code != Some(0) || exit.timed_out || api_error.is_some() {
             if is_kept {
                 let said =
                     if is_claude { seen.result.clone().unwrap_or_default().into_bytes() } else { exit.stdout.clone() };
-                self.remember(step, kind, &said, &seen.stderr);
+                self.remember(step, kind, (&said, &seen.stderr, exit.code));
             }
             let said = (seen.stderr.as_str(), api_error, seen.rejection);
             return Err(self.failure(&exit, said, is_claude, step.timeout.or(timeout)));
         }
         if is_kept && (exit.is_cut && !is_claude && exit.stdout.len() >= CAPTURE_LIMIT) {
             let limit = CAPTURE_LIMIT >> 20;
-            let message = format!("it has run, and its output exceeds the {limit} MiB that a step can capture");
-            return Err(refused(format!("{message}; let it write a file: `output_file`")));
+            let message = format!("it has run, and its output exceeds the {limit} MiB that are kept");
+            return Err(refused(format!("{message}; let it write a file")));
         }
         if let Some((work, is_all_denied)) = &work {
             self.check_denials(step, work, *is_all_denied)?;

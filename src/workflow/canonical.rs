@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Capture, ClaudeOptions, Command, Conversation, Foreach, Items, OnFailure, Output, PartDefinition, Secret, Step,
-    Validate, Workflow, WriteFile, selection::SortKey, template::Template,
+    Capture, Captured, ClaudeOptions, Command, Conversation, Foreach, Items, OnFailure, Output, PartDefinition, Secret,
+    Step, Validate, Workflow, WriteFile, selection::SortKey, template::Template,
 };
 use crate::model::{GateEffect, GateOption, OutputSchema, PartKind};
 
@@ -31,9 +31,7 @@ pub(super) fn of(step: &Step) -> Value {
     add("parts", (!step.parts.is_empty()).then(|| step.parts.iter().map(part).collect()));
     add("when", step.when.as_ref().map(|when| json!(when.condition.to_string())));
     add("result", step.result.as_ref().map(|(schema, _)| self::schema(schema)));
-    add("finds", (!step.finds.is_empty()).then(|| json!(step.finds)));
-    add("capture", step.capture.as_ref().map(capture));
-    add("output_file", step.output_file.as_ref().map(text));
+    add("captures", (!step.captures.is_empty()).then(|| step.captures.iter().map(capture).collect()));
     add(
         "env",
         (!step.env.is_empty()).then(|| step.env.iter().map(|(name, value)| (name.clone(), text(value))).collect()),
@@ -225,14 +223,9 @@ fn on_failure(handler: &OnFailure) -> Value {
 }
 
 fn capture(capture: &Capture) -> Value {
-    let streams = capture.streams;
-    let all = [
-        ("stdout", streams.stdout),
-        ("stderr", streams.stderr),
-        ("exit_code", streams.exit_code),
-        ("success", streams.success),
-        ("duration", streams.duration),
-    ];
-    let kept: Vec<&str> = all.into_iter().filter_map(|(name, kept)| kept.then_some(name)).collect();
-    json!({"name": capture.name, "format": format!("{:?}", capture.format).to_lowercase(), "streams": kept})
+    match &capture.of {
+        Captured::Output(format) => json!({"name": capture.name, "format": format!("{format:?}").to_lowercase()}),
+        Captured::Errors => json!({"name": capture.name, "of": "stderr"}),
+        Captured::Files(pattern) => json!({"name": capture.name, "files": pattern}),
+    }
 }

@@ -112,8 +112,6 @@ pub(crate) struct Step {
     pub(crate) outputs: Vec<Output>,
     /// The schema of the JSON that it ends with, which is read as `${ID.result}`.
     pub(crate) result: Option<(OutputSchema, TextPosition)>,
-    /// Variables, each with a pattern: the files that the step added and that match it, one per line.
-    pub(crate) finds: BTreeMap<String, String>,
     /// Parts that can be resumed separately.
     pub(crate) parts: Vec<PartDefinition>,
     /// Runs only when this holds.
@@ -126,9 +124,8 @@ pub(crate) struct Step {
     pub(crate) has_default_timeout: bool,
     /// From the step, the workflow, or for `claude` [`Retry::of_claude`].
     pub(crate) retry: Option<Retry>,
-    pub(crate) capture: Option<Capture>,
-    /// Takes stdout, relative to the working folder of the step.
-    pub(crate) output_file: Option<Template>,
+    /// Of a file of Prodigy.
+    pub(crate) captures: Vec<Capture>,
     pub(crate) env: BTreeMap<String, Template>,
     /// Secrets that only its own command gets.
     pub(crate) secrets: BTreeMap<String, Secret>,
@@ -399,12 +396,21 @@ pub(crate) enum RetryOn {
     ExitCode(i32),
 }
 
-/// The capture of the output of a step.
+/// A name under which the steps of a file of Prodigy read what another one left. Other files read `${ID.output}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Capture {
     pub(crate) name: String,
-    pub(crate) format: CaptureFormat,
-    pub(crate) streams: Streams,
+    pub(crate) of: Captured,
+}
+
+/// What a step left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Captured {
+    Output(CaptureFormat),
+    /// What it printed on stderr.
+    Errors,
+    /// The files that it added and that match a pattern, one per line.
+    Files(String),
 }
 
 /// The format of a captured text.
@@ -415,17 +421,6 @@ pub(crate) enum CaptureFormat {
     Lines,
     Number,
     Boolean,
-}
-
-/// The streams that are captured. `${v}` is stdout in its format; the others are `${v.stderr}`, `${v.exit_code}`, `${v.success}` and
-/// `${v.duration}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Streams {
-    pub(crate) stdout: bool,
-    pub(crate) stderr: bool,
-    pub(crate) exit_code: bool,
-    pub(crate) success: bool,
-    pub(crate) duration: bool,
 }
 
 impl Step {
@@ -454,13 +449,6 @@ impl Step {
     /// Returns the digest of the definition of the step. Its retries, timeout and position are not part of it.
     pub(crate) fn digest(&self) -> String {
         sha256_hex(self.canonical.to_string().as_bytes())
-    }
-}
-
-impl Streams {
-    /// Returns the default.
-    pub(super) const fn usual() -> Self {
-        Self { stdout: true, stderr: false, exit_code: true, success: true, duration: true }
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 14] = [
 
 /// The keys that say what a step does.
 pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 35] = [
+pub(super) const STEP_KEYS: [&str; 30] = [
     "id",
     "title",
     "agent",
@@ -47,14 +47,9 @@ pub(super) const STEP_KEYS: [&str; 35] = [
     "uses",
     "outputs",
     "result",
-    "finds",
     "parts",
     "timeout",
     "retry",
-    "capture",
-    "capture_format",
-    "capture_streams",
-    "output_file",
     "env",
     "secrets",
     "working_dir",

@@ -32,9 +32,9 @@ pub(crate) const CHANGES: [&str; 8] = [
 const MERGE: [&str; 4] = ["merge.worktree", "merge.source_branch", "merge.target_branch", "merge.session_id"];
 /// What is known to the steps of `on_stop`.
 const STOP: [&str; 2] = ["stop.status", "stop.step"];
-/// What a step leaves under its id.
-const OF_A_STEP: [&str; 1] = ["output"];
-/// What a `claude` step leaves under its id besides, and beside what it captures.
+/// What a command leaves under its id; every other step leaves the first one.
+const OF_A_COMMAND: [&str; 3] = ["output", "stderr", "exit_code"];
+/// What a `claude` step leaves under its id besides.
 const OF_CLAUDE: [&str; 6] = ["cost", "session", "turns", "tokens", "tool_calls", "denied"];
 /// What a loop leaves under its id.
 const OF_A_LOOP: [&str; 4] = ["total", "successful", "failed", "results"];
@@ -118,7 +118,7 @@ impl Step {
     /// Returns all references to variables in it and in the steps inside it.
     pub(super) fn reads(&self) -> Vec<&Reference> {
         let mut texts: Vec<&Template> = Vec::new();
-        texts.extend(self.env.values().chain(&self.output_file).chain(&self.working_dir).chain(&self.probe));
+        texts.extend(self.env.values().chain(&self.working_dir).chain(&self.probe));
         texts.extend(self.outputs.iter().map(|output| &output.path));
         match &self.command {
             Command::Agent(work) => texts.extend(work.instructions.as_ref().map(|told| &told.template)),
@@ -218,18 +218,21 @@ fn printed_by(step: &Step, set: &mut Vec<String>) {
             None
         }
     };
-    set.extend(printed.into_iter().chain(step.capture.iter().map(|_| "CAPTURED_OUTPUT")).map(str::to_owned));
+    set.extend(printed.into_iter().chain(step.captures.first().map(|_| "CAPTURED_OUTPUT")).map(str::to_owned));
     step.inside().into_iter().flatten().for_each(|inner| printed_by(inner, set));
+}
+
+/// Returns the names under which texts read how the command of a step ended, also where it failed.
+fn results_of(step: &Step) -> impl Iterator<Item = String> {
+    let count = if matches!(step.command, Command::Shell(_)) { OF_A_COMMAND.len() } else { 1 };
+    OF_A_COMMAND[..count].iter().flat_map(|of| [format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)])
 }
 
 /// Collects the names that a step and those inside it set.
 pub(super) fn set_by(step: &Step, set: &mut Vec<String>) {
-    set.extend(step.capture.iter().map(|capture| capture.name.clone()));
-    for of in OF_A_STEP {
-        set.extend([format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)]);
-    }
+    set.extend(step.captures.iter().map(|capture| capture.name.clone()));
+    set.extend(results_of(step));
     set.extend(step.result.iter().map(|_| format!("{}.result", step.id)));
-    set.extend(step.finds.keys().map(|name| format!("{}.{name}", step.id)));
     if matches!(step.command, Command::Agent(_)) {
         set.push(format!("{}.summary", step.id));
         set.extend(step.reviews.as_ref().map(|_| format!("{}.verdict", step.id)));
@@ -289,7 +292,7 @@ impl<'a> Checker<'a, '_, '_> {
             Some((condition, _, place)) => self.condition(condition, place, &known),
             None => {}
         }
-        for text in step.env.values().chain(&step.output_file).chain(&step.working_dir).chain(&step.probe) {
+        for text in step.env.values().chain(&step.working_dir).chain(&step.probe) {
             self.text(text, &known);
         }
         self.outputs(step, &known);
@@ -346,7 +349,7 @@ impl<'a> Checker<'a, '_, '_> {
         if let Some(handler) = &step.on_failure {
             // What the failed step printed is known as well.
             let mut inner = known.and(&["error"]);
-            inner.names.extend(step.capture.iter().map(|capture| capture.name.clone()));
+            inner.names.extend(step.captures.iter().map(|capture| capture.name.clone()).chain(results_of(step)));
             let mut printed = Vec::new();
             printed_by(step, &mut printed);
             inner.names.extend(printed);

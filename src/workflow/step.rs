@@ -185,15 +185,12 @@ fn common(
     {
         problems.add(place, "`result` is for an `agent`, `shell` or `claude` step", "remove it");
     }
-    let finds = map.take("finds").map(|node| artifacts::finds(node, problems)).unwrap_or_default();
     let when = map.take("when").and_then(|node| kinds::condition(node, "`when`", problems));
     let retry = map.take("retry").and_then(|node| policy::retry(node, problems));
-    let capture = policy::capture(&mut map, problems);
     let probe_place = map.place("probe");
     let mut text = |key, reader, problems: &mut Problems<'_>| {
         map.text(key, problems).and_then(|text| template(&text, reader, problems))
     };
-    let output_file = text("output_file", Reader::Plain, problems);
     let working_dir = text("working_dir", Reader::Plain, problems);
     let probe = text("probe", Reader::Shell, problems);
     working_folder(working_dir.as_ref(), problems);
@@ -222,13 +219,10 @@ fn common(
         uses,
         outputs,
         result,
-        finds,
         parts,
         when,
         timeout,
         retry,
-        capture,
-        output_file,
         env,
         secrets,
         working_dir,

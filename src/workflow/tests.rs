@@ -189,8 +189,8 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
             "2:30 the variable `${item}` is not set by anything",
         ),
         (
-            "steps:\n- {id: a, shell: x, capture: v}\n- {shell: x, outputs: 'dist/${v}.gz'}\n",
-            "3:23 the output `dist/${v}.gz` has `${v}`, which is not known to a plan",
+            "steps:\n- {id: a, shell: x}\n- {shell: x, outputs: 'dist/${a.output}.gz'}\n",
+            "3:23 the output `dist/${a.output}.gz` has `${a.output}`, which is not known to a plan",
         ),
         (
             "inputs: {v: {default: x}}\nsteps:\n- {shell: x, outputs: '../${v}'}\n",
@@ -234,7 +234,7 @@ fn every_name_is_set_by_the_file_or_by_a_step_before() {
     for text in [
         "inputs: {version: }\nsteps: [{shell: 'echo ${version}'}]",
         "env: {A: b}\nsteps: [{shell: 'echo ${A}'}]",
-        "steps: [{shell: a, capture: v}, {shell: 'echo ${v} ${v.stderr} ${v.a.0}'}]",
+        "steps: [{id: v, shell: a, result: {}}, {shell: 'echo ${v.output} ${v.stderr} ${v.exit_code} ${v.result.a.0}'}]",
         "steps: [{id: a, shell: b}, {shell: 'echo ${a.output} ${step.a.output}'}]",
         "steps: [{foreach: [1], shell: 'echo ${item} ${index} ${total}'}]",
         "steps: [{id: m, foreach: [1], shell: x}, {shell: 'echo ${m.failed} ${m.results}'}]",
@@ -243,19 +243,18 @@ fn every_name_is_set_by_the_file_or_by_a_step_before() {
         "steps: [{shell: a}]\nmerge: [{shell: 'echo ${merge.source_branch}'}]",
         "steps: [{shell: 'echo ${x:-y} $${z} ${workflow.files_added:*.md}'}]",
         "env_files: [.env]\nsteps: [{shell: 'echo ${FROM_FILE}'}]",
-        "steps: [{shell: a, finds: {spec: '*.md'}, id: f}, {claude: '/do ${f.spec}'}]",
-        "steps: [{shell: a, capture: v}, {when: \"${v} == 'x'\", shell: b, on_success: {shell: 'echo ${v}'}}]",
+        "steps: [{id: v, shell: a}, {when: \"${v.output} == 'x'\", shell: b, on_success: {shell: 'echo ${v.output}'}}]",
     ] {
         assert_eq!(mistakes(text), [] as [&str; 0], "{text}");
     }
     for (text, expected) in [
         (
-            "steps:\n- {shell: a, capture: version}\n- {shell: 'echo ${verison}'}\n",
+            "inputs: {version: }\nsteps:\n- {shell: 'echo ${verison}'}\n",
             "3:11 the variable `${verison}` is not set by anything; did you mean `${version}`?",
         ),
         (
-            "steps:\n- {shell: 'echo ${v}'}\n- {shell: a, capture: v}\n",
-            "2:11 the variable `${v}` is set by step 2, which does not come before this one",
+            "steps:\n- {shell: 'echo ${v.output}'}\n- {id: v, shell: a}\n",
+            "2:11 the variable `${v.output}` is set by step v, which does not come before this one",
         ),
         (
             "steps:\n- {id: a, shell: x}\n- {id: b, shell: x, depends_on: []}\n- {depends_on: a, shell: 'echo ${b.output}'}\n",
@@ -275,10 +274,10 @@ fn every_name_is_set_by_the_file_or_by_a_step_before() {
     }
     let parsed = parse(
         &RelPath::parse("flow.yaml").unwrap(),
-        b"steps:\n- {when: false, shell: a, capture: v}\n- {shell: 'echo ${v}'}\n",
+        b"steps:\n- {when: false, id: v, shell: a}\n- {shell: 'echo ${v.output}'}\n",
     );
     assert!(parsed.findings.is_empty());
-    assert_eq!(parsed.notes[0].message, "`${v}` is set only by a step that may be skipped");
+    assert_eq!(parsed.notes[0].message, "`${v.output}` is set only by a step that may be skipped");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What Piton does of a step once its agent is done: capture, files, checks and handlers that its definition has. Pure.
+//! What Piton does of a step once its agent is done: checks and handlers that its definition has. Pure.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// What follows the work of an agent that did not fail.
-const AFTER_WORK: [&str; 4] = ["capture", "output_file", "finds", "on_success"];
+const AFTER_WORK: [&str; 1] = ["on_success"];
 
 /// Tells whether a step of this definition is not over with the report of its agent: `piton exec` does the rest.
 pub(super) fn has_rest(definition: &Value, outcome: &Outcome) -> bool {
@@ -158,11 +158,10 @@ mod tests {
         use ReviewVerdict::{Approved, Rejected};
         use Status::{Completed, Failed, WaitingApproval};
         for (key, status, verdict, expected) in [
-            ("capture", Completed, None, true),
-            ("finds", Failed, Some(Rejected), false),
-            ("finds", Completed, Some(Approved), true),
-            ("output_file", Failed, None, false),
             ("on_success", Completed, None, true),
+            ("on_success", Failed, Some(Rejected), false),
+            ("on_success", Completed, Some(Approved), true),
+            ("on_success", Failed, None, false),
             ("on_success", WaitingApproval, None, false),
             ("on_failure", Completed, None, false),
             ("on_failure", Failed, None, true),
@@ -177,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_part_and_a_correction_have_no_rest() {
-        let definition = json!({"agent": "x", "capture": "v"});
+        let definition = json!({"agent": "x", "on_success": []});
         let part = Outcome { part: Some("p".to_owned()), ..Outcome::completed(StepId::new("a")) };
         let correction = Outcome { amends: true, ..Outcome::completed(StepId::new("a")) };
         assert!(!has_rest(&definition, &part));

@@ -1,6 +1,6 @@
 //! The steps of a file of Prodigy, in the two spellings of its documents. Pure.
 
-use super::{Translation, mapping, member, text_node, with};
+use super::{Translation, capture, mapping, member, text_node, with};
 use crate::document::{Kind, Member, Node, definition::text_of};
 
 const COMMANDS: [&str; 7] = ["shell", "claude", "test", "foreach", "write_file", "validate", "name"];
@@ -76,6 +76,7 @@ impl Translation<'_, '_> {
             self.problems.add(node.place, format!("the step has no command{has}"), fix);
             return None;
         }
+        self.capture(node);
         let mut translated = Vec::new();
         for found in members {
             self.key(node, found, is_named, &mut translated);
@@ -111,18 +112,12 @@ impl Translation<'_, '_> {
                 self.problems.add(place, format!("a step has no key `{key}`, which Prodigy ignores; {fix}"), *fix);
             }
             "write_file" | "env" => put(&found.key, self.values(value)),
-            "output_file" | "working_dir" | "when" => put(&found.key, self.plain(value)),
-            // It is set in any case.
-            "capture" | "capture_output" if is_output(node, value) => {}
-            "capture_output" => match (&value.kind, node.get("capture")) {
-                (Kind::Bool(true), None) => put("capture", text_node(value.place, "CAPTURED_OUTPUT")),
-                (Kind::Bool(false), _) => {}
-                (_, None) => put("capture", value.clone()),
-                (_, Some(_)) => {
-                    let message = "`capture` and `capture_output` of a step say the same";
-                    self.problems.add(value.place, message, "keep `capture`");
-                }
-            },
+            "output_file" => {
+                let message = "`output_file` has no counterpart here";
+                self.problems.add(place, message, "write `> FILE` behind the command, or let the step write the file");
+            }
+            "working_dir" | "when" => put(&found.key, self.plain(value)),
+            key if capture::KEYS.contains(&key) => {}
             "irreversible" => match (&value.kind, node.get("idempotent").map(|other| &other.kind)) {
                 (Kind::Bool(once), Some(Kind::Bool(twice))) if once == twice => {
                     let message = "`idempotent` and `irreversible` contradict each other";
@@ -134,13 +129,7 @@ impl Translation<'_, '_> {
                 (Kind::Bool(_), Some(_)) | (Kind::Null, _) => {}
                 (_, _) => put("idempotent", value.clone()),
             },
-            "outputs" if value.members().iter().any(|one| one.value.get("file_pattern").is_some()) => {
-                let finds = value.members().iter().map(|one| {
-                    let pattern = one.value.get("file_pattern").cloned().unwrap_or_else(Node::null);
-                    Member { value: pattern, ..one.clone() }
-                });
-                put("finds", mapping(value.place, finds.collect()));
-            }
+            "outputs" if capture::has_patterns(value) => {}
             _ => into.push(found.clone()),
         }
     }
@@ -325,12 +314,6 @@ impl Translation<'_, '_> {
         }
         with(value, members)
     }
-}
-
-/// Tells whether a step captures its output as `shell.output` or `claude.output`, which it sets in any case.
-fn is_output(step: &Node, name: &Node) -> bool {
-    let of = name.as_str().and_then(|name| name.strip_suffix(".output"));
-    of.is_some_and(|of| ["shell", "claude"].contains(&of) && step.get(of).is_some())
 }
 
 fn other_name(key: &str) -> &'static str {

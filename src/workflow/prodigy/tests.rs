@@ -1,7 +1,15 @@
 use std::time::Duration;
 
-use super::super::{Backoff, CaptureFormat, Command, FileFormat, Items, Retry, RetryOn, Secret, Step, Workflow, parse};
-use crate::model::RelPath;
+use super::{
+    super::{
+        Backoff, CaptureFormat, Captured, Command, FileFormat, Items, Retry, RetryOn, Secret, Step, Workflow, parse,
+    },
+    translate,
+};
+use crate::{
+    document::{definition::Problems, parse_definition},
+    model::RelPath,
+};
 
 fn file() -> RelPath {
     RelPath::parse("ci/release.yml").unwrap()
@@ -135,12 +143,22 @@ fn retries_are_read_and_inherited() {
 
 #[test]
 fn captures_say_what_and_how() {
-    let capture = only("- {shell: a, capture: v, capture_format: json, capture_streams: both}").capture.unwrap();
-    assert_eq!((capture.name.as_str(), capture.format), ("v", CaptureFormat::Json));
-    assert!(capture.streams.stdout && capture.streams.stderr && capture.streams.exit_code);
-    let capture = only("- {shell: a, capture: v, capture_streams: {stdout: false, duration: false}}").capture.unwrap();
-    assert!(!capture.streams.stdout && !capture.streams.duration && capture.streams.success);
-    assert_eq!(only("- {shell: a, capture_output: false}").capture, None);
+    let of = |text: &str| {
+        only(text).captures.into_iter().map(|capture| (capture.name, capture.of)).collect::<Vec<(String, Captured)>>()
+    };
+    let v = |of| vec![("v".to_owned(), of)];
+    let json = v(Captured::Output(CaptureFormat::Json));
+    assert_eq!(of("- {shell: a, capture: v, capture_format: json, capture_streams: both}"), json);
+    assert_eq!(of("- {shell: a, capture: v, capture_streams: {stdout: false, duration: false}}"), v(Captured::Errors));
+    assert_eq!(of("- {shell: a, capture_output: v}"), v(Captured::Output(CaptureFormat::String)));
+    assert_eq!(of("- {shell: a, capture_output: false}"), []);
+    let found = vec![("c.spec".to_owned(), Captured::Files("*.md".to_owned()))];
+    assert_eq!(of("- {claude: /c, id: c, outputs: {spec: {file_pattern: '*.md'}}}"), found);
+    // Inside another step too, which changes what that one does.
+    let outer = |capture: &str| only(&format!("- foreach: {{foreach: [x], do: [{{shell: a{capture}}}]}}"));
+    let Command::Foreach(foreach) = outer(", capture: v").command else { panic!("a loop") };
+    assert_eq!(foreach.steps[0].captures.len(), 1);
+    assert_ne!(outer(", capture: v").digest(), outer("").digest());
 }
 
 #[test]
@@ -255,11 +273,11 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
         ("- shell: 'echo $ARG'", r#"{"steps":[{"shell":"echo $ARG"}]}"#),
         (
             "- {shell: a, capture: v}\n- shell: 'echo $v $vv $$v \\$v \"$v\"'\n- shell: 'v=1; echo $v'",
-            r#"{"steps":[{"shell":"a","capture":"v"},{"shell":"echo ${v} $vv $$v \\$v \"${v}\""},{"shell":"v=1; echo $v"}]}"#,
+            r#"{"steps":[{"shell":"a"},{"shell":"echo ${v} $vv $$v \\$v \"${v}\""},{"shell":"v=1; echo $v"}]}"#,
         ),
         (
             "- {shell: a, capture_output: number}\n- claude: '/spec ${shell.number}'",
-            r#"{"steps":[{"shell":"a","capture":"number"},{"claude":"/spec ${number}"}]}"#,
+            r#"{"steps":[{"shell":"a"},{"claude":"/spec ${number}"}]}"#,
         ),
         (
             "mode: standard\nname: n\ncommands: [{shell: a, description: label}]",
@@ -267,7 +285,7 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
         ),
         (
             "- {claude: /c, id: c, outputs: {spec: {file_pattern: '*.md'}}, analysis: {a: 1}, options: {b: 2}, metadata: {d: 3}}",
-            r#"{"steps":[{"claude":"/c","id":"c","finds":{"spec":"*.md"}}]}"#,
+            r#"{"steps":[{"claude":"/c","id":"c"}]}"#,
         ),
         (
             "- claude: /a\n  validate: {shell: b, claude: /c, result_file: r.json, on_incomplete: {claude: '/d ${validation.gaps}'}}",
@@ -280,7 +298,7 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
         ),
         (
             "- {shell: b, capture: v}\n- shell: 'n=$(a); for f in x; do echo ${n}% ${n:-0} ${f} ${v} $${HOME}; done'\n  env: {A: '${shell.v}'}\n- {shell: c, capture: shell.output}",
-            r#"{"steps":[{"shell":"b","capture":"v"},{"shell":"n=$(a); for f in x; do echo $${n}% $${n:-0} $${f} ${v} $${HOME}; done","env":{"A":"${v}"}},{"shell":"c"}]}"#,
+            r#"{"steps":[{"shell":"b"},{"shell":"n=$(a); for f in x; do echo $${n}% $${n:-0} $${f} ${v} $${HOME}; done","env":{"A":"${v}"}},{"shell":"c"}]}"#,
         ),
         (
             "- {shell: a, retry: {max_attempts: 2, initial_delay_secs: 1, jitter_factor: 0.5, jitter: true, retry_on: network, exit_codes: [7]}}",
@@ -289,7 +307,11 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
     ] {
         let parsed = parse(&self::file(), file.as_bytes());
         assert!(parsed.findings.is_empty(), "{file}: {:?}", parsed.findings);
-        assert_eq!(parsed.rewritten.unwrap().to_string(), current, "{file}");
+        let root = parse_definition(file.as_bytes()).unwrap();
+        let mut captures = Vec::new();
+        let translated = translate(&root, &mut captures, &mut Problems::of(&self::file())).unwrap().to_json();
+        assert_eq!(translated.to_string(), current, "{file}");
+        assert_eq!(parsed.rewritten, captures.is_empty().then_some(translated), "{file}");
     }
     let parsed = parse(&file(), b"- {claude: /c, analysis: {a: 1}, options: {b: 2}, retry: {backoff: linear}}\n");
     let notes: Vec<&str> = parsed.notes.iter().map(|note| note.message.as_str()).collect();

@@ -20,7 +20,7 @@ const LONGEST: u64 = 70;
 /// Eight kinds of steps.
 const FLOW: &str = r#"name: mixed
 steps:
-- {id: draft, agent: writer, outputs: draft.md, capture: said, on_success: [{shell: echo rest >> LOG}]}
+- {id: draft, agent: writer, outputs: draft.md, on_success: [{shell: echo rest >> LOG}]}
 - {id: review, agent: reviewer, reviews: draft}
 - {id: build, shell: echo begin build >> LOG; echo end build >> LOG}
 - {id: notes, write_file: {path: notes.txt, content: text}}
