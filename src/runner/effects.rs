@@ -15,7 +15,7 @@ use crate::{
     document::parse_definition,
     model::{ClaudeWork, StepId, clean_line},
     schema, store,
-    workflow::{Command, FileFormat, OnIncomplete, Step, Validate, WriteFile},
+    workflow::{FileFormat, OnIncomplete, Step, Validate, WriteFile},
 };
 
 /// The result of a measurement, or how the step ended without one.
@@ -43,8 +43,7 @@ impl StepExecutor<'_> {
 
     /// Tells whether a step of the workflow has a `validate` beside its command.
     pub(super) fn is_measured(&self, step: &Step) -> bool {
-        let measurement = step.on_success.first().filter(|inner| matches!(inner.command, Command::Validate(_)));
-        self.workflow_step.as_ref() == Some(&step.id) && measurement.is_some_and(|inner| self.is_recorded(inner))
+        self.workflow_step.as_ref() == Some(&step.id) && step.measurement().iter().any(|inner| self.is_recorded(inner))
     }
 
     /// Tells whether each round of a measurement is recorded: that of a step of the workflow.

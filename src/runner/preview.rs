@@ -81,7 +81,7 @@ pub(crate) struct StepPreview {
     /// What `claude` is allowed and limited to, in the words of its options. Empty: the settings of the person decide.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) claude: Vec<String>,
-    /// The steps inside it, by the key that has them (`each`, `measures`, `on_incomplete`, `on_failure`, `on_success`).
+    /// The steps inside it, by the key that has them (`each`, `measures`, `on_incomplete`, `on_failure`, `validate`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) inside: Vec<InsidePreview>,
 }
@@ -256,7 +256,7 @@ fn inside(step: &Step, known: &dyn Scope) -> Vec<InsidePreview> {
     };
     let handler = step.on_failure.as_ref();
     found.extend(handler.map(|handler| ("on_failure", Some(handler.attempts), &handler.steps[..])));
-    found.push(("on_success", None, &step.on_success));
+    found.push(("validate", None, step.measurement()));
     found.retain(|(_, _, steps)| !steps.is_empty());
     let shown = |(key, repeats, steps): (_, _, &[Step])| InsidePreview { key, repeats, steps: previews(steps, known) };
     found.into_iter().map(shown).collect()
@@ -352,7 +352,7 @@ fn at_most(step: &Step, known: &dyn Scope) -> Option<f64> {
         None => (0.0, 0.0),
     };
     let runs = f64::from(tries(step)) * (1.0 + handled);
-    Some((once + all(&step.on_success)?) * runs + handler * handled.max(1.0))
+    Some((once + all(step.measurement())?) * runs + handler * handled.max(1.0))
 }
 
 fn count(items: usize) -> f64 {

@@ -366,23 +366,17 @@ impl<'a> StepExecutor<'a> {
         is_skipped.then_some(StepOutcome::Skipped(unmet::WITH_OTHERS))
     }
 
-    /// Tries a step once: its command, its checks and its `on_success` steps.
+    /// Tries a step once: its command, its checks and its measurement.
     pub(super) fn try_once(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         let produced = match self.work(step)? {
             StepOutcome::Completed(produced) if produced.sends_back() => return Ok(StepOutcome::Completed(produced)),
             StepOutcome::Completed(produced) => produced,
             done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
         };
-        match self.run_all(&step.on_success)? {
-            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(StepOutcome::Completed(produced)),
-            StepOutcome::Failed(failure) => {
-                // A measurement says itself what it is.
-                let is_measured = failure.message.starts_with("validate");
-                let message = if is_measured { failure.message } else { format!("on_success: {}", failure.message) };
-                Ok(StepOutcome::Failed(Failure { message, ..failure }))
-            }
-            stopped @ StepOutcome::Stopped(_) => Ok(stopped),
-        }
+        Ok(match self.run_all(step.measurement())? {
+            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => StepOutcome::Completed(produced),
+            done @ (StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => done,
+        })
     }
 
     /// Runs the command of a step and its checks, unless it is done and only its measurement was cut off.

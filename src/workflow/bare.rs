@@ -35,7 +35,7 @@ pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
         secrets: BTreeMap::new(),
         working_dir: None,
         on_failure: None,
-        on_success: Vec::new(),
+        validate: None,
         commit_required: false,
         idempotent: true,
         probe: None,

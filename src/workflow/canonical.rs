@@ -39,7 +39,7 @@ pub(super) fn of(step: &Step) -> Value {
     add("secrets", (!step.secrets.is_empty()).then(|| secrets(&step.secrets)));
     add("working_dir", step.working_dir.as_ref().map(text));
     add("on_failure", step.on_failure.as_ref().map(on_failure));
-    add("on_success", (!step.on_success.is_empty()).then(|| steps(&step.on_success)));
+    add("validate", step.validate.as_ref().map(|validate| validate.canonical["validate"].clone()));
     add("commit_required", step.commit_required.then_some(Value::Bool(true)));
     add("idempotent", (!step.idempotent).then_some(Value::Bool(false)));
     add("probe", step.probe.as_ref().map(text));

@@ -132,7 +132,8 @@ pub(crate) struct Step {
     /// Relative to the worktree.
     pub(crate) working_dir: Option<Template>,
     pub(crate) on_failure: Option<OnFailure>,
-    pub(crate) on_success: Vec<Step>,
+    /// Measures what it did: a step of its own, under the record of this one.
+    pub(crate) validate: Option<Box<Step>>,
     /// HEAD must have moved.
     pub(crate) commit_required: bool,
     /// False when repeating it does harm.
@@ -444,6 +445,11 @@ impl Step {
             Command::WriteFile(_) => "write_file",
             Command::Validate(_) => "validate",
         }
+    }
+
+    /// Returns the step that measures what it did, as a list.
+    pub(crate) fn measurement(&self) -> &[Self] {
+        self.validate.as_deref().map_or(&[], std::slice::from_ref)
     }
 
     /// Returns the digest of the definition of the step. Its retries, timeout and position are not part of it.

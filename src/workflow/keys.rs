@@ -27,8 +27,8 @@ pub(super) const WORKFLOW_KEYS: [&str; 14] = [
 ];
 
 /// The keys that say what a step does.
-pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 30] = [
+pub(super) const KINDS: [&str; 6] = ["agent", "gate", "shell", "claude", "write_file", "steps"];
+pub(super) const STEP_KEYS: [&str; 29] = [
     "id",
     "title",
     "agent",
@@ -54,7 +54,6 @@ pub(super) const STEP_KEYS: [&str; 30] = [
     "secrets",
     "working_dir",
     "on_failure",
-    "on_success",
     "continue_on_error",
     "commit_required",
     "idempotent",
@@ -105,10 +104,6 @@ pub(super) fn kind(
     let is_closed_gate = node.get("gate").is_some_and(|gate| matches!(gate.kind, Kind::Bool(false) | Kind::Null));
     let mut given: Vec<&str> = KINDS.into_iter().filter(|key| has(key)).collect();
     given.retain(|key| *key != "gate" || !is_closed_gate);
-    if given.len() == 2 && given[1] == "validate" && matches!(given[0], "agent" | "shell" | "claude" | "write_file") {
-        // It measures what the command did.
-        given.pop();
-    }
     let first = given.first().copied();
     match (given.as_slice(), level) {
         ([], Level::Top) if has_id => Some("agent"),

@@ -356,7 +356,7 @@ impl<'a> Checker<'a, '_, '_> {
             self.list(&handler.steps, &mut inner);
         }
         known.add(step);
-        self.list(&step.on_success, &mut known);
+        self.list(step.measurement(), &mut known);
     }
 
     /// Checks that the paths of outputs have only variables that a plan knows without the step.

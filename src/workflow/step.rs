@@ -144,7 +144,7 @@ fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &m
         problems.add(inner.place, message, "list the combinations as items of one `foreach`");
     }
     let inner_id = if each.is_some() && kind != "steps" { format!("{id}.1") } else { id.clone() };
-    let mut timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
+    let timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
     let command = match (kind, each) {
         ("steps", Some(each)) => {
             let list = map.take("steps");
@@ -152,7 +152,7 @@ fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &m
             let steps = list.map(|list| inside(list, (&prefix, "`steps`", Level::Item), &none, problems));
             kinds::foreach(each, steps.unwrap_or_default(), problems).map(Command::Foreach)
         }
-        (_, _) => command(kind, node, &mut map, (&inner_id, &mut timeout), problems),
+        (_, _) => command(kind, node, &mut map, problems),
     };
     let read = common(node, map, (&inner_id, timeout, command), problems)?;
     let mut step = match each.filter(|_| kind != "steps") {
@@ -199,13 +199,14 @@ fn common(
     let on_failure = on_failure(&mut map, id, problems);
     let is_measured =
         matches!(command, Some(Command::Agent(_) | Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)));
-    let measure = map.take("validate").filter(|_| is_measured);
-    let measured = measure.and_then(|node| measured(node, id, problems));
-    let on_success = map.take("on_success").map(|node| {
-        let prefix = format!("{id}.on_success.");
-        nested(node, &prefix, "`on_success`", &Inherited::default(), problems)
+    let validate = map.take("validate").and_then(|node| match is_measured || command.is_none() {
+        true => measured(node, id, problems),
+        false => {
+            let message = "`validate` measures what an `agent`, `shell`, `claude` or `write_file` step did";
+            problems.add(node.place, message, "write it beside one of these");
+            None
+        }
     });
-    let on_success = measured.into_iter().chain(on_success.into_iter().flatten()).collect();
     let commit_required = map.flag("commit_required", problems).unwrap_or(false);
     let idempotent = map.flag("idempotent", problems).unwrap_or(true);
     let is_run = !matches!(command, Some(Command::Agent(_)));
@@ -227,7 +228,7 @@ fn common(
         secrets,
         working_dir,
         on_failure,
-        on_success,
+        validate: validate.map(Box::new),
         commit_required,
         idempotent,
         probe,
@@ -235,13 +236,7 @@ fn common(
     })
 }
 
-fn command(
-    kind: &'static str,
-    node: &Node,
-    map: &mut Fields<'_>,
-    (id, timeout): (&str, &mut Option<Duration>),
-    problems: &mut Problems<'_>,
-) -> Option<Command> {
+fn command(kind: &'static str, node: &Node, map: &mut Fields<'_>, problems: &mut Problems<'_>) -> Option<Command> {
     if kind != "claude" && kind != "agent" {
         for member in map.members.iter().filter(|member| CLAUDE_KEYS.contains(&member.key.as_str())) {
             let message = format!("`{}` is for a `claude` or an `agent` step, and this is a `{kind}` step", member.key);
@@ -283,8 +278,7 @@ fn command(
             let prompt = template_of(value, "`claude`", Reader::Plain, problems)?;
             Some(Command::Claude(Claude { prompt, options: kinds::claude_options(map, problems) }))
         }
-        "write_file" => kinds::write_file(value, problems).map(Command::WriteFile),
-        _ => validate(value, id, timeout, problems).map(Command::Validate),
+        _ => kinds::write_file(value, problems).map(Command::WriteFile),
     }
 }
 
@@ -298,7 +292,7 @@ fn each_item(
 ) -> Option<Step> {
     if matches!(inner.command, Command::Gate(_)) {
         let message = format!("`foreach` does not go around `{}`", inner.kind_name());
-        problems.add(node.place, message, "use it with agent, shell, claude, write_file, validate or steps");
+        problems.add(node.place, message, "use it with agent, shell, claude, write_file or steps");
         return None;
     }
     let place = inner.place;
@@ -318,45 +312,34 @@ fn each_item(
     Some(complete(outer, &Inherited::default()))
 }
 
-/// Reads `validate` beside a command: a step that runs after it, under its record (docs/formats/prodigy.md#validation).
+/// Reads `validate`: a step that runs after the command, under its record (docs/formats/prodigy.md#validation).
 fn measured(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<Step> {
-    let (id, mut timeout) = (format!("{id}.validate"), None);
-    let validate = validation(node, &id, &mut timeout, true, problems)?;
+    let id = format!("{id}.validate");
+    let (validate, timeout) = validation(node, &id, problems)?;
     Some(complete(Step { timeout, ..bare(node.place, &id, Command::Validate(validate)) }, &Inherited::default()))
 }
 
-/// Reads `validate` as a kind of step.
-fn validate(node: &Node, id: &str, timeout: &mut Option<Duration>, problems: &mut Problems<'_>) -> Option<Validate> {
-    validation(node, id, timeout, false, problems)
-}
-
-/// Reads a measurement. `follows_work`: the work before it may have written the result.
-fn validation(
-    node: &Node,
-    id: &str,
-    timeout: &mut Option<Duration>,
-    follows_work: bool,
-    problems: &mut Problems<'_>,
-) -> Option<Validate> {
+/// Reads a measurement and its timeout. The work before it may have written the result.
+fn validation(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<(Validate, Option<Duration>)> {
     if matches!(node.kind, Kind::List(_)) {
         let steps = nested(node, &format!("{id}."), "`validate`", &Inherited::default(), problems);
         let rest = (100.0, None, None, None);
         let (threshold, result_file, expected_schema, on_incomplete) = rest;
-        return Some(Validate { steps, threshold, result_file, expected_schema, on_incomplete });
+        return Some((Validate { steps, threshold, result_file, expected_schema, on_incomplete }, None));
     }
     let mut map = Fields::of(node, "`validate`", &VALIDATE_KEYS, problems)?;
     let result_file = map.text("result_file", problems).and_then(|text| template(&text, Reader::Plain, problems));
     let has_steps = ["shell", "claude", "steps"].iter().any(|key| node.get(key).is_some());
-    let steps = match follows_work && result_file.is_some() && !has_steps {
+    let steps = match result_file.is_some() && !has_steps {
         true => Vec::new(),
         false => body(node, &mut map, &format!("{id}."), problems),
     };
-    let own = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
-    *timeout = timeout.or(own);
+    let timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
     let threshold = map.take("threshold").and_then(|node| policy::number(node, "`threshold`", 100.0, problems));
     let expected_schema = map.take("expected_schema").map(Node::to_json);
     let on_incomplete = map.take("on_incomplete").and_then(|node| on_incomplete(node, id, problems));
-    Some(Validate { steps, threshold: threshold.unwrap_or(100.0), result_file, expected_schema, on_incomplete })
+    let threshold = threshold.unwrap_or(100.0);
+    Some((Validate { steps, threshold, result_file, expected_schema, on_incomplete }, timeout))
 }
 
 fn on_incomplete(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnIncomplete> {

@@ -154,13 +154,13 @@ fn groups_and_reviews_are_resolved() {
 #[test]
 fn a_step_has_one_kind_and_its_keys_fit_it() {
     let kinds: Vec<&str> = read(
-        "steps: [{id: a, agent: x}, {id: b, gate: Ann}, {shell: c}, {claude: d, model: sonnet}, {write_file: {path: e, content: f}}, {foreach: [1], shell: g}, {foreach: {items: {file: x.json, at: '$.a[*]'}}, steps: [{shell: h}]}, {validate: {shell: i}}, {id: j}]",
+        "steps: [{id: a, agent: x}, {id: b, gate: Ann}, {shell: c}, {claude: d, model: sonnet}, {write_file: {path: e, content: f}}, {foreach: [1], shell: g}, {foreach: {items: {file: x.json, at: '$.a[*]'}}, steps: [{shell: h}]}, {id: j}]",
     )
     .steps
     .iter()
     .map(Step::kind_name)
     .collect();
-    assert_eq!(kinds, ["agent", "gate", "shell", "claude", "write_file", "foreach", "foreach", "validate", "agent"]);
+    assert_eq!(kinds, ["agent", "gate", "shell", "claude", "write_file", "foreach", "foreach", "agent"]);
     for (text, expected) in [
         ("steps:\n- {id: a, shell: x, agent: y}\n", "2:3 a step has one command, and this one has agent and shell"),
         (
@@ -171,16 +171,18 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
             "steps:\n- {shell: x, instructions: y}\n",
             "2:14 `instructions` are for an agent or a person, and this is a `shell` step",
         ),
+        ("steps:\n- {validate: {shell: x}}\n", "2:3 a step needs an `id`"),
+        ("steps:\n- {id: a, gate: x, validate: {shell: x}}\n", "2:30 `validate` measures what an `agent`"),
         ("steps:\n- {foreach: [a], id: b, gate: x}\n", "2:13 `foreach` does not go around `gate`"),
         ("steps:\n- {shell: x, parts: [y]}\n", "2:3 parts are for an agent, and this is a `shell` step"),
         ("steps:\n- {id: a}\n- {shell: x, reviews: a}\n", "3:23 `2` reviews `a`, and a `shell` step gives no verdict"),
         (
-            "steps:\n- {shell: x, on_success: {agent: y}}\n",
-            "2:26 `agent` is for a step of the workflow, and this one is inside another",
+            "steps:\n- {shell: x, on_failure: [{agent: y}]}\n",
+            "2:27 `agent` is for a step of the workflow, and this one is inside another",
         ),
         (
-            "steps:\n- {shell: x, on_success: {shell: y, depends_on: a}}\n",
-            "2:37 `depends_on` is for a step of the workflow, and this one is inside another",
+            "steps:\n- {shell: x, on_failure: [{shell: y, depends_on: a}]}\n",
+            "2:38 `depends_on` is for a step of the workflow, and this one is inside another",
         ),
         ("steps:\n- {id: g, steps: [{id: h, steps: [{shell: x}]}]}\n", "2:19 a group is in a group"),
         ("steps:\n- {steps: [{shell: x}]}\n", "2:3 a group of steps needs an `id`"),
@@ -239,11 +241,11 @@ fn every_name_is_set_by_the_file_or_by_a_step_before() {
         "steps: [{foreach: [1], shell: 'echo ${item} ${index} ${total}'}]",
         "steps: [{id: m, foreach: [1], shell: x}, {shell: 'echo ${m.failed} ${m.results}'}]",
         "steps: [{shell: a, on_failure: {shell: 'echo ${error}'}}]",
-        "steps: [{validate: {shell: a, on_incomplete: {shell: 'echo ${validation.gaps}'}}}]",
+        "steps: [{shell: b, validate: {shell: a, on_incomplete: {shell: 'echo ${validation.gaps}'}}}]",
         "steps: [{shell: a}]\nmerge: [{shell: 'echo ${merge.source_branch}'}]",
         "steps: [{shell: 'echo ${x:-y} $${z} ${workflow.files_added:*.md}'}]",
         "env_files: [.env]\nsteps: [{shell: 'echo ${FROM_FILE}'}]",
-        "steps: [{id: v, shell: a}, {when: \"${v.output} == 'x'\", shell: b, on_success: {shell: 'echo ${v.output}'}}]",
+        "steps: [{id: v, shell: a}, {when: \"${v.output} == 'x'\", shell: b, on_failure: [{shell: 'echo ${v.output}'}]}]",
     ] {
         assert_eq!(mistakes(text), [] as [&str; 0], "{text}");
     }

@@ -37,6 +37,8 @@ struct Translation<'a, 'b> {
     /// The values of its `env`.
     env: Vec<(String, String)>,
     captures: &'a mut Captures,
+    /// How many steps are around the current ones that record nothing about them.
+    depth: u32,
 }
 
 /// Translates a file, and collects what its steps capture; `None` if it has no steps.
@@ -53,7 +55,7 @@ pub(super) fn translate(root: &Node, captures: &mut Captures, problems: &mut Pro
         Kind::Null | Kind::Bool(_) | Kind::List(_) | Kind::Map(_) => None,
     };
     let env = root.get("env").map(Node::members).unwrap_or_default().iter().filter_map(value).collect();
-    let mut translation = Translation { problems, names, set_by_steps, env, captures };
+    let mut translation = Translation { problems, names, set_by_steps, env, captures, depth: 0 };
     if root.is_list() {
         let steps = translation.listed(root, "a workflow")?;
         return Some(mapping(root.place, vec![member("steps", root.place, steps)]));
@@ -106,10 +108,10 @@ impl Translation<'_, '_> {
 
     fn merge(&mut self, node: &Node) -> Node {
         if node.is_list() {
-            return self.steps(node);
+            return self.inside(node);
         }
         let members = node.members().iter().map(|found| match found.key.as_str() {
-            "commands" => member("steps", found.place, self.one_or_more(&found.value)),
+            "commands" => member("steps", found.place, self.inside(&found.value)),
             _ => found.clone(),
         });
         let members = members.collect();

@@ -67,7 +67,6 @@ fn both_spellings_of_the_original_documents_are_the_same_step() {
         ("- claude: /fix it", "- fix it"),
         ("- claude: /fix it", "- {name: fix, args: [it]}"),
         ("- {shell: a, idempotent: false}", "- {shell: a, irreversible: true}"),
-        ("- {shell: a, when: true, on_success: {shell: b}}", "- {shell: a, when: 'true', on_success: [{shell: b}]}"),
     ] {
         assert_eq!(only(one).canonical, only(other).canonical, "{one} and {other}");
     }
@@ -182,11 +181,13 @@ fn commands_of_every_kind_are_read() {
     let step = only(
         "- validate: {shell: check, threshold: 90, timeout: 5, result_file: r.json, expected_schema: {type: object}, on_incomplete: {claude: /gap, max_attempts: 4, fail_workflow: false}}",
     );
-    assert_eq!(step.timeout, Some(Duration::from_secs(5)));
-    let Command::Validate(validate) = step.command else { panic!("a validate") };
+    assert!(matches!(step.command, Command::Shell(_)) && step.timeout.is_none());
+    let measurement = *step.validate.unwrap();
+    assert_eq!(measurement.timeout, Some(Duration::from_secs(5)));
+    let Command::Validate(validate) = measurement.command else { panic!("a validate") };
     let gap = validate.on_incomplete.unwrap();
     assert!((validate.threshold - 90.0).abs() < f64::EPSILON);
-    assert_eq!((gap.attempts, gap.fail_workflow, gap.steps[0].id.as_str()), (4, false, "1.on_incomplete.1"));
+    assert_eq!((gap.attempts, gap.fail_workflow, gap.steps[0].id.as_str()), (4, false, "1.validate.on_incomplete.1"));
 }
 
 #[test]
@@ -243,10 +244,6 @@ fn no_mistake_passes() {
         ("- {shell: a, probe: b}", "a `probe` is for a step that must not run twice"),
         ("- {shell: a, probe: b, irreversible: false}", "a `probe` is for a step that must not run twice"),
         ("- {shell: a, idempotent: true, irreversible: true}", "`idempotent` and `irreversible` contradict each other"),
-        (
-            "- {shell: a, on_success: {id: x, shell: b, idempotent: false}}",
-            "step x must not run twice, and it is inside",
-        ),
         ("- {shell: 'echo `cat ${v}`'}", "`${v}` stands between backquotes"),
         ("- {claude: '${x%y}'}", "`${x%y}` is not a variable"),
         ("- {shell: a, on_failure: {max_attempts: 1}}", "`on_failure` has one of `shell`, `claude` and `steps`"),
@@ -292,6 +289,18 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
             r#"{"steps":[{"claude":"/a","validate":{"steps":[{"shell":"b"},{"claude":"/c"}],"result_file":"r.json","on_incomplete":{"claude":"/d ${validation.gaps:-}"}}}]}"#,
         ),
         ("- {shell: a, when: 'true'}\n- {shell: b}", r#"{"steps":[{"shell":"a","when":"true"},{"shell":"b"}]}"#),
+        (
+            "- {shell: a, on_success: [{shell: b, on_success: /c}]}\n- {shell: d}",
+            r#"{"steps":[{"shell":"a"},{"shell":"b"},{"claude":"/c"},{"shell":"d"}]}"#,
+        ),
+        (
+            "- {shell: a, when: 'true', on_success: {shell: b, when: \"${ARG} == 'x'\"}}",
+            r#"{"steps":[{"shell":"a","when":"true","id":"step-1-3"},{"shell":"b","when":"succeeded(step-1-3) && (${ARG} == 'x')"}]}"#,
+        ),
+        (
+            "- {shell: a, id: t, on_failure: {fail_workflow: false}, on_success: [{shell: b}]}",
+            r#"{"steps":[{"shell":"a","id":"t","on_failure":{"fail_workflow":false}},{"shell":"b","when":"succeeded(t)"}]}"#,
+        ),
         (
             "- foreach: {foreach: [x], do: [{shell: a, when: 'true'}, {shell: b}]}",
             r#"{"steps":[{"foreach":{"items":["x"]},"steps":[{"shell":"a","when":"true"},{"shell":"b"}]}]}"#,
@@ -349,6 +358,14 @@ fn what_cannot_be_translated_is_refused_for_what_it_is() {
         ("- shell: a\n  on_exit_code: {1: b}", "2:3 a step has no key `on_exit_code`"),
         ("- {shell: 'echo ${x|length:100}', capture: x}", "1:11 `${x|length:100}` is not a variable"),
         ("- shell: echo ${workflow.files_added:spec}", "1:10 `${workflow.files_added:spec}` ends in `:json`"),
+        (
+            "- {shell: a, on_success: {shell: 'echo ${step.files_added}'}}",
+            "1:26 this `on_success` cannot become a step of its own",
+        ),
+        (
+            "- {shell: a, on_failure: [{shell: b, when: 'true', on_success: {shell: c}}]}",
+            "1:64 this `on_success` cannot become a step of its own",
+        ),
         ("mode: parallel\ncommands: [{shell: a}]", "1:7 `mode` is standard or mapreduce"),
         (
             "mode: mapreduce\nmap: {input: a.json, agent_template: [{shell: b}], filter: 'len(x) > 1'}\nreduce: [{shell: c}]",

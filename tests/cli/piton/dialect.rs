@@ -71,7 +71,7 @@ const CURRENT: &[&str] = &[
     "steps: [{id: l, foreach: {items: {file: a.json, at: '$.b[*]'}, parallel: 2, max_failures: 1}, shell: 'echo ${item}', retry: {attempts: 2, backoff: fixed}}]",
     "steps: [{foreach: ls, steps: [{shell: a}, {write_file: {path: b, content: c}}]}]",
     "{steps: [{shell: a, when: true, on_failure: {steps: [{shell: b}]}}, {shell: c}], limits: {wait: 2h}}",
-    "steps: [{claude: /a, validate: {result_file: r.json, on_incomplete: {claude: /b}}}, {validate: {steps: [{shell: v}]}}]",
+    "steps: [{claude: /a, validate: {result_file: r.json, on_incomplete: {claude: /b}}}, {shell: b, validate: {steps: [{shell: v}]}}]",
 ];
 
 /// Files that both refuse.
@@ -89,8 +89,11 @@ const NOT_CURRENT: &[&str] = &[
     "steps: [{shell: a, finds: {v: x}}]",
     "steps: [{shell: a, on_failure: {commands: [{shell: b}]}}]",
     "steps: [{foreach: {input: [a]}, shell: b}]",
-    "steps: [{shell: a, on_success: {agent: b}}]",
-    "steps: [{shell: a, on_success: {shell: b, depends_on: c}}]",
+    "steps: [{shell: a, on_failure: [{agent: b}]}]",
+    "steps: [{shell: a, on_failure: [{shell: b, depends_on: c}]}]",
+    "steps: [{shell: a, on_success: {shell: b}}]",
+    "steps: [{validate: {shell: v}}]",
+    "steps: [{id: a, gate: true, validate: {shell: v}}]",
     "steps: [{shell: a, if_skipped: run}]",
     "{inputs: {a: {type: date}}, steps: [{shell: b}]}",
 ];
