@@ -29,7 +29,7 @@ pub(super) fn drive(
     let mut executor = StepExecutor::new(context)?;
     let end = steps(&mut executor, due, asked).and_then(|end| match end {
         Some(end) => Ok(end),
-        None if asked.gives_up => Ok(RunEnd::Stepped { step: "finally".to_owned(), is_done: true, goes_on: false }),
+        None if asked.gives_up => Ok(RunEnd::Stepped { step: "at_end".to_owned(), is_done: true, goes_on: false }),
         None => match &asked.only {
             Some(step) => {
                 let is_done = context.ledger().run().resolve(step).is_some_and(|step| step.status.satisfies());
@@ -98,7 +98,7 @@ fn after_stop(context: &RunContext<'_>, problem: &str) -> RunError {
     RunError::new(Exit::StepFailed, message, [context.header.resume().into()])
 }
 
-/// Runs the steps; returns `None` when all are done, else how the run ended. A step that is asked for alone and the steps of `finally` run one
+/// Runs the steps; returns `None` when all are done, else how the run ended. A step that is asked for alone and the steps of `at_end` run one
 /// after the other, with nothing behind them.
 fn steps(
     executor: &mut StepExecutor<'_>,

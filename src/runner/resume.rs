@@ -39,7 +39,7 @@ pub(crate) struct ResumeOptions {
     pub(crate) until: Option<String>,
     /// Run this step and no other.
     pub(crate) only: Option<String>,
-    /// Abort the run and run the steps of its `finally`.
+    /// Abort the run and run the steps of its `at_end`.
     pub(crate) gives_up: bool,
     /// Restart from the first step.
     pub(crate) force: bool,
@@ -165,7 +165,7 @@ impl StepSelection<'_> {
         Ok(Some(ScheduledStep { is_forced: is_repeated, is_retry, ..ScheduledStep::first(at) }))
     }
 
-    /// Records that the run is given up; the steps are those of its `finally`.
+    /// Records that the run is given up; the steps are those of its `at_end`.
     fn give_up(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
         self.ledger.give_up()?;
         let mut due = Vec::new();

@@ -43,7 +43,7 @@ pub(super) fn of(step: &Step) -> Value {
     add("commit_required", step.commit_required.then_some(Value::Bool(true)));
     add("idempotent", (!step.idempotent).then_some(Value::Bool(false)));
     add("probe", step.probe.as_ref().map(text));
-    add("finally", step.is_final.then_some(Value::Bool(true)));
+    add("at_end", step.is_final.then_some(Value::Bool(true)));
     Value::Object(canonical)
 }
 

@@ -22,7 +22,7 @@ pub(super) const WORKFLOW_KEYS: [&str; 14] = [
     "worktree",
     "merge",
     "steps",
-    "finally",
+    "at_end",
     "on_stop",
 ];
 

@@ -57,8 +57,8 @@ pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, pro
         }
         None => problems.add(root.place, "a workflow needs steps", "add `steps:` with a list of steps"),
     }
-    if let Some(node) = map.take("finally") {
-        order::at_the_end(&mut read.steps, step::finally(node, &inherited, problems));
+    if let Some(node) = map.take("at_end") {
+        order::at_the_end(&mut read.steps, step::at_end(node, &inherited, problems));
     }
     if let Some(node) = map.take("on_stop") {
         read.on_stop = step::nested(node, "on_stop.", "`on_stop`", &inherited, problems);

@@ -107,17 +107,17 @@ fn inside(
 }
 
 /// Reads the steps that run when a run ends.
-pub(super) fn finally(node: &Node, inherited: &Inherited, problems: &mut Problems<'_>) -> Vec<Step> {
+pub(super) fn at_end(node: &Node, inherited: &Inherited, problems: &mut Problems<'_>) -> Vec<Step> {
     let mut found = Vec::new();
-    for (node, number) in items(node, "`finally`", problems).iter().zip(1..) {
+    for (node, number) in items(node, "`at_end`", problems).iter().zip(1..) {
         for key in TOP_KEYS.iter().filter(|key| **key != "outputs" && is_given(node, key)) {
-            let message = format!("`{key}` is not for a step of `finally`, which begins when all others are done");
+            let message = format!("`{key}` is not for a step of `at_end`, which begins when all others are done");
             problems.add(node.place, message, "remove it");
         }
-        let Some(step) = step(node, &format!("finally.{number}"), inherited, Level::Top, problems) else { continue };
+        let Some(step) = step(node, &format!("at_end.{number}"), inherited, Level::Top, problems) else { continue };
         if !matches!(step.command, Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)) {
             let message =
-                format!("a step of `finally` is `shell`, `claude` or `write_file`, not `{}`", step.kind_name());
+                format!("a step of `at_end` is `shell`, `claude` or `write_file`, not `{}`", step.kind_name());
             problems.add(step.place, message, "make it one of these");
         }
         let step = Step { is_final: true, ..step };

@@ -19,7 +19,7 @@ fn every_mistake_is_told_with_line_and_column() {
         ("steps:\n- id: a\nstep: x\n", "3:1 a workflow has no key `step`; did you mean `steps`?"),
         (
             "steps:\n- id: a\nversion: 2\n",
-            "3:1 a workflow has no key `version`; its keys are name, description, inputs, env, secrets, env_files, timeout, retry, limits, worktree, merge, steps, finally, on_stop",
+            "3:1 a workflow has no key `version`; its keys are name, description, inputs, env, secrets, env_files, timeout, retry, limits, worktree, merge, steps, at_end, on_stop",
         ),
         ("steps:\n- id: a\n- id: a\n", "3:7 the id `a` is already used by the step on line 2"),
         ("steps:\n- title: A\n", "2:3 a step needs an `id`"),
@@ -74,7 +74,7 @@ fn every_mistake_is_told_with_line_and_column() {
         ("steps:\n- id: a\n  id: b\n", "3:3 duplicate mapping key: id"),
         (
             "a\n",
-            "1:1 a workflow is a mapping with the keys name, description, inputs, env, secrets, env_files, timeout, retry, limits, worktree, merge, steps, finally, on_stop, not text",
+            "1:1 a workflow is a mapping with the keys name, description, inputs, env, secrets, env_files, timeout, retry, limits, worktree, merge, steps, at_end, on_stop, not text",
         ),
     ] {
         assert_eq!(mistakes(text), [expected], "{text}");

@@ -118,7 +118,7 @@ fn a_rejection_is_answered_with_accept() {
 fn an_aborted_run_is_resumed_only_on_yes() {
     let sandbox = Sandbox::new();
     // Only a run of which more is left than its state is aborted and not archived.
-    sandbox.file("flow.yaml", "name: flow\nsteps: [{id: plan}]\nfinally: [{shell: 'true'}]\n");
+    sandbox.file("flow.yaml", "name: flow\nsteps: [{id: plan}]\nat_end: [{shell: 'true'}]\n");
     record(&sandbox, "start flow.yaml --feature demo");
     record(&sandbox, "close demo --abort");
     let resume = ["--format", "text", "resume", "demo"];

@@ -335,7 +335,7 @@ impl OutlineStep {
 
     /// Tells whether it runs when the run ends.
     pub(crate) fn is_final(&self) -> bool {
-        self.definition.get("finally").is_some()
+        self.definition.get("at_end").is_some()
     }
 
     /// Tells whether an agent does it, or a person at a gate, and not a command.
