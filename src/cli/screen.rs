@@ -130,7 +130,6 @@ impl Screen {
             log,
             total,
             tolerated: _,
-            up_to_date: _,
             failed_items: _,
             failed_stop: _,
         } = result;
@@ -194,7 +193,7 @@ impl Screen {
 
     /// Puts how a run ended whose steps are all done.
     fn put_completed<'t>(&self, text: &'t mut Text, result: &RunResult, left: &WorkEnd) -> &'t mut Text {
-        let RunResult { session, resume, folder, done, total, tolerated, up_to_date, failed_items, .. } = result;
+        let RunResult { session, resume, folder, done, total, tolerated, failed_items, .. } = result;
         let WorkEnd { worktree, not_merged } = left;
         let merged = match worktree {
             WorktreeOutcome::Merged | WorktreeOutcome::Removed => ", merged",
@@ -203,9 +202,8 @@ impl Screen {
             WorktreeOutcome::InPlace | WorktreeOutcome::Kept => "",
         };
         let never = if *tolerated > 0 { format!(", {tolerated} of them never passed") } else { String::new() };
-        let same = if *up_to_date > 0 { format!(", {up_to_date} up to date") } else { String::new() };
         let skipped = skipped(result);
-        let message = format!("✅ Session {session} is complete: {done}/{total} steps{skipped}{same}{never}{merged}");
+        let message = format!("✅ Session {session} is complete: {done}/{total} steps{skipped}{never}{merged}");
         text.put(Tone::Good, message).end();
         if *failed_items > 0 {
             let items = plural(*failed_items, "item");
@@ -232,8 +230,7 @@ fn put_step(text: &mut Text, step: &EndedStep) {
     let title = if step.title == step.step.as_str() { String::new() } else { format!(" {}", step.title) };
     let never = if step.status == ReportedStatus::Tolerated { ", never passed" } else { "" };
     if step.attempts == 0 {
-        let why = if step.is_up_to_date { "up to date" } else { "skipped" };
-        text.plain(format!("   {mark} {}{title} ", step.step)).dim(why).end();
+        text.plain(format!("   {mark} {}{title} ", step.step)).dim("skipped").end();
         return;
     }
     let tries = if step.attempts > 1 { format!(", {} attempts", step.attempts) } else { String::new() };

@@ -167,8 +167,8 @@ impl QuestionInput<'_> {
                 self.decide("override", "approve without it", &step.id),
             ],
         };
-        let leads_back = step.options.iter().any(|option| matches!(option.effect, GateEffect::Return(_)));
-        if !step.options.is_empty() && !leads_back && self.reconciled.run.records.redo {
+        let is_choice = step.options.iter().all(|option| option.effect == GateEffect::Continue);
+        if !step.options.is_empty() && is_choice && self.reconciled.run.records.redo {
             options.extend(self.below(at));
         }
         if step.returns_to.is_some() && step.options.is_empty() {
@@ -187,7 +187,7 @@ impl QuestionInput<'_> {
         Some(self.about(step, text, options, None))
     }
 
-    /// Returns the options that have the work done again that a gate is about, where no answer of its own leads back.
+    /// Returns the options that have the work done again that a gate is about: the no of a gate that only offers a choice.
     fn below(&self, gate: usize) -> Vec<QuestionOption> {
         let below = self.reconciled.graph.depends_on(gate).iter().map(|at| &self.reconciled.run.steps[*at]);
         let work: Vec<&Step> = below.filter(|step| step.kind == StepKind::Work && step.idempotent).collect();

@@ -7,7 +7,7 @@ use super::{
     change::{ChangeRequest, follow},
     configured, context,
     draft::{ChangeDraft, PreparedChange},
-    group, half_made,
+    half_made,
     locked_run::{LockedRun, Written},
     log,
     plan::{self, PlanRequest},
@@ -18,14 +18,11 @@ use super::{
     run_location::RunLocation,
 };
 use crate::{
-    dialect::piton::{
-        self,
-        record::{HEADER, Header},
-    },
+    dialect::piton,
     engine::{self, Admitted, ChangeLimits, Planned, Refusal, RefusalKind},
     model::{
         Action, Change, ChangeKind, Context, DialectId, Edit, EditKind, Evidence, Finding, FindingCode, Next, No, Run,
-        RunId, StepId, Suggested, Uid, Verb, Verdict,
+        RunId, Step, StepId, Suggested, Uid, Verb, Verdict,
     },
     store::{self, StoreError},
 };
@@ -69,7 +66,7 @@ pub(crate) fn begin(
     }
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
     let (step, part) = (step.clone(), part.clone());
-    check_can_begin(&locked, location, run, &step)?;
+    check_for_agents(run, &step)?;
     if let Some(next) = &mut next {
         half_made::look(ctx, &locked.opened, run, &planned, next);
     }
@@ -132,13 +129,6 @@ pub(crate) fn begin(
     Ok(Report { findings, ..Report::ok(body) })
 }
 
-/// Refuses a step that is no work for an agent, or whose surroundings are not ready.
-fn check_can_begin(locked: &LockedRun<'_>, location: &RunLocation, run: &Run, step: &StepId) -> Result<(), OpError> {
-    check_no_command(run, step)?;
-    check_for_agents(run, step)?;
-    check_group(locked, location, step)
-}
-
 /// Returns the record that a report on the step is about: of what is begun already, the one that began it.
 fn begun_by(locked: &LockedRun<'_>, admitted: &Admitted, step: &StepId, new: Uid) -> Option<Uid> {
     match admitted {
@@ -149,23 +139,11 @@ fn begun_by(locked: &LockedRun<'_>, admitted: &Admitted, step: &StepId, new: Uid
     }
 }
 
-/// Refuses to begin a step that is a command: Piton runs it.
-fn check_no_command(run: &Run, step: &StepId) -> Result<(), OpError> {
-    let Some(of) = run.step(step).filter(|step| step.is_command) else { return Ok(()) };
-    let command = Suggested::of(Verb::Exec, step).run(&run.id).into();
-    let message = match of.is_reported {
-        true => format!("the agent of {step} has reported; piton does the rest of the step"),
-        false => format!("{step} is a command, which piton runs itself"),
-    };
-    Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYours), message, hints: vec![command] }))
-}
-
-/// Refuses to begin a step of a workflow file that is no work for an agent.
+/// Refuses to begin a command of a run that no agent drives.
 fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
-    let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Piton) else { return Ok(()) };
-    if piton::is_for_an_agent(&step.definition) {
-        return Ok(());
-    }
+    let is_for_the_runner =
+        |step: &&Step| run.dialect == DialectId::Piton && !step.is_command && !piton::is_for_an_agent(&step.definition);
+    let Some(step) = run.step(step).filter(is_for_the_runner) else { return Ok(()) };
     let message = format!("step {} is a command, which only `{}` carries out", step.id, Suggested::new(Verb::Run));
     let finish = Suggested::on_step(Verb::Finish, &step.id, &run.id);
     let by_hand = format!("for a step that was done by hand: `{finish}`");
@@ -174,16 +152,6 @@ fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
         message,
         hints: vec![Suggested::of(Verb::Resume, &run.id).into(), by_hand],
     }))
-}
-
-/// Refuses to begin a step while another run of the group runs.
-fn check_group(locked: &LockedRun<'_>, location: &RunLocation, step: &StepId) -> Result<(), OpError> {
-    let Some((home, id)) = location.own_run() else { return Ok(()) };
-    let files = &locked.opened.files;
-    let header = files.bytes(&files.own.path.join(HEADER)?).and_then(|bytes| Header::parse(bytes, home).ok());
-    let Some(group) = header.and_then(|header| header.group) else { return Ok(()) };
-    let again = Suggested::of(Verb::Begin, step).option("run", id);
-    group::take_for_agents((&locked.ctx().project, locked.clock()), (home, id), &group, &again)
 }
 
 /// Tells whether the brief goes into a file.

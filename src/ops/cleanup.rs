@@ -180,7 +180,7 @@ fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<O
             let run = opened.loaded.run.as_ref().filter(|run| lifecycle::needs_discard(run));
             if let Some(command) = run.and_then(|run| lifecycle::archive_command(&opened, run, ctx.clock.now)) {
                 let message =
-                    format!("it has a worktree, or steps of `finally` that did not run; `{command}` ends those");
+                    format!("it has a worktree, or steps of `at_end` that did not run; `{command}` ends those");
                 return Err(OpError::NotConfirmed { message, hints: vec![command.into()] });
             }
             archive::archive_run(ctx, location, archive::ArchiveRequest::default())

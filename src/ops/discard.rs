@@ -32,9 +32,9 @@ pub(crate) struct Discarded {
     /// The work that is lost.
     #[serde(flatten)]
     pub(crate) lost: OwnWork,
-    /// The steps of its `finally` that run first. Left out if it has no such steps.
+    /// The steps of its `at_end` that run first. Left out if it has no such steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) finally: Vec<StepId>,
+    pub(crate) at_end: Vec<StepId>,
 }
 
 /// How many of the files and of the commits that are lost are named.
@@ -108,7 +108,7 @@ impl Held {
             item_branches: trees[1..].iter().map(|(_, branch)| branch.clone()).collect(),
             progress,
             lost: OwnWork::of(&files, &commits),
-            finally: if is_workable { open_final(state) } else { Vec::new() },
+            at_end: if is_workable { open_final(state) } else { Vec::new() },
         };
         Self { trees, discarded }
     }

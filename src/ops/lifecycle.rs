@@ -97,7 +97,7 @@ pub(super) fn needs_discard(run: &Run) -> bool {
 
 /// Tells whether more than its state would be left of a run that ends now: a worktree, or steps that run when it ends.
 pub(super) fn leaves_more(run: &Run) -> bool {
-    let is_final = |step: &Step| step.definition.get("finally").is_some() && !step.status.is_over();
+    let is_final = |step: &Step| step.definition.get("at_end").is_some() && !step.status.is_over();
     let has_more = run.workspace.outside.is_some() || run.steps.iter().any(is_final);
     run.dialect == DialectId::Piton && has_more
 }

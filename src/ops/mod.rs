@@ -16,7 +16,6 @@
 //! - `open_steps` are the steps that a session of the client has in progress, for its hooks; `agent_report` is what an agent
 //!   reported about one, for `finish`.
 //! - `session_left` is what a session of the client left open, for the hook of a resumed one.
-//! - `group` keeps runs apart of which one runs at a time.
 //! - `workflow_runs` finds runs of workflow files, for `logs` and `merge`.
 //! - `proposal` is what `restore` writes in the place of a state that cannot be read, after a yes.
 //! - `archive` moves runs into archives and back; `discard` is what `close --discard` removes.
@@ -47,7 +46,6 @@ mod draft;
 mod entries;
 mod error;
 mod exit;
-mod group;
 mod half_made;
 mod held;
 mod history;
@@ -117,9 +115,6 @@ pub(crate) use draft::ChangeDraft;
 pub(crate) use draft::PreparedChange;
 pub(crate) use error::{NO_RUN, OpError, RunChoice, ways_to_trust};
 pub(crate) use exit::Exit;
-pub(crate) use group::{
-    GROUP_WAIT, Holder, InitialVariables, Taken, busy as busy_group, rendered_before, take as take_group,
-};
 pub(crate) use held::held;
 pub(crate) use history::{HistoryReport, history};
 pub(crate) use list::{ListReport, list, summary, waiting};

@@ -8,7 +8,7 @@ use std::{
 use super::{
     Exit, OpError, alike, archive, commit, entries,
     error::{hides_runs, is_closed},
-    group, lifecycle,
+    lifecycle,
     opened_run::OpenedRun,
     project_context::ProjectContext,
     report::{CheckpointReport, Report, Stage},
@@ -26,7 +26,7 @@ use crate::{
         StartSpec, Suggested, Verb,
     },
     store::{self, RunLock, Scope},
-    workflow::{Workflow, inputs},
+    workflow::inputs,
 };
 
 /// Number of workflows that are offered where no run was found.
@@ -241,22 +241,11 @@ fn own_run(
         included: found.included,
         ..Header::new(ctx.home.places(), &spec.feature, &ctx.project.root, found.source, change.at)
     };
-    let header = in_group(ctx, spec, header, &found.workflow)?;
     let outline = Outline::of(&found.workflow, found.sha256);
     let edits = piton::start(&header, (ctx.about(), change), outline, None);
     let candidate = piton::candidate(&header.session, Some(&header));
     let (edits, candidate) = edits.zip(candidate).expect("the name of the feature was checked");
     Ok((edits, RunLocation { root: ctx.home.root().to_owned(), candidate }))
-}
-
-/// Takes the group of a new run of agents, if its workflow has one. `start` waits for no other run.
-fn in_group(ctx: &ProjectContext, spec: &StartSpec, header: Header, workflow: &Workflow) -> Result<Header, OpError> {
-    let Some(concurrency) = &workflow.concurrency else { return Ok(header) };
-    let group = group::rendered_before(&concurrency.group, workflow, &header)
-        .map_err(|error| OpError::Usage { message: error.message, hints: vec![error.hint] })?;
-    let again = Suggested::of(Verb::Start, &spec.workflow).option("feature", &header.session);
-    group::take_for_agents((&ctx.project, ctx.clock), (ctx.home.root(), &header.session), &group, &again)?;
-    Ok(Header { group: Some(group), ..header })
 }
 
 fn clear_path(ctx: &ProjectContext, new: &RunLocation, spec: &StartSpec, options: StartOptions) -> Result<(), OpError> {

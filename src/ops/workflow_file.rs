@@ -369,7 +369,7 @@ pub(super) fn check_result(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> 
 
 /// Tells whether a step asks what git has had since it began.
 pub(super) fn needs_head(step: &crate::model::Step) -> bool {
-    ["commit_required", "finds", "on_success", "on_failure"].iter().any(|key| step.definition.get(key).is_some())
+    ["commit_required", "validate", "on_failure"].iter().any(|key| step.definition.get(key).is_some())
 }
 
 /// Checks that a step which has to make a commit made one.

@@ -69,12 +69,8 @@ impl StepExecutor<'_> {
             let error = reported.error.clone().or_else(|| reported.summary.clone());
             let error = error.unwrap_or_else(|| "its agent failed".to_owned());
             let printed = if said.is_empty() { &error } else { &said };
-            self.remember(step, "claude.output", printed.as_bytes(), "");
+            self.remember(step, "claude.output", (printed.as_bytes(), "", None));
             return Err(rejected(error));
-        }
-        if let Some(path) = &step.output_file {
-            let path = files::below(&self.folder(step)?, &self.render(path)?).map_err(refused)?;
-            files::write(&path, &format!("{said}\n"), 0o644, false).map_err(refused)?;
         }
         let summary = reported.summary.clone();
         let report = AgentReport {

@@ -118,9 +118,9 @@ impl StepExecutor<'_> {
             ("tool_calls", json!(work.tool_calls())),
             ("denied", json!(work.denials())),
         ];
-        let under = [Some(format!("{}", step.id)), Some(format!("step.{}", step.id))];
-        let capture = step.capture.as_ref().map(|capture| capture.name.clone());
-        for name in under.into_iter().chain([capture]).flatten() {
+        let under = [format!("{}", step.id), format!("step.{}", step.id)];
+        let captures = step.captures.iter().map(|capture| capture.name.clone());
+        for name in under.into_iter().chain(captures) {
             for (what, value) in &all {
                 let name = format!("{name}.{what}");
                 if self.context.used.has(&name) {

@@ -14,15 +14,17 @@ use super::{
     exec::Stop,
     files,
     ledger::Ledger,
-    pools::Pools,
     report::RunEnd,
     secrets::{self, Masks},
 };
 use crate::{
-    dialect::piton::{facts::Facts, record::Header},
+    dialect::piton::{
+        facts::Facts,
+        record::{BUILT_IN, Header},
+    },
     model::{ChangeKind, No, RelPath, StepId},
-    ops::{self, Exit},
-    store::{Ticker, worktree::git},
+    ops::Exit,
+    store::{self, Ticker, worktree::git},
     workflow::{Secret, Step, Workflow, WorktreeFiles, variables},
 };
 
@@ -43,7 +45,6 @@ pub(super) struct RunContext<'a> {
     pub(super) ticker: Ticker,
     pub(super) used: UsedVariables,
     pub(super) ledger: Mutex<Ledger>,
-    pub(super) pools: Pools,
     /// Held while worktrees of items are made, merged and removed.
     pub(super) worktrees: Mutex<()>,
 }
@@ -96,9 +97,15 @@ impl UsedVariables {
         self.names.iter().any(is_inside)
     }
 
-    /// Tells whether a text uses what a step printed.
-    pub(super) fn has_output(&self, step: &StepId) -> bool {
-        self.has(&format!("{step}.output")) || self.has(&format!("step.{step}.output"))
+    /// Returns the names under which texts use what the command of a step left.
+    pub(super) fn results<'a>(&'a self, step: &'a StepId, what: &'a str) -> impl Iterator<Item = String> + 'a {
+        let names = [format!("{step}.{what}"), format!("step.{step}.{what}")];
+        names.into_iter().filter(|name| self.has(name))
+    }
+
+    /// Tells whether a text uses what the command of a step printed, or how it ended.
+    pub(super) fn has_results(&self, step: &StepId) -> bool {
+        ["output", "stderr", "exit_code"].iter().any(|what| self.results(step, what).next().is_some())
     }
 }
 
@@ -155,7 +162,7 @@ fn environment_of(
     (header, folder): (&Header, &Utf8Path),
     read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Vec<(String, String)>, RunError> {
-    let given = ops::InitialVariables { header, workflow, folder };
+    let given = InitialVariables { header, workflow, folder };
     let wrong =
         |message: String| RunError::new(Exit::No(No::Invalid), message, ["correct the workflow file".to_owned()]);
     let mut env = vec![("ARG".to_owned(), header.args.join(" "))];
@@ -171,6 +178,24 @@ fn environment_of(
     }
     env.extend(named_secrets(&workflow.secrets, declared));
     Ok(env)
+}
+
+/// The variables that exist before the first step.
+struct InitialVariables<'a> {
+    header: &'a Header,
+    workflow: &'a Workflow,
+    folder: &'a Utf8Path,
+}
+
+impl variables::Scope for InitialVariables<'_> {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        let given = self.header.variable(name, &self.workflow.name, self.folder);
+        Ok(given.or_else(|| store::variable(name).map(Value::String)))
+    }
+
+    fn names(&self) -> Vec<String> {
+        BUILT_IN.iter().map(|name| (*name).to_owned()).collect()
+    }
 }
 
 /// Returns the values of secrets that a workflow or a step names.

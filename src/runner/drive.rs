@@ -3,7 +3,7 @@
 use super::{
     context::RunContext,
     error::RunError,
-    failed_log, finish, on_end, on_stop,
+    failed_log, finish, on_stop,
     recorded_step::{self, Reported},
     report::{EndedStep, RunEnd, RunResult},
     resume::{ResumeOptions, ScheduledStep},
@@ -29,7 +29,7 @@ pub(super) fn drive(
     let mut executor = StepExecutor::new(context)?;
     let end = steps(&mut executor, due, asked).and_then(|end| match end {
         Some(end) => Ok(end),
-        None if asked.gives_up => Ok(RunEnd::Stepped { step: "finally".to_owned(), is_done: true, goes_on: false }),
+        None if asked.gives_up => Ok(RunEnd::Stepped { step: "at_end".to_owned(), is_done: true, goes_on: false }),
         None => match &asked.only {
             Some(step) => {
                 let is_done = context.ledger().run().resolve(step).is_some_and(|step| step.status.satisfies());
@@ -41,9 +41,6 @@ pub(super) fn drive(
     let failed_stop = if is_whole { on_stop::run(context, &end)? } else { None };
     // The lease is released in any case; an error of the run takes precedence over one of the release.
     let released = context.ledger().release();
-    if let Some(command) = context.workflow.on_end.as_ref().filter(|_| is_whole) {
-        on_end::run(context, command, &end);
-    }
     let end = end.map_err(|error| match &failed_stop {
         Some(problem) => after_stop(context, &format!("{problem}. Before that: {error}")),
         None => error,
@@ -52,7 +49,6 @@ pub(super) fn drive(
     let ledger = context.ledger();
     let done = ledger.run().steps.iter().filter(|step| step.status.satisfies()).count();
     let tolerated = ledger.state().steps.values().filter(|step| step.tolerated.is_some()).count();
-    let up_to_date = ledger.state().steps.values().filter(|step| step.is_up_to_date).count();
     let failed_items = ledger.state().failed_items();
     let log = match &end {
         RunEnd::Failed { step, .. } => failed_log::of(context, ledger.state(), step),
@@ -79,7 +75,7 @@ pub(super) fn drive(
         }
         (_, _) => context.header.resume(),
     };
-    let (steps, total) = (EndedStep::all(ledger.run(), ledger.state()), context.workflow.steps.len());
+    let (steps, total) = (EndedStep::all(ledger.run()), context.workflow.steps.len());
     Ok(RunResult {
         session,
         folder,
@@ -87,7 +83,6 @@ pub(super) fn drive(
         end,
         done,
         tolerated,
-        up_to_date,
         failed_items,
         claude,
         steps,
@@ -103,7 +98,7 @@ fn after_stop(context: &RunContext<'_>, problem: &str) -> RunError {
     RunError::new(Exit::StepFailed, message, [context.header.resume().into()])
 }
 
-/// Runs the steps; returns `None` when all are done, else how the run ended. A step that is asked for alone and the steps of `finally` run one
+/// Runs the steps; returns `None` when all are done, else how the run ended. A step that is asked for alone and the steps of `at_end` run one
 /// after the other, with nothing behind them.
 fn steps(
     executor: &mut StepExecutor<'_>,
@@ -119,7 +114,7 @@ fn steps(
         if let Some(stop) = executor.signals.stop() {
             return context.interrupted(stop).map(Some);
         }
-        let done = recorded_step::one(executor, &context.workflow.steps[next.at], next, asked.skips_unchanged())?;
+        let done = recorded_step::one(executor, &context.workflow.steps[next.at], next)?;
         match recorded_step::reported(context, next, done)? {
             Reported::GoesOn { .. } => {}
             Reported::Ends(end) => return Ok(Some(end)),

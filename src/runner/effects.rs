@@ -15,7 +15,7 @@ use crate::{
     document::parse_definition,
     model::{ClaudeWork, StepId, clean_line},
     schema, store,
-    workflow::{Command, FileFormat, OnIncomplete, Step, Validate, WriteFile},
+    workflow::{FileFormat, OnIncomplete, Step, Validate, WriteFile},
 };
 
 /// The result of a measurement, or how the step ended without one.
@@ -43,8 +43,7 @@ impl StepExecutor<'_> {
 
     /// Tells whether a step of the workflow has a `validate` beside its command.
     pub(super) fn is_measured(&self, step: &Step) -> bool {
-        let measurement = step.on_success.first().filter(|inner| matches!(inner.command, Command::Validate(_)));
-        self.workflow_step.as_ref() == Some(&step.id) && measurement.is_some_and(|inner| self.is_recorded(inner))
+        self.workflow_step.as_ref() == Some(&step.id) && step.measurement().iter().any(|inner| self.is_recorded(inner))
     }
 
     /// Tells whether each round of a measurement is recorded: that of a step of the workflow.
@@ -75,7 +74,7 @@ impl StepExecutor<'_> {
 
     pub(super) fn validate(&mut self, step: &Step, validate: &Validate) -> Result<StepOutcome, RunError> {
         let is_recorded = self.is_recorded(step);
-        let attempts = validate.on_incomplete.as_ref().map_or(0, |gap| gap.max_attempts);
+        let attempts = validate.on_incomplete.as_ref().map_or(0, |gap| gap.attempts);
         let mut round = if is_recorded { std::mem::take(&mut self.measured).saturating_sub(1) } else { 0 };
         loop {
             let (percent, result) = match self.measure(validate)? {

@@ -102,10 +102,6 @@ fn sync_names(folder: &Utf8Path) -> io::Result<()> {
 }
 
 /// Creates the file for the output of a step.
-pub(super) fn create(path: &Utf8Path) -> Result<File, String> {
-    File::create(path).map_err(|error| format!("{path}: {error}"))
-}
-
 /// Opens a private file of the session for appending.
 pub(super) fn append_private(path: &Utf8Path) -> io::Result<File> {
     if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
@@ -225,48 +221,6 @@ fn ends(project: &Utf8Path, worktree: &Utf8Path, path: &RelPath) -> Result<(Utf8
         fs::create_dir_all(&parent).map_err(|error| format!("{parent}: {error}"))?;
     }
     Ok((from, to))
-}
-
-/// The most files, and the most bytes, that one digest reads.
-const DIGEST_FILES: usize = 20_000;
-const DIGEST_BYTES: u64 = 1 << 30;
-
-/// Returns a digest of files and folders below a folder: their names, contents and links. `None` if one does not exist, cannot be read, or
-/// there is too much.
-pub(super) fn digest(folder: &Utf8Path, paths: &[RelPath]) -> Option<String> {
-    let mut parts = Vec::new();
-    let mut left = (DIGEST_FILES, DIGEST_BYTES);
-    for path in paths {
-        digest_one(&below(folder, path.as_str()).ok()?, path.as_str(), &mut left, &mut parts)?;
-    }
-    Some(sha256_hex(parts.join("\n").as_bytes()))
-}
-
-fn digest_one(path: &Utf8Path, name: &str, left: &mut (usize, u64), parts: &mut Vec<String>) -> Option<()> {
-    left.0 = left.0.checked_sub(1)?;
-    let metadata = path.symlink_metadata().ok()?;
-    if metadata.is_symlink() {
-        parts.push(format!("{name:?} -> {:?}", fs::read_link(path).ok()?));
-        // A folder behind a link is not walked; a file is read as what it is.
-        return if path.is_file() { digest_bytes(path, name, left, parts) } else { None };
-    }
-    if !metadata.is_dir() {
-        return digest_bytes(path, name, left, parts);
-    }
-    let entries = path.read_dir_utf8().ok()?.collect::<Result<Vec<_>, _>>().ok()?;
-    let mut names: Vec<String> = entries.iter().map(|entry| entry.file_name().to_owned()).collect();
-    names.sort();
-    parts.push(format!("{name:?}/"));
-    names.iter().try_for_each(|inner| digest_one(&path.join(inner), &format!("{name}/{inner}"), left, parts))
-}
-
-fn digest_bytes(path: &Utf8Path, name: &str, left: &mut (usize, u64), parts: &mut Vec<String>) -> Option<()> {
-    let file = File::open(path).ok().filter(|_| path.is_file())?;
-    let mut bytes = Vec::new();
-    file.take(left.1 + 1).read_to_end(&mut bytes).ok()?;
-    left.1 = left.1.checked_sub(bytes.len() as u64)?;
-    parts.push(format!("{name:?} {}", sha256_hex(&bytes)));
-    Some(())
 }
 
 pub(super) fn exists(path: &Utf8Path) -> bool {

@@ -295,17 +295,7 @@ impl StepExecutor<'_> {
                 lock().end = Some(StepOutcome::Stopped(stop));
                 return Ok(());
             }
-            let pool = foreach_loop.step.pool.as_ref();
-            let slot = match pool.map(|pool| self.context.pools.take(&pool.name, &self.signals)).transpose() {
-                Ok(slot) => slot,
-                Err(stop) => {
-                    lock().end = Some(StepOutcome::Stopped(stop));
-                    return Ok(());
-                }
-            };
-            let done = self.item(foreach_loop, &item)?;
-            drop(slot);
-            match done {
+            match self.item(foreach_loop, &item)? {
                 StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
                 StepOutcome::Failed(failure) => lock().failures.push((item.name.to_owned(), failure)),
                 stopped @ StepOutcome::Stopped(_) => lock().end = Some(stopped),

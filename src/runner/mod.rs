@@ -7,10 +7,10 @@
 //! - `resume` asks the planner which steps are due, and a person what only a person can know; `unknown_outcome` finds out
 //!   whether one that was cut off took effect, from its `probe` or a person; `orphan` ends children of an earlier
 //!   runner; `mend` goes on over a damaged journal once a person agreed.
-//! - `drive` has the steps run and the run ended; `side_by_side` begins those that are due, one or several at a time within the `pools` of the file;
+//! - `drive` has the steps run and the run ended; `side_by_side` begins those that are due, one or several at a time;
 //!   `recorded_step` runs one, with the retries that `retry` decides on (pure).
-//! - `on_stop` runs the steps that follow a stop, `on_end` the command that tells a person how a run ended or stopped.
-//! - `spending` stops a run at its limits; `concurrency` keeps runs of one group apart.
+//! - `on_stop` runs the steps that follow a stop.
+//! - `spending` stops a run at its limits.
 //! - `finish` merges or keeps the worktree; `merge` does that at a later time.
 //!
 //! One step:
@@ -21,7 +21,7 @@
 //!   output of `claude -p` (pure).
 //! - `inputs` has the values that a run is started with (pure); `files` writes files of steps; `ledger` admits and records every change.
 //!
-//! `result` has what a step ends with, `unchanged` what it last passed with, `run_environment` what a run knows of its surroundings.
+//! `result` has what a step ends with, `run_environment` what a run knows of its surroundings.
 //!
 //! `console` has the events and questions, `report` the result with the log of a failed step (`failed_log`), `preview` what a dry run shows (pure),
 //! `error` the problems.
@@ -29,7 +29,6 @@
 mod agent;
 mod claude;
 mod claude_step;
-mod concurrency;
 mod console;
 mod context;
 mod drive;
@@ -46,13 +45,11 @@ mod ledger;
 mod limit;
 mod mend;
 mod merge;
-mod on_end;
 mod on_stop;
 mod open;
 mod origin;
 mod orphan;
 mod output_watcher;
-mod pools;
 mod prepare;
 mod preview;
 mod probe;
@@ -71,7 +68,6 @@ mod sign_of_life;
 mod spending;
 mod step_executor;
 mod step_outputs;
-mod unchanged;
 mod unknown_outcome;
 mod warnings;
 mod worktree_files;

@@ -7,7 +7,6 @@ use super::{
     console::Event,
     context::RunContext,
     error::RunError,
-    on_end,
     report::RunEnd,
     step_executor::{StepExecutor, StepOutcome},
 };
@@ -25,7 +24,7 @@ pub(super) fn run(context: &RunContext<'_>, end: &Result<RunEnd, RunError>) -> R
     if context.workflow.on_stop.is_empty() || !is_stop {
         return Ok(None);
     }
-    let (status, step) = on_end::in_words(end);
+    let (status, step) = in_words(end);
     steps(context, status, step)
 }
 
@@ -36,6 +35,19 @@ pub(super) fn run_cut_off(context: &RunContext<'_>) -> Result<Option<String>, Ru
     }
     context.console.tell(&Event::Note { text: "The steps of `on_stop` were cut off; they run again" });
     steps(context, "interrupted", "")
+}
+
+/// Returns what became of a run, and the step that it stopped at, or nothing.
+fn in_words(end: &Result<RunEnd, RunError>) -> (&'static str, &str) {
+    match end {
+        Ok(RunEnd::Completed(_)) => ("completed", ""),
+        Ok(RunEnd::Failed { step, .. }) => ("failed", step.as_str()),
+        Ok(RunEnd::Waiting { step, .. }) => ("waiting", step.as_str()),
+        Ok(RunEnd::Stepped { step, .. }) => ("stepped", step.as_str()),
+        Ok(RunEnd::Interrupted(_)) => ("interrupted", ""),
+        // Of a run that is only planned, no step is run, and this is not asked.
+        Ok(RunEnd::Planned(_)) | Err(_) => ("stopped", ""),
+    }
 }
 
 fn steps(context: &RunContext<'_>, status: &str, step: &str) -> Result<Option<String>, RunError> {

@@ -8,7 +8,6 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    concurrency,
     console::{Console, Event},
     context::{RunContext, UsedVariables, check_environment, environment},
     drive::drive,
@@ -17,7 +16,6 @@ use super::{
     ledger::{Ledger, SessionPaths},
     mend::load_repaired,
     orphan,
-    pools::Pools,
     preview::{KnownVariables, NewRun, Preview},
     ready::{check_programs, check_programs_of, check_worktree, folder},
     report::RunResult,
@@ -66,8 +64,6 @@ pub(crate) struct StartRequest {
     pub(crate) until: Option<String>,
     /// Run this step and no other.
     pub(crate) only: Option<String>,
-    /// Run steps that are up to date, too.
-    pub(crate) always_run: bool,
     /// Merge at the end without asking.
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
@@ -130,7 +126,6 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         jobs: start.jobs,
         until: start.until.clone(),
         only: start.only.clone(),
-        always_run: start.always_run,
         yes: start.yes,
         dry_run: start.dry_run,
         ..ResumeOptions::default()
@@ -231,7 +226,6 @@ fn begin(
     let project = &run_environment.project;
     let (home, mut header, head) = new_header(run_environment, start, source, (workflow, declared), files.included)?;
     let (id, now) = (header.session.clone(), header.created_at);
-    concurrency::check_free(run_environment, workflow, &header, home.root())?;
     if start.carries_changes {
         header.carried = warnings::carried(&project.root, head.as_deref())?;
     }
@@ -344,9 +338,6 @@ fn drive_claimed(
     let caller = (run_environment.ticker, run_environment.caller());
     let mut ledger = Ledger::new(paths.clone(), caller, session, (run, evidence));
     check_no_agent(header, &ledger, asked)?;
-    let group =
-        || concurrency::hold(run_environment, &workflow, header, (&paths.own.home, asked.only.as_deref()), console);
-    let _group = if asked.dry_run { None } else { group()? };
     if !asked.dry_run {
         ledger.catch_up()?;
         // No runner before a new run was killed.
@@ -381,7 +372,6 @@ fn drive_claimed(
         ticker: run_environment.ticker,
         ledger: std::sync::Mutex::new(ledger),
         worktrees: std::sync::Mutex::default(),
-        pools: Pools::of(&workflow.pools),
         workflow,
         folder,
         console,

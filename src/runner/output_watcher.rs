@@ -25,14 +25,12 @@ pub(super) struct OutputWatcher<'a> {
     /// Where the step works.
     folder: &'a Utf8Path,
     claude: Option<ClaudeReader>,
-    output: Option<File>,
     log: Log<'a>,
     stderr: Vec<u8>,
     /// What may be the beginning of a secret, of each stream.
     held: [Vec<u8>; 2],
     /// Labelled lines that are not complete yet, of each stream.
     begun: [Vec<u8>; 2],
-    problem: Option<String>,
 }
 
 /// What a watcher saw of a child.
@@ -43,8 +41,6 @@ pub(super) struct ObservedOutput {
     pub(super) rejection: Option<Rejection>,
     /// What a call of `claude` did, secrets masked, and whether all its calls of tools were denied.
     pub(super) work: Option<(ClaudeWork, bool)>,
-    /// Why the output file could not be written.
-    pub(super) problem: Option<String>,
 }
 
 /// The log of a step, created with the first output.
@@ -63,7 +59,6 @@ impl<'a> OutputWatcher<'a> {
         (source, folder): (OutputSource<'a>, &'a Utf8Path),
         log: &str,
         is_claude: bool,
-        output: Option<File>,
     ) -> Self {
         let path = context.session.join(format!("logs/{log}"));
         let log = Log { context, path, file: None, waiting: Vec::new(), is_broken: false };
@@ -72,12 +67,10 @@ impl<'a> OutputWatcher<'a> {
             source,
             folder,
             claude: is_claude.then(ClaudeReader::default),
-            output,
             log,
             stderr: Vec::new(),
             held: <[Vec<u8>; 2]>::default(),
             begun: <[Vec<u8>; 2]>::default(),
-            problem: None,
         }
     }
 
@@ -94,7 +87,7 @@ impl<'a> OutputWatcher<'a> {
         let rejection = self.claude.as_ref().and_then(ClaudeReader::rejection);
         let work = self.claude.as_ref().map(|reader| (self.masked(reader.work()), reader.is_all_denied()));
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
-        ObservedOutput { stderr, result, api_error, rejection, work, problem: self.problem }
+        ObservedOutput { stderr, result, api_error, rejection, work }
     }
 }
 
@@ -161,17 +154,10 @@ impl Watcher for OutputWatcher<'_> {
             }
             (Stream::Stdout, None) | (Stream::Stderr, _) => self.show(stream, bytes, false),
         }
-        match stream {
-            Stream::Stdout => {
-                if let Some(Err(error)) = self.output.as_mut().map(|file| file.write_all(bytes)) {
-                    self.problem = Some(format!("its `output_file` cannot be written: {error}"));
-                }
-            }
-            Stream::Stderr => {
-                self.stderr.extend_from_slice(bytes);
-                if self.stderr.len() > 2 * TAIL {
-                    self.stderr.drain(..self.stderr.len() - TAIL);
-                }
+        if stream == Stream::Stderr {
+            self.stderr.extend_from_slice(bytes);
+            if self.stderr.len() > 2 * TAIL {
+                self.stderr.drain(..self.stderr.len() - TAIL);
             }
         }
     }

@@ -30,9 +30,6 @@ pub(crate) struct Preview {
     /// The steps that run whenever the runner stops before the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) on_stop: Vec<StepPreview>,
-    /// The command that the runner runs when it ends or stops.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) on_end: Option<String>,
     /// Left out if no step calls `claude`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cost: Option<CostPreview>,
@@ -84,7 +81,7 @@ pub(crate) struct StepPreview {
     /// What `claude` is allowed and limited to, in the words of its options. Empty: the settings of the person decide.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) claude: Vec<String>,
-    /// The steps inside it, by the key that has them (`each`, `measures`, `on_incomplete`, `on_failure`, `on_success`).
+    /// The steps inside it, by the key that has them (`each`, `measures`, `on_incomplete`, `on_failure`, `validate`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) inside: Vec<InsidePreview>,
 }
@@ -160,7 +157,6 @@ impl Preview {
             side_by_side: side_by_side(&steps),
             merge: previews(merge, known),
             on_stop: previews(&workflow.on_stop, known),
-            on_end: workflow.on_end.clone(),
             cost: cost(workflow, steps.iter().copied().chain(merge), known),
         }
     }
@@ -254,13 +250,13 @@ fn inside(step: &Step, known: &dyn Scope) -> Vec<InsidePreview> {
         Command::Foreach(foreach) => vec![("each", None, &foreach.steps)],
         Command::Validate(Validate { steps, on_incomplete, .. }) => {
             let gap = on_incomplete.as_ref();
-            let gap = gap.map(|gap| ("on_incomplete", Some(gap.max_attempts), &gap.steps[..]));
+            let gap = gap.map(|gap| ("on_incomplete", Some(gap.attempts), &gap.steps[..]));
             [("measures", None, &steps[..])].into_iter().chain(gap).collect()
         }
     };
     let handler = step.on_failure.as_ref();
-    found.extend(handler.map(|handler| ("on_failure", Some(handler.max_attempts), &handler.steps[..])));
-    found.push(("on_success", None, &step.on_success));
+    found.extend(handler.map(|handler| ("on_failure", Some(handler.attempts), &handler.steps[..])));
+    found.push(("validate", None, step.measurement()));
     found.retain(|(_, _, steps)| !steps.is_empty());
     let shown = |(key, repeats, steps): (_, _, &[Step])| InsidePreview { key, repeats, steps: previews(steps, known) };
     found.into_iter().map(shown).collect()
@@ -344,7 +340,7 @@ fn at_most(step: &Step, known: &dyn Scope) -> Option<f64> {
         },
         Command::Validate(validate) => {
             let (gap, closed) = match &validate.on_incomplete {
-                Some(gap) => (all(&gap.steps)?, f64::from(gap.max_attempts)),
+                Some(gap) => (all(&gap.steps)?, f64::from(gap.attempts)),
                 None => (0.0, 0.0),
             };
             all(&validate.steps)? * (1.0 + closed) + gap * closed
@@ -352,11 +348,11 @@ fn at_most(step: &Step, known: &dyn Scope) -> Option<f64> {
     };
     let (handler, handled) = match &step.on_failure {
         // A handler without attempts runs once, and the step does not run again.
-        Some(handler) => (all(&handler.steps)?, f64::from(handler.max_attempts)),
+        Some(handler) => (all(&handler.steps)?, f64::from(handler.attempts)),
         None => (0.0, 0.0),
     };
     let runs = f64::from(tries(step)) * (1.0 + handled);
-    Some((once + all(&step.on_success)?) * runs + handler * handled.max(1.0))
+    Some((once + all(step.measurement())?) * runs + handler * handled.max(1.0))
 }
 
 fn count(items: usize) -> f64 {

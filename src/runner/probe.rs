@@ -87,7 +87,7 @@ impl Probe<'_> {
         };
         let marks = orphan::marks(&self.header.session, Some(self.top.as_str()));
         let job = Job {
-            words: step.interpreter.unwrap_or_default().words(shell.text),
+            words: exec::shell(shell.text),
             folder,
             env: merged_env(self.env, own.into_iter().chain(shell.env).chain(marks)),
             timeout: Some(LIMIT),

@@ -14,23 +14,17 @@ use crate::{
     model::{No, Suggested, Verb},
     ops::Exit,
     store::{self, Project, worktree},
-    workflow::{Interpreter, Step, Workflow},
+    workflow::{Step, Workflow},
 };
 
-/// Checks before the first step that the programs of the steps are installed: `claude` and the shells.
+/// Checks before the first step that `claude` is installed where a step calls it.
 pub(super) fn check_programs(steps: &[&Step]) -> Result<(), RunError> {
     if steps.iter().any(|step| step.needs_claude()) && !files::is_on_path("claude") {
         let message = "a step of the workflow calls `claude`, which is not on the PATH";
         let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
         return Err(RunError::new(Exit::No(No::Invalid), message, [hint]));
     }
-    let mut needed = Vec::new();
-    steps.iter().for_each(|step| step.interpreters(&mut needed));
-    let is_missing = |shell: &&Interpreter| **shell != Interpreter::Sh && !files::is_on_path(shell.as_str());
-    let Some(missing) = needed.iter().find(is_missing) else { return Ok(()) };
-    let message =
-        format!("a step of the workflow has `interpreter: {0}`, and {0} is not on the PATH", missing.as_str());
-    Err(RunError::new(Exit::No(No::Invalid), message, [format!("install {}, or remove the key", missing.as_str())]))
+    Ok(())
 }
 
 /// Checks the programs of the steps that are due, and of those around them. A step whose agent has reported runs what is inside it.

@@ -127,13 +127,8 @@ fn waiting(context: &RunContext<'_>, at: usize, what: String, decide: Decide) ->
     Ok(RunEnd::Waiting { step, number: at + 1, what, decide })
 }
 
-/// Runs one step with all its tries, and records each. With `may_skip` it is not run if it is up to date.
-pub(super) fn one(
-    executor: &mut StepExecutor<'_>,
-    step: &Step,
-    due: ScheduledStep,
-    may_skip: bool,
-) -> Result<StepOutcome, RunError> {
+/// Runs one step with all its tries, and records each.
+pub(super) fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<StepOutcome, RunError> {
     executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
     let is_reported = executor.context.ledger().step(&step.id).is_some_and(|state| state.reported.is_some());
     let left_out = || executor.skipped_with_others(step).or_else(|| executor.skipped_by_condition(step));
@@ -151,18 +146,6 @@ pub(super) fn one(
         }
         Some(StepOutcome::Completed(_) | StepOutcome::Stopped(_)) | None => {}
     }
-    let is_first = executor.context.ledger().step(&step.id).is_none_or(|state| state.attempts == 0);
-    if may_skip
-        && is_first
-        && !due.is_forced
-        && let Some(run) = executor.up_to_date(step)
-    {
-        let reason = format!("it is up to date: what it uses, does and leaves is as in {run}");
-        let kind = ChangeKind::Skip { step: step.id.clone(), part: None, by: None, reason };
-        let facts = Facts { is_up_to_date: true, ..Facts::default() };
-        executor.context.ledger().record(kind, facts, false)?;
-        return Ok(StepOutcome::Skipped("it is up to date"));
-    }
     let retry = executor.context.ledger().step(&step.id).and_then(|state| state.retry);
     let mut tries = Tries { attempt: retry.map_or(1, |retry| retry.attempts.saturating_add(1)), ..Tries::default() };
     announce(executor, step, due);
@@ -178,7 +161,6 @@ pub(super) fn one(
         }
         tries.waited = if retry.is_usage_limit { left } else { Duration::ZERO };
     }
-    executor.before = executor.before(step);
     let mut scheduled = due;
     loop {
         begin(executor, step, scheduled)?;
@@ -341,10 +323,7 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
         outcome.error = Some(findings.join("\n"));
         outcome.findings = findings;
     }
-    let has_passed = facts.tolerated.is_none();
     ended(executor, step, outcome, facts)?;
-    let before = executor.before.take().filter(|_| has_passed);
-    executor.keep_pass(step, before);
     Ok(StepOutcome::Completed(produced))
 }
 

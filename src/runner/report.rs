@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::{exec::Stop, preview::Preview};
 use crate::{
-    dialect::piton::state::State,
     engine,
     model::{ClaudeWork, Progress, ReportedStatus, Run, RunId, Status, StepId, Suggested, safe_line, words},
 };
@@ -21,8 +20,6 @@ pub(crate) struct RunResult {
     pub(crate) done: usize,
     /// How many of them never passed, which the workflow tolerates.
     pub(crate) tolerated: usize,
-    /// How many were not run because they are up to date.
-    pub(crate) up_to_date: usize,
     /// How many items of `foreach` failed.
     pub(crate) failed_items: usize,
     /// What all calls of `claude` did, those before a resume included.
@@ -37,7 +34,7 @@ pub(crate) struct RunResult {
 }
 
 impl RunResult {
-    /// Returns how many steps were skipped, other than those that are up to date.
+    /// Returns how many steps were skipped.
     pub(crate) fn skipped(&self) -> usize {
         self.steps.iter().filter(|step| step.is_skipped()).count()
     }
@@ -51,7 +48,6 @@ impl RunResult {
             end: RunEnd::Planned(Box::new(preview)),
             done: 0,
             tolerated: 0,
-            up_to_date: 0,
             failed_items: 0,
             claude: ClaudeWork::default(),
             steps: Vec::new(),
@@ -164,9 +160,6 @@ pub(crate) struct RunReport {
     /// How many of the done steps were skipped, by a condition or by a person. Left out if none.
     #[serde(skip_serializing_if = "crate::model::is_zero")]
     pub(crate) skipped: usize,
-    /// How many of the done steps were not run because they are up to date. Left out if none.
-    #[serde(skip_serializing_if = "crate::model::is_zero")]
-    pub(crate) up_to_date: usize,
     /// How many items of `foreach` failed; `piton run RUN --failed` runs them again. Left out if none.
     #[serde(skip_serializing_if = "crate::model::is_zero")]
     pub(crate) failed_items: usize,
@@ -211,19 +204,16 @@ pub(crate) struct EndedStep {
     /// How long its last attempt took. Left out if it did not end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds: Option<i64>,
-    /// Whether it was not run because it is up to date. Left out if not.
-    #[serde(rename = "up_to_date", skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_up_to_date: bool,
 }
 
 impl EndedStep {
-    /// Tells whether it was skipped for another reason than that it is up to date.
+    /// Tells whether it was skipped.
     pub(crate) fn is_skipped(&self) -> bool {
-        self.status == ReportedStatus::Recorded(Status::Skipped) && !self.is_up_to_date
+        self.status == ReportedStatus::Recorded(Status::Skipped)
     }
 
     /// Returns the steps that began or were skipped.
-    pub(super) fn all(run: &Run, state: &State) -> Vec<Self> {
+    pub(super) fn all(run: &Run) -> Vec<Self> {
         let ended = run.steps.iter().filter(|step| step.attempts > 0 || step.status == Status::Skipped);
         let ended = ended.map(|step| Self {
             step: step.id.clone(),
@@ -231,7 +221,6 @@ impl EndedStep {
             status: step.reported_status(),
             attempts: step.attempts,
             seconds: step.seconds(),
-            is_up_to_date: state.steps.get(step.id.as_str()).is_some_and(|step| step.is_up_to_date),
         });
         ended.collect()
     }
@@ -301,7 +290,6 @@ impl From<&RunResult> for RunReport {
             folder: folder.clone(),
             progress: Progress { done: *done, total: *total, tolerated: *tolerated },
             skipped: result.skipped(),
-            up_to_date: result.up_to_date,
             failed_items: *failed_items,
             claude: result.claude.clone(),
             steps: result.steps.clone(),

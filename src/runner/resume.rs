@@ -39,24 +39,15 @@ pub(crate) struct ResumeOptions {
     pub(crate) until: Option<String>,
     /// Run this step and no other.
     pub(crate) only: Option<String>,
-    /// Abort the run and run the steps of its `finally`.
+    /// Abort the run and run the steps of its `at_end`.
     pub(crate) gives_up: bool,
     /// Restart from the first step.
     pub(crate) force: bool,
     pub(crate) accept_edits: bool,
     /// Go on although a limit is reached.
     pub(crate) over_limits: bool,
-    /// Run steps that are up to date, too.
-    pub(crate) always_run: bool,
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
-}
-
-impl ResumeOptions {
-    /// Tells whether steps that are up to date are skipped: not where a person asked for the step itself.
-    pub(super) const fn skips_unchanged(&self) -> bool {
-        !self.always_run && self.only.is_none() && !self.gives_up
-    }
 }
 
 /// A step that is due.
@@ -174,7 +165,7 @@ impl StepSelection<'_> {
         Ok(Some(ScheduledStep { is_forced: is_repeated, is_retry, ..ScheduledStep::first(at) }))
     }
 
-    /// Records that the run is given up; the steps are those of its `finally`.
+    /// Records that the run is given up; the steps are those of its `at_end`.
     fn give_up(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
         self.ledger.give_up()?;
         let mut due = Vec::new();

@@ -322,19 +322,9 @@ fn applies_to(policy: &Retry, failure: &Failure) -> bool {
 fn delay(policy: &Retry, attempt: u32) -> Duration {
     let factor = match policy.backoff {
         Backoff::Fixed => 1,
-        Backoff::Linear => attempt,
         Backoff::Exponential => 2_u32.saturating_pow(attempt.saturating_sub(1)),
-        Backoff::Fibonacci => fibonacci(attempt),
     };
     policy.initial_delay.saturating_mul(factor.max(1)).min(policy.max_delay)
-}
-
-fn fibonacci(count: u32) -> u32 {
-    let (mut before, mut current) = (0_u32, 1_u32);
-    for _ in 1..count.min(64) {
-        (before, current) = (current, before.saturating_add(current));
-    }
-    current
 }
 
 /// Varies a delay uniformly within its jitter, in both directions.

@@ -11,7 +11,6 @@ use super::{
     context::RunContext,
     error::RunError,
     exec::{Signals, Stop},
-    pools::PoolSlot,
     recorded_step::{self, Reported},
     report::RunEnd,
     resume::{ResumeOptions, ScheduledStep},
@@ -27,16 +26,14 @@ use crate::{
 type Done = Result<StepOutcome, RunError>;
 
 /// A message at the end of a thread, also of one that panicked: it has no result then.
-struct Message<'a> {
+struct Message {
     sender: Sender<(ScheduledStep, Option<Done>)>,
     step: ScheduledStep,
     done: Option<Done>,
-    slot: Option<PoolSlot<'a>>,
 }
 
-impl Drop for Message<'_> {
+impl Drop for Message {
     fn drop(&mut self) {
-        self.slot = None;
         // The receiver is gone only if it panicked.
         let _ = self.sender.send((self.step, self.done.take()));
     }
@@ -76,13 +73,13 @@ pub(super) fn steps(
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         loop {
-            while let Some((step, slot)) = lanes.next() {
-                let message = Message { sender: sender.clone(), step, done: None, slot };
-                let (may_skip, is_labelled) = (asked.skips_unchanged(), asked.jobs > 1);
+            while let Some(step) = lanes.next() {
+                let message = Message { sender: sender.clone(), step, done: None };
+                let is_labelled = asked.jobs > 1;
                 let (begun, is_begun) = mpsc::channel();
                 scope.spawn(store::carried(move || {
                     let mut message = message;
-                    message.done = Some(run(context, message.step, (may_skip, is_labelled), begun));
+                    message.done = Some(run(context, message.step, is_labelled, begun));
                 }));
                 // They begin in the order of the plan. The sender is dropped then.
                 let _ = is_begun.recv();
@@ -98,40 +95,30 @@ pub(super) fn steps(
     lanes.finish()
 }
 
-fn run(context: &RunContext<'_>, due: ScheduledStep, (may_skip, is_labelled): (bool, bool), begun: Sender<()>) -> Done {
+fn run(context: &RunContext<'_>, due: ScheduledStep, is_labelled: bool, begun: Sender<()>) -> Done {
     let step = &context.workflow.steps[due.at];
     let mut executor = StepExecutor::new(context)?;
     executor.begun = Some(begun);
     executor.label = is_labelled.then(|| step.id.as_str().to_owned());
-    recorded_step::one(&mut executor, step, due, may_skip)
+    recorded_step::one(&mut executor, step, due)
 }
 
 impl<'a> Lanes<'a> {
     /// Returns the next step that can begin, which then counts as running. A gate stays, and with it what depends on it.
-    fn next(&mut self) -> Option<(ScheduledStep, Option<PoolSlot<'a>>)> {
+    fn next(&mut self) -> Option<ScheduledStep> {
         self.stop = self.stop.or_else(|| self.signals.stop());
         if self.stop.is_some() || self.end.is_some() || self.running.len() >= self.jobs {
             return None;
         }
         let steps = &self.context.workflow.steps;
-        let found = self.due.iter().enumerate().find_map(|(place, scheduled)| {
+        let place = self.due.iter().position(|scheduled| {
             let step = &steps[scheduled.at];
             let waits = step.depends_on.iter().any(|need| self.open.contains(&need.id));
-            if waits || (matches!(step.command, Command::Gate(_)) && !self.is_left_out(step)) {
-                return None;
-            }
-            match &step.pool {
-                // Each item of a loop takes a slot by itself.
-                Some(pool) if !matches!(step.command, Command::Foreach(_)) => {
-                    Some((place, Some(self.context.pools.try_take(&pool.name)?)))
-                }
-                Some(_) | None => Some((place, None)),
-            }
-        });
-        let (place, slot) = found?;
+            !waits && (!matches!(step.command, Command::Gate(_)) || self.is_left_out(step))
+        })?;
         let step = self.due.remove(place);
         self.running.push(step);
-        Some((step, slot))
+        Some(step)
     }
 
     /// Tells whether a gate is skipped by its condition, which is asked once what it depends on is done.

@@ -35,7 +35,7 @@ use crate::{
 
 /// How long a child has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
-/// The largest output that a step can capture.
+/// The largest output of a step that is kept.
 pub(super) const CAPTURE_LIMIT: usize = 8 << 20;
 
 /// One thread of a run, which runs steps one after the other.
@@ -70,8 +70,6 @@ pub(super) struct StepExecutor<'a> {
     pub(super) work: ClaudeWork,
     /// The conversations of `claude` steps whose last try failed.
     pub(super) conversations: BTreeMap<StepId, String>,
-    /// What the current top-level step began with.
-    pub(super) before: Option<Before>,
     /// The brief of the current top-level step, if it has work for an agent.
     pub(super) brief: Option<Box<Context>>,
     /// What agents said about the current item.
@@ -86,13 +84,6 @@ pub(super) struct StepExecutor<'a> {
     pub(super) sent_back: Vec<Option<String>>,
     /// Dropped when the step is recorded as begun: the next one begins after it.
     pub(super) begun: Option<Sender<()>>,
-}
-
-/// The digests of what a step begins with.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Before {
-    pub(super) definition: String,
-    pub(super) uses: String,
 }
 
 /// The item of a `foreach` that a thread works on.
@@ -163,7 +154,6 @@ impl<'a> StepExecutor<'a> {
             measured: 0,
             work: ClaudeWork::default(),
             conversations: BTreeMap::new(),
-            before: None,
             brief: None,
             said: Vec::new(),
             reported: None,
@@ -289,7 +279,7 @@ impl<'a> StepExecutor<'a> {
     /// Runs the handler of a failed step, then tries the step again.
     pub(super) fn run_handler(&mut self, step: &Step, mut failure: Failure) -> Result<StepOutcome, RunError> {
         let Some(handler) = &step.on_failure else { return Ok(StepOutcome::Failed(failure)) };
-        let rounds = if handler.steps.is_empty() { 0 } else { handler.max_attempts.max(1) };
+        let rounds = if handler.steps.is_empty() { 0 } else { handler.attempts.max(1) };
         for attempt in self.handled(step)..rounds {
             self.context.console.tell(&Event::Handling { source: self.source(step), error: &failure.message });
             // Handlers nest: when this one ends, the error of the outer one is back.
@@ -308,7 +298,7 @@ impl<'a> StepExecutor<'a> {
                 }
                 stopped @ StepOutcome::Stopped(_) => return Ok(stopped),
             }
-            if attempt >= handler.max_attempts {
+            if attempt >= handler.attempts {
                 break;
             }
             if self.is_by_hand(step) {
@@ -376,23 +366,17 @@ impl<'a> StepExecutor<'a> {
         is_skipped.then_some(StepOutcome::Skipped(unmet::WITH_OTHERS))
     }
 
-    /// Tries a step once: its command, its checks and its `on_success` steps.
+    /// Tries a step once: its command, its checks and its measurement.
     pub(super) fn try_once(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         let produced = match self.work(step)? {
             StepOutcome::Completed(produced) if produced.sends_back() => return Ok(StepOutcome::Completed(produced)),
             StepOutcome::Completed(produced) => produced,
             done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
         };
-        match self.run_all(&step.on_success)? {
-            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(StepOutcome::Completed(produced)),
-            StepOutcome::Failed(failure) => {
-                // A measurement says itself what it is.
-                let is_measured = failure.message.starts_with("validate");
-                let message = if is_measured { failure.message } else { format!("on_success: {}", failure.message) };
-                Ok(StepOutcome::Failed(Failure { message, ..failure }))
-            }
-            stopped @ StepOutcome::Stopped(_) => Ok(stopped),
-        }
+        Ok(match self.run_all(step.measurement())? {
+            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => StepOutcome::Completed(produced),
+            done @ (StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => done,
+        })
     }
 
     /// Runs the command of a step and its checks, unless it is done and only its measurement was cut off.
@@ -444,7 +428,7 @@ impl<'a> StepExecutor<'a> {
 
     pub(super) fn shell(&mut self, step: &Step, program: &Template) -> Result<StepOutcome, Failure> {
         let shell = variables::render_shell(program, &self.variables()).map_err(unrendered)?;
-        let words = step.interpreter.unwrap_or_default().words(shell.text);
+        let words = exec::shell(shell.text);
         self.run_command(step, words, shell.env, false)
     }
 
@@ -460,18 +444,11 @@ impl<'a> StepExecutor<'a> {
         let own = step.env.iter().map(|(name, value)| Ok((name.clone(), self.render(value)?)));
         let own: Vec<(String, String)> = own.collect::<Result<_, Failure>>()?;
         let secrets = named_secrets(&step.secrets, &self.context.secrets);
-        let output = match &step.output_file {
-            Some(path) => {
-                let path = files::below(&folder, &self.render(path)?).map_err(refused)?;
-                Some(files::create(&path).map_err(refused)?)
-            }
-            None => None,
-        };
         let kind = if is_claude { "claude.output" } else { "shell.output" };
-        let is_kept = step.capture.is_some()
+        let is_kept = !step.captures.is_empty()
             || step.result.is_some()
             || self.keeps_stdout
-            || self.context.used.has_output(&step.id)
+            || self.context.used.has_results(&step.id)
             || self.context.used.has(kind);
         let now = exec::now();
         let timeout = self.deadline.map(|deadline| deadline.saturating_duration_since(now));
@@ -489,7 +466,7 @@ impl<'a> StepExecutor<'a> {
         let top = self.workflow_step.as_ref().unwrap_or(&step.id);
         let attempt = self.context.ledger().step(top).map_or(1, |state| state.attempts.max(1));
         let log = piton::log_file(&log, attempt);
-        let mut watcher = OutputWatcher::new(self.context, (self.source(step), &self.folder), &log, is_claude, output);
+        let mut watcher = OutputWatcher::new(self.context, (self.source(step), &self.folder), &log, is_claude);
         let exit = exec::run(&job, &self.signals, &mut watcher);
         let seen = watcher.end();
         let took = exec::now().saturating_duration_since(now);
@@ -501,23 +478,20 @@ impl<'a> StepExecutor<'a> {
         if let Some(stop) = exit.stop {
             return Ok(StepOutcome::Stopped(stop));
         }
-        if let Some(problem) = seen.problem {
-            return Err(refused(problem));
-        }
         let api_error = seen.api_error.as_deref();
         if exit.code != Some(0) || exit.timed_out || api_error.is_some() {
             if is_kept {
                 let said =
                     if is_claude { seen.result.clone().unwrap_or_default().into_bytes() } else { exit.stdout.clone() };
-                self.remember(step, kind, &said, &seen.stderr);
+                self.remember(step, kind, (&said, &seen.stderr, exit.code));
             }
             let said = (seen.stderr.as_str(), api_error, seen.rejection);
             return Err(self.failure(&exit, said, is_claude, step.timeout.or(timeout)));
         }
         if is_kept && (exit.is_cut && !is_claude && exit.stdout.len() >= CAPTURE_LIMIT) {
             let limit = CAPTURE_LIMIT >> 20;
-            let message = format!("it has run, and its output exceeds the {limit} MiB that a step can capture");
-            return Err(refused(format!("{message}; let it write a file: `output_file`")));
+            let message = format!("it has run, and its output exceeds the {limit} MiB that are kept");
+            return Err(refused(format!("{message}; let it write a file")));
         }
         if let Some((work, is_all_denied)) = &work {
             self.check_denials(step, work, *is_all_denied)?;

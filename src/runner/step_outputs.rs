@@ -1,8 +1,8 @@
-//! What a step leaves for the steps after it: captured output, files that it added, its variables.
+//! What a step leaves for the steps after it: its results, what it captures, its variables.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     retry::Failure,
@@ -10,21 +10,16 @@ use super::{
     step_executor::{StepExecutor, StepOutput, printed, refused, rejected, unrendered},
 };
 use crate::{
-    dialect::piton::facts::Captured,
+    dialect::piton::facts,
     store,
-    workflow::{Capture, Command, Step, pattern, variables},
+    workflow::{Capture, Captured, Command, Step, pattern, variables},
 };
 
 impl StepExecutor<'_> {
-    /// Captures the outputs of the step; returns a failure when that is impossible.
+    /// Sets the variables that the step leaves; returns a failure when that is impossible.
     pub(super) fn collect_outputs(&mut self, step: &Step, produced: &StepOutput) -> Option<Failure> {
         if step.commit_required && store::git::head(&self.folder).and_then(|head| head.sha) == self.head {
             return Some(refused("it has `commit_required`, and no commit was made".to_owned()));
-        }
-        if let Some(capture) = &step.capture
-            && let Err(failure) = self.capture(capture, produced)
-        {
-            return Some(failure);
         }
         let files = match self.output_files(step) {
             Ok(files) => files,
@@ -42,7 +37,7 @@ impl StepExecutor<'_> {
         {
             return Some(failure);
         }
-        if let Err(failure) = self.find_files(step) {
+        if let Err(failure) = self.capture(step, produced) {
             return Some(failure);
         }
         if let (Some(report), true) = (&produced.report, self.item.is_some()) {
@@ -57,9 +52,6 @@ impl StepExecutor<'_> {
             }
         }
         let mut named = Vec::new();
-        if self.context.used.has_output(&step.id) {
-            named.extend([format!("step.{}.output", step.id), format!("{}.output", step.id)]);
-        }
         let of = match &step.command {
             Command::Shell(_) => Some("shell.output"),
             Command::Claude(_) => Some("claude.output"),
@@ -70,73 +62,88 @@ impl StepExecutor<'_> {
             | Command::Validate(_) => None,
         };
         named.extend(of.filter(|name| self.context.used.has(name)).map(str::to_owned));
-        if step.capture.is_some() && self.context.used.has("CAPTURED_OUTPUT") {
+        if !step.captures.is_empty() && self.context.used.has("CAPTURED_OUTPUT") {
             named.push("CAPTURED_OUTPUT".to_owned());
         }
         if let Some(Err(failure)) = produced.claude.as_ref().map(|work| self.set_work(step, work)) {
             return Some(failure);
         }
+        let results = self.results(step, (&produced.stdout, &produced.stderr, produced.code));
         let output = Value::String(printed(&produced.stdout));
-        named.into_iter().find_map(|name| self.set_output(name, output.clone()).err())
+        let named = named.into_iter().map(|name| (name, output.clone())).chain(results);
+        named.into_iter().find_map(|(name, value)| self.set_output(name, value).err())
     }
 
-    /// Keeps what a failed command printed, for its handler.
-    pub(super) fn remember(&mut self, step: &Step, kind: &str, stdout: &[u8], stderr: &str) {
+    /// Returns the results of a command that texts read, by their names: what it printed, and its exit code, which a killed one has not.
+    fn results(&self, step: &Step, (stdout, stderr, code): (&[u8], &str, Option<i32>)) -> Vec<(String, Value)> {
+        let stderr = stderr.trim_end_matches(['\n', '\r']);
+        let all = [("output", json!(printed(stdout))), ("stderr", json!(stderr)), ("exit_code", json!(code))];
+        let used = |(what, value): (&'static str, Value)| {
+            let names: Vec<String> = self.context.used.results(&step.id, what).collect();
+            names.into_iter().map(move |name| (name, value.clone()))
+        };
+        all.into_iter().flat_map(used).collect()
+    }
+
+    /// Keeps what a failed command printed and how it ended, for its handler, and for later steps if the file tolerates the failure.
+    pub(super) fn remember(&mut self, step: &Step, kind: &str, left: (&[u8], &str, Option<i32>)) {
+        let (stdout, stderr, _) = left;
+        let hidden = |value: Value| match value {
+            Value::String(text) => Value::String(self.context.masks.hide(&text)),
+            other => other,
+        };
+        let mut kept: Vec<(String, Value)> =
+            self.results(step, left).into_iter().map(|(name, value)| (name, hidden(value))).collect();
         let both = [printed(stdout), stderr.trim_end_matches(['\n', '\r']).to_owned()];
         let text: Vec<&str> = both.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-        let text = self.context.masks.hide(&text.join("\n"));
-        if let Some(capture) = &step.capture {
-            for name in ["CAPTURED_OUTPUT", &capture.name] {
-                self.last.insert(name.to_owned(), Value::String(text.clone()));
-            }
-        }
-        self.last.insert(kind.to_owned(), Value::String(text));
+        let text = hidden(Value::String(text.join("\n")));
+        let captured = step.captures.iter().flat_map(|capture| ["CAPTURED_OUTPUT", capture.name.as_str()]);
+        kept.extend(captured.chain([kind]).map(|name| (name.to_owned(), text.clone())));
+        self.last.extend(kept);
     }
 
-    /// Sets the variables of `finds`: the files that the step added and that match.
-    fn find_files(&mut self, step: &Step) -> Result<(), Failure> {
-        if step.finds.is_empty() {
-            return Ok(());
-        }
-        let added = self.variables().changes("step.files_added").map_err(refused)?.unwrap_or_default();
-        for (name, pattern) in &step.finds {
-            let added = variables::as_text(&added);
-            let found: Vec<&str> = added.lines().filter(|file| pattern::matches(pattern, file)).collect();
-            if found.is_empty() {
-                return Err(rejected(format!("no file that it added matches `{pattern}`")));
-            }
-            self.set_output(format!("{}.{name}", step.id), Value::String(found.join("\n")))?;
-        }
-        Ok(())
-    }
-
-    fn capture(&mut self, capture: &Capture, produced: &StepOutput) -> Result<(), Failure> {
-        let (name, streams) = (&capture.name, capture.streams);
-        if streams.stdout {
-            let text = String::from_utf8_lossy(&produced.stdout);
-            let value = variables::captured(capture, &text).map_err(unrendered)?;
+    /// Sets the names under which the steps of a file of Prodigy read what this one left.
+    fn capture(&mut self, step: &Step, produced: &StepOutput) -> Result<(), Failure> {
+        let stderr = || json!(produced.stderr.trim_end_matches(['\n', '\r']));
+        for Capture { name, of } in &step.captures {
+            let value = match of {
+                Captured::Output(format) => {
+                    let text = String::from_utf8_lossy(&produced.stdout);
+                    variables::captured(name, *format, &text).map_err(unrendered)?
+                }
+                Captured::Errors => stderr(),
+                Captured::Files(pattern) => self.added(pattern)?,
+            };
             self.set_output(name.clone(), value)?;
-        }
-        if streams.stderr {
-            let text = Value::String(produced.stderr.trim_end_matches(['\n', '\r']).to_owned());
-            if !streams.stdout {
-                self.set_output(name.clone(), text.clone())?;
+            let more = [
+                ("stderr", stderr()),
+                ("exit_code", json!(produced.code.unwrap_or(0))),
+                ("success", json!(true)),
+                ("duration", json!(produced.took.as_secs_f64())),
+            ];
+            for (what, value) in more {
+                let name = format!("{name}.{what}");
+                if self.context.used.has(&name) {
+                    self.set_output(name, value)?;
+                }
             }
-            self.set_output(format!("{name}.stderr"), text)?;
-        }
-        let more = [
-            (streams.exit_code, "exit_code", Value::from(produced.code.unwrap_or(0))),
-            (streams.success, "success", Value::from(true)),
-            (streams.duration, "duration", Value::from(produced.took.as_secs_f64())),
-        ];
-        for (_, what, value) in more.into_iter().filter(|(wanted, _, _)| *wanted) {
-            self.set_output(format!("{name}.{what}"), value)?;
         }
         Ok(())
+    }
+
+    /// Returns the files that the step added and that match a pattern.
+    fn added(&self, pattern: &str) -> Result<Value, Failure> {
+        let added = self.variables().changes("step.files_added").map_err(refused)?.unwrap_or_default();
+        let added = variables::as_text(&added);
+        let found: Vec<&str> = added.lines().filter(|file| pattern::matches(pattern, file)).collect();
+        if found.is_empty() {
+            return Err(rejected(format!("no file that it added matches `{pattern}`")));
+        }
+        Ok(Value::String(found.join("\n")))
     }
 
     /// Takes the variables that the step set, in recorded form.
-    pub(super) fn take_outputs(&mut self) -> Result<BTreeMap<String, Captured>, String> {
+    pub(super) fn take_outputs(&mut self) -> Result<BTreeMap<String, facts::Captured>, String> {
         let left = std::mem::take(&mut self.outputs);
         let ledger = self.context.ledger();
         left.into_iter().map(|(name, value)| Ok((name, ledger.keep(value)?))).collect()

@@ -26,7 +26,7 @@ mod testing;
 pub(crate) use commit::{
     append::set_tail_aside,
     archive, aside, backup, briefs,
-    checkpoint::{CheckpointMeta, commit, commit_recorded, overwrite},
+    checkpoint::{CheckpointMeta, commit, commit_recorded},
     journal,
     lock::{RunLock, try_lock},
     recorded::JournalAppend,

@@ -1,11 +1,9 @@
 //! What a step leaves, and its parts. Pure.
 
-use std::collections::BTreeMap;
-
 use super::{
     Output, PartDefinition,
     template::{Piece, Reader, Template},
-    values::{named, one_or_more},
+    values::one_or_more,
     variables::{self, Scope},
 };
 use crate::{
@@ -151,12 +149,6 @@ pub(super) fn schema(node: &Node, problems: &mut Problems<'_>) -> Option<(Output
             None
         }
     }
-}
-
-/// Reads `finds`: variables, each with the pattern of the files that it names.
-pub(super) fn finds(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, String> {
-    let read = named(node, "`finds`", problems).into_iter();
-    read.filter_map(|(name, node)| Some((name, text_of(node, "a pattern of `finds`", problems)?.text))).collect()
 }
 
 /// Reads `parts`.

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Capture, ClaudeOptions, Command, Conversation, Foreach, Items, OnFailure, Output, PartDefinition, Secret, Step,
-    Validate, Workflow, WriteFile, selection::SortKey, template::Template,
+    Capture, Captured, ClaudeOptions, Command, Conversation, Foreach, Items, OnFailure, Output, PartDefinition, Secret,
+    Step, Validate, Workflow, WriteFile, selection::SortKey, template::Template,
 };
 use crate::model::{GateEffect, GateOption, OutputSchema, PartKind};
 
@@ -27,15 +27,11 @@ pub(super) fn of(step: &Step) -> Value {
     add("answer_within_ms", answer_within);
     add("reviews", step.reviews.as_ref().map(|of| json!(of.id)));
     add("uses", (!step.uses.is_empty()).then(|| json!(step.uses)));
-    add("skip_if_unchanged", step.skips_if_unchanged.then_some(Value::Bool(true)));
     add("outputs", (!step.outputs.is_empty()).then(|| step.outputs.iter().map(output).collect()));
     add("parts", (!step.parts.is_empty()).then(|| step.parts.iter().map(part).collect()));
     add("when", step.when.as_ref().map(|when| json!(when.condition.to_string())));
     add("result", step.result.as_ref().map(|(schema, _)| self::schema(schema)));
-    add("finds", (!step.finds.is_empty()).then(|| json!(step.finds)));
-    add("capture", step.capture.as_ref().map(capture));
-    add("interpreter", step.interpreter.map(|shell| json!(shell.as_str())));
-    add("output_file", step.output_file.as_ref().map(text));
+    add("captures", (!step.captures.is_empty()).then(|| step.captures.iter().map(capture).collect()));
     add(
         "env",
         (!step.env.is_empty()).then(|| step.env.iter().map(|(name, value)| (name.clone(), text(value))).collect()),
@@ -43,11 +39,11 @@ pub(super) fn of(step: &Step) -> Value {
     add("secrets", (!step.secrets.is_empty()).then(|| secrets(&step.secrets)));
     add("working_dir", step.working_dir.as_ref().map(text));
     add("on_failure", step.on_failure.as_ref().map(on_failure));
-    add("on_success", (!step.on_success.is_empty()).then(|| steps(&step.on_success)));
+    add("validate", step.validate.as_ref().map(|validate| validate.canonical["validate"].clone()));
     add("commit_required", step.commit_required.then_some(Value::Bool(true)));
     add("idempotent", (!step.idempotent).then_some(Value::Bool(false)));
     add("probe", step.probe.as_ref().map(text));
-    add("finally", step.is_final.then_some(Value::Bool(true)));
+    add("at_end", step.is_final.then_some(Value::Bool(true)));
     Value::Object(canonical)
 }
 
@@ -206,7 +202,7 @@ fn validate(validate: &Validate) -> Value {
     let gap = validate.on_incomplete.as_ref().map(|gap| {
         json!({
             "commands": steps(&gap.steps),
-            "max_attempts": gap.max_attempts,
+            "attempts": gap.attempts,
             "fail_workflow": gap.fail_workflow,
             "commit_required": gap.commit_required,
         })
@@ -223,20 +219,15 @@ fn validate(validate: &Validate) -> Value {
 fn on_failure(handler: &OnFailure) -> Value {
     json!({
         "commands": steps(&handler.steps),
-        "max_attempts": handler.max_attempts,
+        "attempts": handler.attempts,
         "fail_workflow": handler.fail_workflow,
     })
 }
 
 fn capture(capture: &Capture) -> Value {
-    let streams = capture.streams;
-    let all = [
-        ("stdout", streams.stdout),
-        ("stderr", streams.stderr),
-        ("exit_code", streams.exit_code),
-        ("success", streams.success),
-        ("duration", streams.duration),
-    ];
-    let kept: Vec<&str> = all.into_iter().filter_map(|(name, kept)| kept.then_some(name)).collect();
-    json!({"name": capture.name, "format": format!("{:?}", capture.format).to_lowercase(), "streams": kept})
+    match &capture.of {
+        Captured::Output(format) => json!({"name": capture.name, "format": format!("{format:?}").to_lowercase()}),
+        Captured::Errors => json!({"name": capture.name, "of": "stderr"}),
+        Captured::Files(pattern) => json!({"name": capture.name, "files": pattern}),
+    }
 }

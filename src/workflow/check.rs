@@ -33,7 +33,6 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     reviews(steps, &index, problems);
     gates(steps, problems);
     outputs(steps, problems);
-    pools(workflow, problems);
     secrets(workflow, problems);
 }
 
@@ -195,20 +194,6 @@ fn gates(steps: &[Step], problems: &mut Problems<'_>) {
             let message = format!("the gate `{id}` has parts, but a gate contains no work");
             problems.add(step.id_place, message, "remove `parts`");
         }
-    }
-}
-
-/// Checks that pools are declared.
-fn pools(workflow: &Workflow, problems: &mut Problems<'_>) {
-    for step in &workflow.steps {
-        let Some(pool) = step.pool.as_ref().filter(|pool| !workflow.pools.contains_key(&pool.name)) else { continue };
-        let names: Vec<&str> = workflow.pools.keys().map(String::as_str).collect();
-        let message = format!("`{}` uses the pool `{}`, which the file does not have", step.id, pool.name);
-        let fix = match names.as_slice() {
-            [] => format!("add `pools: {{{}: 1}}` at the top of the file", pool.name),
-            names => format!("its pools are {}", names.join(", ")),
-        };
-        problems.add(pool.place, message, fix);
     }
 }
 

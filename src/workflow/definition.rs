@@ -4,9 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value;
 
-use super::{
-    condition::Condition, interpreter::Interpreter, json_path::JsonPath, selection::SortKey, template::Template,
-};
+use super::{condition::Condition, json_path::JsonPath, selection::SortKey, template::Template};
 use crate::{
     document::TextPosition,
     model::{GateOption, OutputSchema, PartKind, RelPath, StepId, StepKind, sha256_hex},
@@ -27,23 +25,9 @@ pub(crate) struct Workflow {
     pub(crate) merge: Option<Merge>,
     pub(crate) limits: SpendingLimits,
     pub(crate) worktree: WorktreeFiles,
-    pub(crate) concurrency: Option<Concurrency>,
     /// Steps that the runner runs when it stops before the end; they can be repeated.
     pub(crate) on_stop: Vec<Step>,
-    /// How many steps and items of each pool run at the same time.
-    pub(crate) pools: BTreeMap<String, usize>,
-    /// A shell command that the runner runs when it ends or stops.
-    pub(crate) on_end: Option<String>,
     pub(crate) steps: Vec<Step>,
-}
-
-/// The runs that do not run at the same time.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Concurrency {
-    /// Runs of one group run one after the other.
-    pub(crate) group: Template,
-    /// Another run of the group is a refusal; else it is waited for.
-    pub(crate) is_refused: bool,
 }
 
 /// Files of the project that git does not have, and that a new worktree needs.
@@ -124,18 +108,12 @@ pub(crate) struct Step {
     pub(crate) needs: Vec<StepReference>,
     /// Files and folders that it reads.
     pub(crate) uses: Vec<RelPath>,
-    /// It is skipped when what it uses, does and leaves is as when it last passed.
-    pub(crate) skips_if_unchanged: bool,
     /// Files that prove that it is done.
     pub(crate) outputs: Vec<Output>,
     /// The schema of the JSON that it ends with, which is read as `${ID.result}`.
     pub(crate) result: Option<(OutputSchema, TextPosition)>,
-    /// Variables, each with a pattern: the files that the step added and that match it, one per line.
-    pub(crate) finds: BTreeMap<String, String>,
     /// Parts that can be resumed separately.
     pub(crate) parts: Vec<PartDefinition>,
-    /// The pool that limits how many run at the same time.
-    pub(crate) pool: Option<Pool>,
     /// Runs only when this holds.
     pub(crate) when: Option<When>,
     /// Runs when the run ends, after all others.
@@ -146,18 +124,16 @@ pub(crate) struct Step {
     pub(crate) has_default_timeout: bool,
     /// From the step, the workflow, or for `claude` [`Retry::of_claude`].
     pub(crate) retry: Option<Retry>,
-    pub(crate) capture: Option<Capture>,
-    /// Takes stdout, relative to the working folder of the step.
-    pub(crate) output_file: Option<Template>,
-    /// The shell of its commands, its own or that of what is around it.
-    pub(crate) interpreter: Option<Interpreter>,
+    /// Of a file of Prodigy.
+    pub(crate) captures: Vec<Capture>,
     pub(crate) env: BTreeMap<String, Template>,
     /// Secrets that only its own command gets.
     pub(crate) secrets: BTreeMap<String, Secret>,
     /// Relative to the worktree.
     pub(crate) working_dir: Option<Template>,
     pub(crate) on_failure: Option<OnFailure>,
-    pub(crate) on_success: Vec<Step>,
+    /// Measures what it did: a step of its own, under the record of this one.
+    pub(crate) validate: Option<Box<Step>>,
     /// HEAD must have moved.
     pub(crate) commit_required: bool,
     /// False when repeating it does harm.
@@ -183,13 +159,6 @@ pub(crate) struct StepReference {
 pub(crate) struct Group {
     pub(crate) id: String,
     pub(crate) title: Option<String>,
-    pub(crate) place: TextPosition,
-}
-
-/// A reference to a pool of the workflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pool {
-    pub(crate) name: String,
     pub(crate) place: TextPosition,
 }
 
@@ -371,7 +340,7 @@ pub(crate) struct Validate {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OnIncomplete {
     pub(crate) steps: Vec<Step>,
-    pub(crate) max_attempts: u32,
+    pub(crate) attempts: u32,
     pub(crate) fail_workflow: bool,
     pub(crate) commit_required: bool,
 }
@@ -381,7 +350,7 @@ pub(crate) struct OnIncomplete {
 pub(crate) struct OnFailure {
     pub(crate) steps: Vec<Step>,
     /// How often the step runs again after the handler; 0 runs the handler and no more.
-    pub(crate) max_attempts: u32,
+    pub(crate) attempts: u32,
     /// The step counts as failed although the handler ran, unless it then succeeds.
     pub(crate) fail_workflow: bool,
 }
@@ -389,7 +358,7 @@ pub(crate) struct OnFailure {
 impl OnFailure {
     /// Returns a handler that only says what the failure means for the workflow.
     pub(super) const fn without_steps() -> Self {
-        Self { steps: Vec::new(), max_attempts: 0, fail_workflow: true }
+        Self { steps: Vec::new(), attempts: 0, fail_workflow: true }
     }
 }
 
@@ -411,9 +380,7 @@ pub(crate) struct Retry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backoff {
     Exponential,
-    Linear,
     Fixed,
-    Fibonacci,
 }
 
 /// A kind of failure that is retried.
@@ -430,12 +397,21 @@ pub(crate) enum RetryOn {
     ExitCode(i32),
 }
 
-/// The capture of the output of a step.
+/// A name under which the steps of a file of Prodigy read what another one left. Other files read `${ID.output}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Capture {
     pub(crate) name: String,
-    pub(crate) format: CaptureFormat,
-    pub(crate) streams: Streams,
+    pub(crate) of: Captured,
+}
+
+/// What a step left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Captured {
+    Output(CaptureFormat),
+    /// What it printed on stderr.
+    Errors,
+    /// The files that it added and that match a pattern, one per line.
+    Files(String),
 }
 
 /// The format of a captured text.
@@ -446,17 +422,6 @@ pub(crate) enum CaptureFormat {
     Lines,
     Number,
     Boolean,
-}
-
-/// The streams that are captured. `${v}` is stdout in its format; the others are `${v.stderr}`, `${v.exit_code}`, `${v.success}` and
-/// `${v.duration}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Streams {
-    pub(crate) stdout: bool,
-    pub(crate) stderr: bool,
-    pub(crate) exit_code: bool,
-    pub(crate) success: bool,
-    pub(crate) duration: bool,
 }
 
 impl Step {
@@ -482,16 +447,14 @@ impl Step {
         }
     }
 
+    /// Returns the step that measures what it did, as a list.
+    pub(crate) fn measurement(&self) -> &[Self] {
+        self.validate.as_deref().map_or(&[], std::slice::from_ref)
+    }
+
     /// Returns the digest of the definition of the step. Its retries, timeout and position are not part of it.
     pub(crate) fn digest(&self) -> String {
         sha256_hex(self.canonical.to_string().as_bytes())
-    }
-}
-
-impl Streams {
-    /// Returns the default.
-    pub(super) const fn usual() -> Self {
-        Self { stdout: true, stderr: false, exit_code: true, success: true, duration: true }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     document::{
         Kind, Node, TextPosition,
-        definition::{Fields, Problems, Text, identifier, items, text_of},
+        definition::{Fields, Problems, identifier, items, text_of},
     },
     model::{GateEffect, GateOption, StepId, clean_line},
 };
@@ -58,16 +58,5 @@ fn effect(node: &Node, problems: &mut Problems<'_>) -> Option<GateEffect> {
             problems.add(text.place, message, "use continue, stop or {return: STEP}");
             None
         }
-    }
-}
-
-/// Checks `on_timeout`: a gate that is not answered stops the run, and is never passed.
-pub(super) fn on_timeout(text: &Text, has_timeout: bool, problems: &mut Problems<'_>) {
-    if text.text != "stop" {
-        let message =
-            format!("`on_timeout` is stop, not `{}`: only a person passes a gate", clean_line(&text.text, 40));
-        problems.add(text.place, message, "write `on_timeout: stop`, or remove it");
-    } else if !has_timeout {
-        problems.add(text.place, "`on_timeout` needs a `timeout`", "add `timeout:`, or remove it");
     }
 }

@@ -9,30 +9,26 @@ use crate::{
     model::{RelPath, StepId},
 };
 
-pub(super) const WORKFLOW_KEYS: [&str; 18] = [
+pub(super) const WORKFLOW_KEYS: [&str; 14] = [
     "name",
     "description",
     "inputs",
     "env",
     "secrets",
     "env_files",
-    "interpreter",
     "timeout",
     "retry",
     "limits",
-    "pools",
     "worktree",
-    "concurrency",
     "merge",
     "steps",
-    "finally",
+    "at_end",
     "on_stop",
-    "on_end",
 ];
 
 /// The keys that say what a step does.
-pub(super) const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-pub(super) const STEP_KEYS: [&str; 39] = [
+pub(super) const KINDS: [&str; 6] = ["agent", "gate", "shell", "claude", "write_file", "steps"];
+pub(super) const STEP_KEYS: [&str; 29] = [
     "id",
     "title",
     "agent",
@@ -44,30 +40,20 @@ pub(super) const STEP_KEYS: [&str; 39] = [
     "steps",
     "foreach",
     "options",
-    "on_timeout",
     "instructions",
     "depends_on",
     "reviews",
     "when",
     "uses",
-    "skip_if_unchanged",
     "outputs",
     "result",
-    "finds",
     "parts",
-    "pool",
     "timeout",
     "retry",
-    "capture",
-    "capture_format",
-    "capture_streams",
-    "output_file",
-    "interpreter",
     "env",
     "secrets",
     "working_dir",
     "on_failure",
-    "on_success",
     "continue_on_error",
     "commit_required",
     "idempotent",
@@ -87,12 +73,11 @@ pub(super) const CLAUDE_KEYS: [&str; 8] = [
 /// The keys of a group of steps.
 pub(super) const GROUP_KEYS: [&str; 5] = ["id", "title", "depends_on", "when", "steps"];
 /// The keys that only a step of the workflow can have.
-pub(super) const TOP_KEYS: [&str; 8] =
-    ["depends_on", "reviews", "uses", "skip_if_unchanged", "outputs", "parts", "pool", "instructions"];
+pub(super) const TOP_KEYS: [&str; 6] = ["depends_on", "reviews", "uses", "outputs", "parts", "instructions"];
 /// Those of them that a step in a group for items has as well.
 const ITEM_KEYS: [&str; 2] = ["instructions", "outputs"];
 /// The further keys of a gate.
-pub(super) const GATE_KEYS: [&str; 2] = ["options", "on_timeout"];
+pub(super) const GATE_KEYS: [&str; 1] = ["options"];
 
 /// The position of a step in its workflow.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,10 +104,6 @@ pub(super) fn kind(
     let is_closed_gate = node.get("gate").is_some_and(|gate| matches!(gate.kind, Kind::Bool(false) | Kind::Null));
     let mut given: Vec<&str> = KINDS.into_iter().filter(|key| has(key)).collect();
     given.retain(|key| *key != "gate" || !is_closed_gate);
-    if given.len() == 2 && given[1] == "validate" && matches!(given[0], "agent" | "shell" | "claude" | "write_file") {
-        // It measures what the command did.
-        given.pop();
-    }
     let first = given.first().copied();
     match (given.as_slice(), level) {
         ([], Level::Top) if has_id => Some("agent"),

@@ -4,13 +4,12 @@
 //! There is one parser. A file in another form becomes the tree of a current one first: `earlier` for the first form of steps for
 //! agents, `prodigy` for the files of Prodigy (docs/formats/prodigy.md#the-workflow-file).
 //!
-//! - `parse` reads the file, `step` its steps (`bare` before their keys, `keys` which of them go together), `kinds` what has keys of its own, `gate` the answers at a gate, `artifacts` what a step leaves, `policy` timeouts,
-//!   retries and captures, `values` templates and mappings; `definition` has the resulting types.
+//! - `parse` reads the file, `step` its steps (`bare` before their keys, `keys` which of them go together), `kinds` what has keys of its own, `gate` the answers at a gate, `artifacts` what a step leaves, `policy` timeouts and
+//!   retries, `values` templates and mappings; `definition` has the resulting types.
 //! - `include` reads steps of other files, `rename` gives them their names in the workflow.
 //! - `order` resolves what each step depends on, `check` looks at the workflow as a whole, `names` at its variables.
 //! - `template` parses texts with variables, `condition` parses `when`, `shell` finds the quoting context of a variable, `json_path`
-//!   the place of a list in a document, `pattern` names of files, `interpreter` the shells of commands, `inner` variables in code of
-//!   another interpreter.
+//!   the place of a list in a document, `pattern` names of files, `inner` variables in code of another interpreter.
 //! - `inputs` are the values that a run is begun with, `variables` renders texts.
 //! - `canonical` is the form of a step that digests are computed from, `nested` looks at the steps inside it.
 
@@ -26,7 +25,6 @@ mod gate;
 mod include;
 mod inner;
 pub(crate) mod inputs;
-mod interpreter;
 mod json_path;
 mod keys;
 mod kinds;
@@ -58,13 +56,12 @@ use include::Includes;
 pub(crate) use artifacts::output_file;
 pub(crate) use built_in::BUILT_IN;
 pub(crate) use definition::{
-    AgentWork, Backoff, Capture, CaptureFormat, Claude, ClaudeOptions, Command, Concurrency, Conversation, FileFormat,
+    AgentWork, Backoff, Capture, CaptureFormat, Captured, Claude, ClaudeOptions, Command, Conversation, FileFormat,
     Foreach, Gate, Group, Input, InputKind, Instructions, Items, Merge, OnFailure, OnIncomplete, Output,
-    PartDefinition, Pool, Retry, RetryOn, Secret, SpendingLimits, Step, StepReference, Streams, Validate, When,
-    Workflow, WorktreeFiles, WriteFile,
+    PartDefinition, Retry, RetryOn, Secret, SpendingLimits, Step, StepReference, Validate, When, Workflow,
+    WorktreeFiles, WriteFile,
 };
 pub(crate) use include::ReadFile;
-pub(crate) use interpreter::Interpreter;
 pub(crate) use json_path::JsonPath;
 pub(crate) use names::{CHANGES, end_variable};
 
@@ -83,7 +80,7 @@ pub(crate) struct Parsed {
     pub(crate) sha256: String,
     /// What has no effect, and what may be unset.
     pub(crate) notes: Vec<Finding>,
-    /// The file in the current form, where it has another one and no mistakes.
+    /// The file in the current form, where it has another one, no mistakes, and nothing that the current form has no key for.
     pub(crate) rewritten: Option<Value>,
 }
 
@@ -136,8 +133,9 @@ fn parse_tree((file, bytes): (&RelPath, &[u8]), root: &Node, read_file: ReadFile
     let mut includes = Includes::of(file, read_file, parse::workflow);
     let stem = file.name().rsplit_once('.').map_or(file.name(), |(stem, _)| stem);
     let is_prodigy = prodigy::is_prodigy(root);
+    let mut captures = Vec::new();
     let rewritten = if is_prodigy {
-        prodigy::translate(root, &mut problems)
+        prodigy::translate(root, &mut captures, &mut problems)
     } else if earlier::is_earlier(root) {
         Some(earlier::translate(root, &mut problems))
     } else {
@@ -150,6 +148,7 @@ fn parse_tree((file, bytes): (&RelPath, &[u8]), root: &Node, read_file: ReadFile
             let root = rewritten.as_ref().unwrap_or(root);
             let mut workflow = parse::workflow(root, stem, &mut includes, &mut problems);
             workflow.inputs.append(&mut includes.inputs);
+            prodigy::attach(&mut workflow, &captures);
             workflow
         }
     };
@@ -170,7 +169,7 @@ fn parse_tree((file, bytes): (&RelPath, &[u8]), root: &Node, read_file: ReadFile
     let is_valid = findings.is_empty();
     Parsed {
         workflow: is_valid.then_some(workflow),
-        rewritten: rewritten.filter(|_| is_valid).map(|root| root.to_json()),
+        rewritten: rewritten.filter(|_| is_valid && captures.is_empty()).map(|root| root.to_json()),
         output_schemas,
         sha256: includes.digest(bytes),
         included: includes.read.into_iter().map(|(path, _)| path).collect(),

@@ -32,9 +32,9 @@ pub(crate) const CHANGES: [&str; 8] = [
 const MERGE: [&str; 4] = ["merge.worktree", "merge.source_branch", "merge.target_branch", "merge.session_id"];
 /// What is known to the steps of `on_stop`.
 const STOP: [&str; 2] = ["stop.status", "stop.step"];
-/// What a step leaves under its id.
-const OF_A_STEP: [&str; 1] = ["output"];
-/// What a `claude` step leaves under its id besides, and beside what it captures.
+/// What a command leaves under its id; every other step leaves the first one.
+const OF_A_COMMAND: [&str; 3] = ["output", "stderr", "exit_code"];
+/// What a `claude` step leaves under its id besides.
 const OF_CLAUDE: [&str; 6] = ["cost", "session", "turns", "tokens", "tool_calls", "denied"];
 /// What a loop leaves under its id.
 const OF_A_LOOP: [&str; 4] = ["total", "successful", "failed", "results"];
@@ -48,9 +48,6 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     let mut checker = Checker { workflow, problems, is_open: !workflow.env_files.is_empty(), order: BTreeMap::new() };
     // Values of `env` see the environment of the caller, which is not known here, so they are not checked.
     names.extend(workflow.env.keys().cloned());
-    if let Some(concurrency) = &workflow.concurrency {
-        checker.text(&concurrency.group, &Known { names: names.clone(), skippable: BTreeSet::new() });
-    }
     // What is set before a step matters only to one that uses a variable or a conversation.
     let uses = |step: &Step| {
         let definition = step.canonical.to_string();
@@ -121,7 +118,7 @@ impl Step {
     /// Returns all references to variables in it and in the steps inside it.
     pub(super) fn reads(&self) -> Vec<&Reference> {
         let mut texts: Vec<&Template> = Vec::new();
-        texts.extend(self.env.values().chain(&self.output_file).chain(&self.working_dir).chain(&self.probe));
+        texts.extend(self.env.values().chain(&self.working_dir).chain(&self.probe));
         texts.extend(self.outputs.iter().map(|output| &output.path));
         match &self.command {
             Command::Agent(work) => texts.extend(work.instructions.as_ref().map(|told| &told.template)),
@@ -181,7 +178,7 @@ impl Known {
         set_by(step, &mut set);
         printed_by(step, &mut set);
         for name in set {
-            if (step.when.is_some() || step.skips_if_unchanged) && !self.names.contains(&name) {
+            if step.when.is_some() && !self.names.contains(&name) {
                 self.skippable.insert(name.clone());
             } else {
                 self.skippable.remove(&name);
@@ -221,18 +218,21 @@ fn printed_by(step: &Step, set: &mut Vec<String>) {
             None
         }
     };
-    set.extend(printed.into_iter().chain(step.capture.iter().map(|_| "CAPTURED_OUTPUT")).map(str::to_owned));
+    set.extend(printed.into_iter().chain(step.captures.first().map(|_| "CAPTURED_OUTPUT")).map(str::to_owned));
     step.inside().into_iter().flatten().for_each(|inner| printed_by(inner, set));
+}
+
+/// Returns the names under which texts read how the command of a step ended, also where it failed.
+fn results_of(step: &Step) -> impl Iterator<Item = String> {
+    let count = if matches!(step.command, Command::Shell(_)) { OF_A_COMMAND.len() } else { 1 };
+    OF_A_COMMAND[..count].iter().flat_map(|of| [format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)])
 }
 
 /// Collects the names that a step and those inside it set.
 pub(super) fn set_by(step: &Step, set: &mut Vec<String>) {
-    set.extend(step.capture.iter().map(|capture| capture.name.clone()));
-    for of in OF_A_STEP {
-        set.extend([format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)]);
-    }
+    set.extend(step.captures.iter().map(|capture| capture.name.clone()));
+    set.extend(results_of(step));
     set.extend(step.result.iter().map(|_| format!("{}.result", step.id)));
-    set.extend(step.finds.keys().map(|name| format!("{}.{name}", step.id)));
     if matches!(step.command, Command::Agent(_)) {
         set.push(format!("{}.summary", step.id));
         set.extend(step.reviews.as_ref().map(|_| format!("{}.verdict", step.id)));
@@ -292,7 +292,7 @@ impl<'a> Checker<'a, '_, '_> {
             Some((condition, _, place)) => self.condition(condition, place, &known),
             None => {}
         }
-        for text in step.env.values().chain(&step.output_file).chain(&step.working_dir).chain(&step.probe) {
+        for text in step.env.values().chain(&step.working_dir).chain(&step.probe) {
             self.text(text, &known);
         }
         self.outputs(step, &known);
@@ -349,14 +349,14 @@ impl<'a> Checker<'a, '_, '_> {
         if let Some(handler) = &step.on_failure {
             // What the failed step printed is known as well.
             let mut inner = known.and(&["error"]);
-            inner.names.extend(step.capture.iter().map(|capture| capture.name.clone()));
+            inner.names.extend(step.captures.iter().map(|capture| capture.name.clone()).chain(results_of(step)));
             let mut printed = Vec::new();
             printed_by(step, &mut printed);
             inner.names.extend(printed);
             self.list(&handler.steps, &mut inner);
         }
         known.add(step);
-        self.list(&step.on_success, &mut known);
+        self.list(step.measurement(), &mut known);
     }
 
     /// Checks that the paths of outputs have only variables that a plan knows without the step.

@@ -74,7 +74,7 @@ impl Step {
             }
         };
         inside.push(self.on_failure.as_mut().map_or(&mut [][..], |handler| &mut handler.steps));
-        inside.push(&mut self.on_success);
+        inside.push(self.validate.as_deref_mut().map_or(&mut [][..], std::slice::from_mut));
         inside
     }
 
@@ -91,7 +91,7 @@ impl Step {
             }
         };
         inside.push(self.on_failure.as_ref().map_or(&[][..], |handler| &handler.steps));
-        inside.push(&self.on_success);
+        inside.push(self.measurement());
         inside
     }
 }

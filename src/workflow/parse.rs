@@ -1,18 +1,16 @@
 //! From the tree of a file in the language of `workflow/2` to a [`Workflow`]. Pure; every mistake becomes a finding with its position.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::{
-    Concurrency, Input, InputKind, Interpreter, Merge, SpendingLimits, Workflow, WorktreeFiles, artifacts, check,
+    Input, InputKind, Merge, SpendingLimits, Workflow, WorktreeFiles, artifacts, check,
     include::Includes,
     keys::WORKFLOW_KEYS,
     needs, order,
     policy::{self, Inherited},
     step,
     template::Reader,
-    values::{env, named, one_or_more, secrets, template, variable_name},
+    values::{env, one_or_more, secrets, template, variable_name},
 };
 use crate::{
     document::{
@@ -22,7 +20,6 @@ use crate::{
     model::{RelPath, clean_line},
 };
 
-const CONCURRENCY_KEYS: [&str; 2] = ["group", "on_conflict"];
 const WORKTREE_KEYS: [&str; 2] = ["copy", "link"];
 const LIMIT_KEYS: [&str; 4] = ["time", "cost_usd", "attempts", "wait"];
 const INPUT_KEYS: [&str; 5] = ["type", "description", "default", "choices", "pattern"];
@@ -52,9 +49,6 @@ pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, pro
     read.merge = map.take("merge").and_then(|node| merge(node, problems));
     read.limits = map.take("limits").map(|node| limits(node, problems)).unwrap_or_default();
     read.worktree = map.take("worktree").map(|node| worktree(node, problems)).unwrap_or_default();
-    read.concurrency = map.take("concurrency").and_then(|node| concurrency(node, problems));
-    read.pools = map.take("pools").map(|node| pools(node, problems)).unwrap_or_default();
-    read.on_end = map.text("on_end", problems).map(|text| text.text);
     match map.take("steps") {
         Some(node) => {
             let listed = step::listed(node, &inherited, includes, problems);
@@ -63,14 +57,12 @@ pub(super) fn workflow(root: &Node, stem: &str, includes: &mut Includes<'_>, pro
         }
         None => problems.add(root.place, "a workflow needs steps", "add `steps:` with a list of steps"),
     }
-    if let Some(node) = map.take("finally") {
-        order::at_the_end(&mut read.steps, step::finally(node, &inherited, problems));
+    if let Some(node) = map.take("at_end") {
+        order::at_the_end(&mut read.steps, step::at_end(node, &inherited, problems));
     }
     if let Some(node) = map.take("on_stop") {
         read.on_stop = step::nested(node, "on_stop.", "`on_stop`", &inherited, problems);
     }
-    let interpreter = map.text("interpreter", problems).and_then(|text| Interpreter::parse(&text, problems));
-    read.set_interpreter(interpreter);
     check::check(&read, problems);
     read
 }
@@ -233,24 +225,6 @@ fn worktree(node: &Node, problems: &mut Problems<'_>) -> WorktreeFiles {
     WorktreeFiles { copied: paths("copy", problems), linked: paths("link", problems) }
 }
 
-fn concurrency(node: &Node, problems: &mut Problems<'_>) -> Option<Concurrency> {
-    let mut map = Fields::of(node, "`concurrency`", &CONCURRENCY_KEYS, problems)?;
-    let group = map.text("group", problems).and_then(|text| template(&text, Reader::Plain, problems));
-    let is_refused = map.text("on_conflict", problems).is_some_and(|text| match text.text.as_str() {
-        "refuse" => true,
-        "wait" => false,
-        other => {
-            let message = format!("`on_conflict` is wait or refuse, not `{}`", clean_line(other, 40));
-            problems.add(text.place, message, "write `on_conflict: refuse`, or remove it");
-            false
-        }
-    });
-    if group.is_none() {
-        problems.add(node.place, "`concurrency` needs a `group`", "add `group:` with a name");
-    }
-    Some(Concurrency { group: group?, is_refused })
-}
-
 fn limits(node: &Node, problems: &mut Problems<'_>) -> SpendingLimits {
     let Some(mut map) = Fields::of(node, "`limits`", &LIMIT_KEYS, problems) else { return SpendingLimits::default() };
     let (time, cost, attempts) = (map.take("time"), map.take("cost_usd"), map.take("attempts"));
@@ -261,14 +235,4 @@ fn limits(node: &Node, problems: &mut Problems<'_>) -> SpendingLimits {
         attempts: attempts.and_then(|node| policy::count(node, "`attempts`", (1, 1_000_000), problems)),
         wait: wait.and_then(|node| policy::duration(node, "`wait`", problems)),
     }
-}
-
-fn pools(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, usize> {
-    let mut found = BTreeMap::new();
-    for (name, node) in named(node, "`pools`", problems) {
-        if let Some(count) = policy::count(node, "the size of a pool", (1, 64), problems) {
-            found.insert(name, count as usize);
-        }
-    }
-    found
 }

@@ -1,8 +1,8 @@
-//! The timeouts, retries and captures of a workflow file. Pure.
+//! The timeouts and retries of a workflow file. Pure.
 
 use std::time::Duration;
 
-use super::{Backoff, Capture, CaptureFormat, Retry, RetryOn, Streams, values::variable_name};
+use super::{Backoff, Retry, RetryOn};
 use crate::{
     document::{
         Kind, Node,
@@ -12,7 +12,6 @@ use crate::{
 };
 
 const RETRY_KEYS: [&str; 6] = ["attempts", "backoff", "initial_delay", "max_delay", "jitter", "retry_on"];
-const STREAM_KEYS: [&str; 5] = ["stdout", "stderr", "exit_code", "success", "duration"];
 /// The longest duration, in seconds.
 const LONGEST: f64 = 31_536_000.0;
 /// The jitter of `jitter: true`.
@@ -135,14 +134,12 @@ pub(super) fn retry(node: &Node, problems: &mut Problems<'_>) -> Option<Retry> {
 fn backoff(text: &Text, problems: &mut Problems<'_>) -> Option<Backoff> {
     let found = match text.text.to_ascii_lowercase().as_str() {
         "exponential" => Some(Backoff::Exponential),
-        "linear" => Some(Backoff::Linear),
         "fixed" => Some(Backoff::Fixed),
-        "fibonacci" => Some(Backoff::Fibonacci),
         _ => None,
     };
     if found.is_none() {
         let message = format!("`{}` is not a backoff", clean_line(&text.text, 40));
-        problems.add(text.place, message, "use exponential, linear, fixed or fibonacci");
+        problems.add(text.place, message, "use exponential or fixed");
     }
     found
 }
@@ -175,75 +172,4 @@ fn failure(node: &Node, problems: &mut Problems<'_>) -> Option<RetryOn> {
         "any" | "all" => RetryOn::Any,
         _ => RetryOn::Contains(text.text),
     })
-}
-
-/// Reads `capture` with what belongs to it.
-pub(super) fn capture(map: &mut Fields<'_>, problems: &mut Problems<'_>) -> Option<Capture> {
-    let name = map.text("capture", problems);
-    let format = map.text("capture_format", problems);
-    let streams = map.take("capture_streams");
-    let place = format.as_ref().map(|text| text.place).or(streams.map(|node| node.place));
-    let format = format.and_then(|text| capture_format(&text, problems)).unwrap_or(CaptureFormat::String);
-    let streams = streams.map_or_else(Streams::usual, |node| capture_streams(node, problems));
-    let Some(name) = name else {
-        if let Some(place) = place {
-            problems.add(place, "nothing is captured here", "add `capture:` with the name of a variable");
-        }
-        return None;
-    };
-    Some(Capture { name: variable_name(&name, problems)?, format, streams })
-}
-
-fn capture_format(text: &Text, problems: &mut Problems<'_>) -> Option<CaptureFormat> {
-    let found = match text.text.as_str() {
-        "string" | "text" => Some(CaptureFormat::String),
-        "json" => Some(CaptureFormat::Json),
-        "lines" => Some(CaptureFormat::Lines),
-        "number" => Some(CaptureFormat::Number),
-        "boolean" => Some(CaptureFormat::Boolean),
-        _ => None,
-    };
-    if found.is_none() {
-        let message = format!("`{}` is not a capture format", clean_line(&text.text, 40));
-        problems.add(text.place, message, "use string, json, lines, number or boolean");
-    }
-    found
-}
-
-fn capture_streams(node: &Node, problems: &mut Problems<'_>) -> Streams {
-    let usual = Streams::usual();
-    let mut wrong = |place, found: &str| {
-        let message = format!("`{}` is not a stream", clean_line(found, 40));
-        problems.add(
-            place,
-            message,
-            "use stdout, stderr, both, or a mapping of stdout, stderr, exit_code, success, duration",
-        );
-    };
-    match &node.kind {
-        Kind::Text(text) => match text.as_str() {
-            "stdout" => usual,
-            "stderr" => Streams { stdout: false, stderr: true, ..usual },
-            "both" => Streams { stderr: true, ..usual },
-            other => {
-                wrong(node.place, other);
-                usual
-            }
-        },
-        Kind::Map(_) => {
-            let Some(mut map) = Fields::of(node, "`capture_streams`", &STREAM_KEYS, problems) else { return usual };
-            let mut flag = |key, usual| map.flag(key, problems).unwrap_or(usual);
-            Streams {
-                stdout: flag("stdout", usual.stdout),
-                stderr: flag("stderr", usual.stderr),
-                exit_code: flag("exit_code", usual.exit_code),
-                success: flag("success", usual.success),
-                duration: flag("duration", usual.duration),
-            }
-        }
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) => {
-            wrong(node.place, node.what());
-            usual
-        }
-    }
 }

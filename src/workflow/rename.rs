@@ -49,9 +49,6 @@ impl Renamed {
         for reference in step.depends_on.iter_mut().chain(&mut step.reviews).chain(&mut step.needs) {
             self.reference(reference);
         }
-        if let Some(capture) = &mut step.capture {
-            capture.name = format!("{}.{}", self.prefix, capture.name);
-        }
         if let Some(when) = &mut step.when {
             (when.place, when.group_place) = (self.place, None);
             self.condition(&mut when.condition);
@@ -60,7 +57,7 @@ impl Renamed {
             output.place = self.place;
             self.text(&mut output.path);
         }
-        let texts = step.env.values_mut().chain(&mut step.output_file).chain(&mut step.working_dir);
+        let texts = step.env.values_mut().chain(&mut step.working_dir);
         texts.chain(&mut step.probe).for_each(|text| self.text(text));
         self.command(&mut step.command);
         step.inside_mut().into_iter().flatten().for_each(|inner| self.step(inner));

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    AgentWork, Claude, Command, Gate, Group, Interpreter, OnFailure, OnIncomplete, Output, Pool, Step, Validate,
-    artifacts,
+    AgentWork, Claude, Command, Gate, Group, OnFailure, OnIncomplete, Step, Validate, artifacts,
     bare::{bare, complete},
     canonical, gate,
     include::Includes,
@@ -19,13 +18,13 @@ use super::{
     values::{env, secrets, template, template_of},
 };
 use crate::document::{
-    Kind, Node, TextPosition,
+    Kind, Node,
     definition::{Fields, Problems, identifier, items},
 };
 
 const VALIDATE_KEYS: [&str; 8] =
     ["shell", "claude", "steps", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];
-const HANDLER_KEYS: [&str; 6] = ["shell", "claude", "steps", "max_attempts", "fail_workflow", "commit_required"];
+const HANDLER_KEYS: [&str; 6] = ["shell", "claude", "steps", "attempts", "fail_workflow", "commit_required"];
 
 /// Reads the steps of the workflow, with those of its groups.
 pub(super) fn listed(
@@ -108,17 +107,17 @@ fn inside(
 }
 
 /// Reads the steps that run when a run ends.
-pub(super) fn finally(node: &Node, inherited: &Inherited, problems: &mut Problems<'_>) -> Vec<Step> {
+pub(super) fn at_end(node: &Node, inherited: &Inherited, problems: &mut Problems<'_>) -> Vec<Step> {
     let mut found = Vec::new();
-    for (node, number) in items(node, "`finally`", problems).iter().zip(1..) {
+    for (node, number) in items(node, "`at_end`", problems).iter().zip(1..) {
         for key in TOP_KEYS.iter().filter(|key| **key != "outputs" && is_given(node, key)) {
-            let message = format!("`{key}` is not for a step of `finally`, which begins when all others are done");
+            let message = format!("`{key}` is not for a step of `at_end`, which begins when all others are done");
             problems.add(node.place, message, "remove it");
         }
-        let Some(step) = step(node, &format!("finally.{number}"), inherited, Level::Top, problems) else { continue };
+        let Some(step) = step(node, &format!("at_end.{number}"), inherited, Level::Top, problems) else { continue };
         if !matches!(step.command, Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)) {
             let message =
-                format!("a step of `finally` is `shell`, `claude` or `write_file`, not `{}`", step.kind_name());
+                format!("a step of `at_end` is `shell`, `claude` or `write_file`, not `{}`", step.kind_name());
             problems.add(step.place, message, "make it one of these");
         }
         let step = Step { is_final: true, ..step };
@@ -145,7 +144,7 @@ fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &m
         problems.add(inner.place, message, "list the combinations as items of one `foreach`");
     }
     let inner_id = if each.is_some() && kind != "steps" { format!("{id}.1") } else { id.clone() };
-    let mut timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
+    let timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
     let command = match (kind, each) {
         ("steps", Some(each)) => {
             let list = map.take("steps");
@@ -153,7 +152,7 @@ fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &m
             let steps = list.map(|list| inside(list, (&prefix, "`steps`", Level::Item), &none, problems));
             kinds::foreach(each, steps.unwrap_or_default(), problems).map(Command::Foreach)
         }
-        (_, _) => command(kind, node, &mut map, (&inner_id, &mut timeout), problems),
+        (_, _) => command(kind, node, &mut map, problems),
     };
     let read = common(node, map, (&inner_id, timeout, command), problems)?;
     let mut step = match each.filter(|_| kind != "steps") {
@@ -178,8 +177,6 @@ fn common(
     let reviews = map.text("reviews", problems).map(reference);
     let outputs = map.take("outputs").map(|node| artifacts::outputs(node, problems)).unwrap_or_default();
     let uses = map.take("uses").map(|node| artifacts::uses(node, problems)).unwrap_or_default();
-    let unchanged_place = map.place("skip_if_unchanged");
-    let skips_if_unchanged = map.flag("skip_if_unchanged", problems).unwrap_or(false);
     let parts = map.take("parts").map(|node| artifacts::parts(node, problems)).unwrap_or_default();
     let result_place = map.place("result");
     let result = map.take("result").and_then(|node| artifacts::schema(node, problems));
@@ -188,17 +185,12 @@ fn common(
     {
         problems.add(place, "`result` is for an `agent`, `shell` or `claude` step", "remove it");
     }
-    let finds = map.take("finds").map(|node| artifacts::finds(node, problems)).unwrap_or_default();
-    let pool = map.text("pool", problems).map(|pool| Pool { name: pool.text, place: pool.place });
     let when = map.take("when").and_then(|node| kinds::condition(node, "`when`", problems));
     let retry = map.take("retry").and_then(|node| policy::retry(node, problems));
-    let capture = policy::capture(&mut map, problems);
     let probe_place = map.place("probe");
-    let interpreter = map.text("interpreter", problems).and_then(|text| Interpreter::parse(&text, problems));
     let mut text = |key, reader, problems: &mut Problems<'_>| {
         map.text(key, problems).and_then(|text| template(&text, reader, problems))
     };
-    let output_file = text("output_file", Reader::Plain, problems);
     let working_dir = text("working_dir", Reader::Plain, problems);
     let probe = text("probe", Reader::Shell, problems);
     working_folder(working_dir.as_ref(), problems);
@@ -207,20 +199,16 @@ fn common(
     let on_failure = on_failure(&mut map, id, problems);
     let is_measured =
         matches!(command, Some(Command::Agent(_) | Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)));
-    let measure = map.take("validate").filter(|_| is_measured);
-    let measured = measure.and_then(|node| measured(node, id, problems));
-    let on_success = map.take("on_success").map(|node| {
-        let prefix = format!("{id}.on_success.");
-        nested(node, &prefix, "`on_success`", &Inherited::default(), problems)
+    let validate = map.take("validate").and_then(|node| match is_measured || command.is_none() {
+        true => measured(node, id, problems),
+        false => {
+            let message = "`validate` measures what an `agent`, `shell`, `claude` or `write_file` step did";
+            problems.add(node.place, message, "write it beside one of these");
+            None
+        }
     });
-    let on_success = measured.into_iter().chain(on_success.into_iter().flatten()).collect();
     let commit_required = map.flag("commit_required", problems).unwrap_or(false);
     let idempotent = map.flag("idempotent", problems).unwrap_or(true);
-    if let Some(place) = unchanged_place.filter(|_| skips_if_unchanged) {
-        let is_command = !matches!(command, Some(Command::Agent(_) | Command::Gate(_)));
-        let is_complete = is_command && !uses.is_empty() && idempotent;
-        skipped_if_unchanged(place, is_complete, &outputs, problems);
-    }
     let is_run = !matches!(command, Some(Command::Agent(_)));
     if let (true, true, Some(place)) = (idempotent, is_run, probe_place) {
         problems.add(place, "a `probe` is for a step that must not run twice", "add `idempotent: false`, or remove it");
@@ -230,23 +218,17 @@ fn common(
         depends_on,
         reviews,
         uses,
-        skips_if_unchanged,
         outputs,
         result,
-        finds,
         parts,
-        pool,
         when,
         timeout,
         retry,
-        capture,
-        output_file,
-        interpreter,
         env,
         secrets,
         working_dir,
         on_failure,
-        on_success,
+        validate: validate.map(Box::new),
         commit_required,
         idempotent,
         probe,
@@ -254,24 +236,7 @@ fn common(
     })
 }
 
-/// Checks a step that is skipped when it is up to date.
-fn skipped_if_unchanged(place: TextPosition, is_complete: bool, outputs: &[Output], problems: &mut Problems<'_>) {
-    if !is_complete || outputs.is_empty() {
-        let message = "`skip_if_unchanged` is for a command with `uses` and `outputs` that may run twice";
-        problems.add(place, message, "add what it lacks, or remove it");
-    } else if outputs.iter().any(Output::is_of_item) {
-        let message = "`skip_if_unchanged` looks at outputs before the items of the loop are known";
-        problems.add(place, message, "name outputs without `${item}`, or remove it");
-    }
-}
-
-fn command(
-    kind: &'static str,
-    node: &Node,
-    map: &mut Fields<'_>,
-    (id, timeout): (&str, &mut Option<Duration>),
-    problems: &mut Problems<'_>,
-) -> Option<Command> {
+fn command(kind: &'static str, node: &Node, map: &mut Fields<'_>, problems: &mut Problems<'_>) -> Option<Command> {
     if kind != "claude" && kind != "agent" {
         for member in map.members.iter().filter(|member| CLAUDE_KEYS.contains(&member.key.as_str())) {
             let message = format!("`{}` is for a `claude` or an `agent` step, and this is a `{kind}` step", member.key);
@@ -294,9 +259,6 @@ fn command(
             }
             _ => {
                 let options = map.take("options").map(|node| gate::options(node, problems)).unwrap_or_default();
-                if let Some(text) = map.text("on_timeout", problems) {
-                    gate::on_timeout(&text, timeout.is_some(), problems);
-                }
                 let gate = kinds::gate(map.take("gate")?, agent, instructions, problems)?;
                 Some(Command::Gate(Gate { options, ..gate }))
             }
@@ -316,8 +278,7 @@ fn command(
             let prompt = template_of(value, "`claude`", Reader::Plain, problems)?;
             Some(Command::Claude(Claude { prompt, options: kinds::claude_options(map, problems) }))
         }
-        "write_file" => kinds::write_file(value, problems).map(Command::WriteFile),
-        _ => validate(value, id, timeout, problems).map(Command::Validate),
+        _ => kinds::write_file(value, problems).map(Command::WriteFile),
     }
 }
 
@@ -331,7 +292,7 @@ fn each_item(
 ) -> Option<Step> {
     if matches!(inner.command, Command::Gate(_)) {
         let message = format!("`foreach` does not go around `{}`", inner.kind_name());
-        problems.add(node.place, message, "use it with agent, shell, claude, write_file, validate or steps");
+        problems.add(node.place, message, "use it with agent, shell, claude, write_file or steps");
         return None;
     }
     let place = inner.place;
@@ -340,12 +301,9 @@ fn each_item(
         needs: std::mem::take(&mut inner.needs),
         reviews: inner.reviews.take(),
         uses: std::mem::take(&mut inner.uses),
-        skips_if_unchanged: std::mem::take(&mut inner.skips_if_unchanged),
         outputs: inner.outputs.extract_if(.., |output| !output.is_of_item()).collect(),
         parts: std::mem::take(&mut inner.parts),
-        pool: inner.pool.take(),
         when: inner.when.take(),
-        interpreter: inner.interpreter,
         idempotent: std::mem::replace(&mut inner.idempotent, true),
         probe: inner.probe.take(),
         ..bare(place, id, inner.command.clone())
@@ -354,54 +312,43 @@ fn each_item(
     Some(complete(outer, &Inherited::default()))
 }
 
-/// Reads `validate` beside a command: a step that runs after it, under its record (docs/formats/prodigy.md#validation).
+/// Reads `validate`: a step that runs after the command, under its record (docs/formats/prodigy.md#validation).
 fn measured(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<Step> {
-    let (id, mut timeout) = (format!("{id}.validate"), None);
-    let validate = validation(node, &id, &mut timeout, true, problems)?;
+    let id = format!("{id}.validate");
+    let (validate, timeout) = validation(node, &id, problems)?;
     Some(complete(Step { timeout, ..bare(node.place, &id, Command::Validate(validate)) }, &Inherited::default()))
 }
 
-/// Reads `validate` as a kind of step.
-fn validate(node: &Node, id: &str, timeout: &mut Option<Duration>, problems: &mut Problems<'_>) -> Option<Validate> {
-    validation(node, id, timeout, false, problems)
-}
-
-/// Reads a measurement. `follows_work`: the work before it may have written the result.
-fn validation(
-    node: &Node,
-    id: &str,
-    timeout: &mut Option<Duration>,
-    follows_work: bool,
-    problems: &mut Problems<'_>,
-) -> Option<Validate> {
+/// Reads a measurement and its timeout. The work before it may have written the result.
+fn validation(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<(Validate, Option<Duration>)> {
     if matches!(node.kind, Kind::List(_)) {
         let steps = nested(node, &format!("{id}."), "`validate`", &Inherited::default(), problems);
         let rest = (100.0, None, None, None);
         let (threshold, result_file, expected_schema, on_incomplete) = rest;
-        return Some(Validate { steps, threshold, result_file, expected_schema, on_incomplete });
+        return Some((Validate { steps, threshold, result_file, expected_schema, on_incomplete }, None));
     }
     let mut map = Fields::of(node, "`validate`", &VALIDATE_KEYS, problems)?;
     let result_file = map.text("result_file", problems).and_then(|text| template(&text, Reader::Plain, problems));
     let has_steps = ["shell", "claude", "steps"].iter().any(|key| node.get(key).is_some());
-    let steps = match follows_work && result_file.is_some() && !has_steps {
+    let steps = match result_file.is_some() && !has_steps {
         true => Vec::new(),
         false => body(node, &mut map, &format!("{id}."), problems),
     };
-    let own = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
-    *timeout = timeout.or(own);
+    let timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
     let threshold = map.take("threshold").and_then(|node| policy::number(node, "`threshold`", 100.0, problems));
     let expected_schema = map.take("expected_schema").map(Node::to_json);
     let on_incomplete = map.take("on_incomplete").and_then(|node| on_incomplete(node, id, problems));
-    Some(Validate { steps, threshold: threshold.unwrap_or(100.0), result_file, expected_schema, on_incomplete })
+    let threshold = threshold.unwrap_or(100.0);
+    Some((Validate { steps, threshold, result_file, expected_schema, on_incomplete }, timeout))
 }
 
 fn on_incomplete(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnIncomplete> {
     let mut map = Fields::of(node, "`on_incomplete`", &HANDLER_KEYS, problems)?;
     let steps = body(node, &mut map, &format!("{id}.on_incomplete."), problems);
-    let attempts = map.take("max_attempts").and_then(|node| policy::count(node, "`max_attempts`", (1, 100), problems));
+    let attempts = map.take("attempts").and_then(|node| policy::count(node, "`attempts`", (1, 100), problems));
     Some(OnIncomplete {
         steps,
-        max_attempts: attempts.unwrap_or(2),
+        attempts: attempts.unwrap_or(2),
         fail_workflow: map.flag("fail_workflow", problems).unwrap_or(true),
         commit_required: map.flag("commit_required", problems).unwrap_or(false),
     })
@@ -419,7 +366,7 @@ fn on_failure(map: &mut Fields<'_>, id: &str, problems: &mut Problems<'_>) -> Op
 /// Reads `on_failure`: a shell command, a list of steps, or a mapping.
 fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailure> {
     let prefix = format!("{id}.on_failure.");
-    let usual = |steps| OnFailure { steps, max_attempts: 3, fail_workflow: true };
+    let usual = |steps| OnFailure { steps, attempts: 3, fail_workflow: true };
     match &node.kind {
         Kind::List(_) => Some(usual(nested(node, &prefix, "`on_failure`", &Inherited::default(), problems))),
         Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {
@@ -434,15 +381,15 @@ fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailu
                 return Some(OnFailure { fail_workflow: false, ..OnFailure::without_steps() });
             }
             let mut steps = body(node, &mut map, &prefix, problems);
-            let attempts = map.take("max_attempts");
-            let attempts = attempts.and_then(|node| policy::count(node, "`max_attempts`", (0, 100), problems));
+            let attempts = map.take("attempts");
+            let attempts = attempts.and_then(|node| policy::count(node, "`attempts`", (0, 100), problems));
             if map.flag("commit_required", problems) == Some(true)
                 && let Some(last) = steps.pop()
             {
                 steps.push(complete(Step { commit_required: true, ..last }, &Inherited::default()));
             }
             let fail_workflow = map.flag("fail_workflow", problems).unwrap_or(true);
-            Some(OnFailure { steps, max_attempts: attempts.unwrap_or(3), fail_workflow })
+            Some(OnFailure { steps, attempts: attempts.unwrap_or(3), fail_workflow })
         }
     }
 }

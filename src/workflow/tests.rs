@@ -19,7 +19,7 @@ fn every_mistake_is_told_with_line_and_column() {
         ("steps:\n- id: a\nstep: x\n", "3:1 a workflow has no key `step`; did you mean `steps`?"),
         (
             "steps:\n- id: a\nversion: 2\n",
-            "3:1 a workflow has no key `version`; its keys are name, description, inputs, env, secrets, env_files, interpreter, timeout, retry, limits, pools, worktree, concurrency, merge, steps, finally, on_stop, on_end",
+            "3:1 a workflow has no key `version`; its keys are name, description, inputs, env, secrets, env_files, timeout, retry, limits, worktree, merge, steps, at_end, on_stop",
         ),
         ("steps:\n- id: a\n- id: a\n", "3:7 the id `a` is already used by the step on line 2"),
         ("steps:\n- title: A\n", "2:3 a step needs an `id`"),
@@ -74,7 +74,7 @@ fn every_mistake_is_told_with_line_and_column() {
         ("steps:\n- id: a\n  id: b\n", "3:3 duplicate mapping key: id"),
         (
             "a\n",
-            "1:1 a workflow is a mapping with the keys name, description, inputs, env, secrets, env_files, interpreter, timeout, retry, limits, pools, worktree, concurrency, merge, steps, finally, on_stop, on_end, not text",
+            "1:1 a workflow is a mapping with the keys name, description, inputs, env, secrets, env_files, timeout, retry, limits, worktree, merge, steps, at_end, on_stop, not text",
         ),
     ] {
         assert_eq!(mistakes(text), [expected], "{text}");
@@ -154,13 +154,13 @@ fn groups_and_reviews_are_resolved() {
 #[test]
 fn a_step_has_one_kind_and_its_keys_fit_it() {
     let kinds: Vec<&str> = read(
-        "steps: [{id: a, agent: x}, {id: b, gate: Ann}, {shell: c}, {claude: d, model: sonnet}, {write_file: {path: e, content: f}}, {foreach: [1], shell: g}, {foreach: {items: {file: x.json, at: '$.a[*]'}}, steps: [{shell: h}]}, {validate: {shell: i}}, {id: j}]",
+        "steps: [{id: a, agent: x}, {id: b, gate: Ann}, {shell: c}, {claude: d, model: sonnet}, {write_file: {path: e, content: f}}, {foreach: [1], shell: g}, {foreach: {items: {file: x.json, at: '$.a[*]'}}, steps: [{shell: h}]}, {id: j}]",
     )
     .steps
     .iter()
     .map(Step::kind_name)
     .collect();
-    assert_eq!(kinds, ["agent", "gate", "shell", "claude", "write_file", "foreach", "foreach", "validate", "agent"]);
+    assert_eq!(kinds, ["agent", "gate", "shell", "claude", "write_file", "foreach", "foreach", "agent"]);
     for (text, expected) in [
         ("steps:\n- {id: a, shell: x, agent: y}\n", "2:3 a step has one command, and this one has agent and shell"),
         (
@@ -171,16 +171,21 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
             "steps:\n- {shell: x, instructions: y}\n",
             "2:14 `instructions` are for an agent or a person, and this is a `shell` step",
         ),
+        ("steps:\n- {validate: {shell: x}}\n", "2:3 a step needs an `id`"),
+        (
+            "steps:\n- {id: a, gate: x, validate: {shell: x}}\n",
+            "2:30 `validate` measures what an `agent`, `shell`, `claude` or `write_file` step did",
+        ),
         ("steps:\n- {foreach: [a], id: b, gate: x}\n", "2:13 `foreach` does not go around `gate`"),
         ("steps:\n- {shell: x, parts: [y]}\n", "2:3 parts are for an agent, and this is a `shell` step"),
         ("steps:\n- {id: a}\n- {shell: x, reviews: a}\n", "3:23 `2` reviews `a`, and a `shell` step gives no verdict"),
         (
-            "steps:\n- {shell: x, on_success: {agent: y}}\n",
-            "2:26 `agent` is for a step of the workflow, and this one is inside another",
+            "steps:\n- {shell: x, on_failure: [{agent: y}]}\n",
+            "2:27 `agent` is for a step of the workflow, and this one is inside another",
         ),
         (
-            "steps:\n- {shell: x, on_success: {shell: y, depends_on: a}}\n",
-            "2:37 `depends_on` is for a step of the workflow, and this one is inside another",
+            "steps:\n- {shell: x, on_failure: [{shell: y, depends_on: a}]}\n",
+            "2:38 `depends_on` is for a step of the workflow, and this one is inside another",
         ),
         ("steps:\n- {id: g, steps: [{id: h, steps: [{shell: x}]}]}\n", "2:19 a group is in a group"),
         ("steps:\n- {steps: [{shell: x}]}\n", "2:3 a group of steps needs an `id`"),
@@ -189,8 +194,8 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
             "2:30 the variable `${item}` is not set by anything",
         ),
         (
-            "steps:\n- {id: a, shell: x, capture: v}\n- {shell: x, outputs: 'dist/${v}.gz'}\n",
-            "3:23 the output `dist/${v}.gz` has `${v}`, which is not known to a plan",
+            "steps:\n- {id: a, shell: x}\n- {shell: x, outputs: 'dist/${a.output}.gz'}\n",
+            "3:23 the output `dist/${a.output}.gz` has `${a.output}`, which is not known to a plan",
         ),
         (
             "inputs: {v: {default: x}}\nsteps:\n- {shell: x, outputs: '../${v}'}\n",
@@ -199,10 +204,6 @@ fn a_step_has_one_kind_and_its_keys_fit_it() {
         (
             "inputs: {v: {default: x}}\nsteps:\n- {shell: x, outputs: '${v}/*.gz'}\n",
             "3:23 the output `x/*.gz` is a pattern, and this names one file",
-        ),
-        (
-            "steps:\n- {foreach: [1], shell: x, uses: a, outputs: '${item}', skip_if_unchanged: true}\n",
-            "2:57 `skip_if_unchanged` looks at outputs before the items of the loop are known",
         ),
         (
             "steps:\n- {id: a, foreach: [1], steps: [{foreach: [2], shell: x}]}\n",
@@ -238,28 +239,27 @@ fn every_name_is_set_by_the_file_or_by_a_step_before() {
     for text in [
         "inputs: {version: }\nsteps: [{shell: 'echo ${version}'}]",
         "env: {A: b}\nsteps: [{shell: 'echo ${A}'}]",
-        "steps: [{shell: a, capture: v}, {shell: 'echo ${v} ${v.stderr} ${v.a.0}'}]",
+        "steps: [{id: v, shell: a, result: {}}, {shell: 'echo ${v.output} ${v.stderr} ${v.exit_code} ${v.result.a.0}'}]",
         "steps: [{id: a, shell: b}, {shell: 'echo ${a.output} ${step.a.output}'}]",
         "steps: [{foreach: [1], shell: 'echo ${item} ${index} ${total}'}]",
         "steps: [{id: m, foreach: [1], shell: x}, {shell: 'echo ${m.failed} ${m.results}'}]",
         "steps: [{shell: a, on_failure: {shell: 'echo ${error}'}}]",
-        "steps: [{validate: {shell: a, on_incomplete: {shell: 'echo ${validation.gaps}'}}}]",
+        "steps: [{shell: b, validate: {shell: a, on_incomplete: {shell: 'echo ${validation.gaps}'}}}]",
         "steps: [{shell: a}]\nmerge: [{shell: 'echo ${merge.source_branch}'}]",
         "steps: [{shell: 'echo ${x:-y} $${z} ${workflow.files_added:*.md}'}]",
         "env_files: [.env]\nsteps: [{shell: 'echo ${FROM_FILE}'}]",
-        "steps: [{shell: a, finds: {spec: '*.md'}, id: f}, {claude: '/do ${f.spec}'}]",
-        "steps: [{shell: a, capture: v}, {when: \"${v} == 'x'\", shell: b, on_success: {shell: 'echo ${v}'}}]",
+        "steps: [{id: v, shell: a}, {when: \"${v.output} == 'x'\", shell: b, on_failure: [{shell: 'echo ${v.output}'}]}]",
     ] {
         assert_eq!(mistakes(text), [] as [&str; 0], "{text}");
     }
     for (text, expected) in [
         (
-            "steps:\n- {shell: a, capture: version}\n- {shell: 'echo ${verison}'}\n",
+            "inputs: {version: }\nsteps:\n- {shell: 'echo ${verison}'}\n",
             "3:11 the variable `${verison}` is not set by anything; did you mean `${version}`?",
         ),
         (
-            "steps:\n- {shell: 'echo ${v}'}\n- {shell: a, capture: v}\n",
-            "2:11 the variable `${v}` is set by step 2, which does not come before this one",
+            "steps:\n- {shell: 'echo ${v.output}'}\n- {id: v, shell: a}\n",
+            "2:11 the variable `${v.output}` is set by step v, which does not come before this one",
         ),
         (
             "steps:\n- {id: a, shell: x}\n- {id: b, shell: x, depends_on: []}\n- {depends_on: a, shell: 'echo ${b.output}'}\n",
@@ -279,10 +279,10 @@ fn every_name_is_set_by_the_file_or_by_a_step_before() {
     }
     let parsed = parse(
         &RelPath::parse("flow.yaml").unwrap(),
-        b"steps:\n- {when: false, shell: a, capture: v}\n- {shell: 'echo ${v}'}\n",
+        b"steps:\n- {when: false, id: v, shell: a}\n- {shell: 'echo ${v.output}'}\n",
     );
     assert!(parsed.findings.is_empty());
-    assert_eq!(parsed.notes[0].message, "`${v}` is set only by a step that may be skipped");
+    assert_eq!(parsed.notes[0].message, "`${v.output}` is set only by a step that may be skipped");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn env(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, 
             Kind::Null => Some(Text { text: String::new(), place: node.place }),
             Kind::Text(text) | Kind::Number(text) => Some(Text { text: text.clone(), place: node.place }),
             Kind::List(_) | Kind::Map(_) => {
-                let fix = format!("write a text; let a step print a value that is computed, with `capture: {name}`");
+                let fix = "write a text; let a step print a value that is computed, and read `${ID.output}`";
                 problems.add(node.place, format!("`{name}` of `env` is text, not {}", node.what()), fix);
                 None
             }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::{
-    Capture, CaptureFormat,
+    CaptureFormat,
     condition::{Comparison, Condition, Operand, number},
     pattern,
     shell::{Quoting, quoting},
@@ -314,13 +314,13 @@ fn unset(path: &str, scope: &dyn Scope) -> RenderError {
 /// # Errors
 ///
 /// When it does not have the format of the capture.
-pub(crate) fn captured(capture: &Capture, stdout: &str) -> Result<Value, RenderError> {
+pub(crate) fn captured(name: &str, format: CaptureFormat, stdout: &str) -> Result<Value, RenderError> {
     let text = stdout.trim_end_matches(['\n', '\r']);
     let wrong = |what: &str| {
-        let message = format!("what `{}` captures cannot be read as {what}: `{}`", capture.name, clean_line(text, 80));
+        let message = format!("what `{name}` captures cannot be read as {what}: `{}`", clean_line(text, 80));
         RenderError::new(message, "correct what the command prints, or the `capture_format`")
     };
-    match capture.format {
+    match format {
         CaptureFormat::String => Ok(Value::String(text.to_owned())),
         CaptureFormat::Lines => Ok(text.lines().map(Value::from).collect()),
         CaptureFormat::Json => serde_json::from_str(text).map_err(|_| wrong("JSON")),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{RenderError, Scope, captured, holds, holds_already, render, render_known, render_shell};
 use crate::workflow::{
-    Capture, CaptureFormat, Streams,
+    CaptureFormat,
     condition::Condition,
     template::{Reader, Template},
 };
@@ -126,8 +126,7 @@ fn conditions_hold_or_do_not() {
 
 #[test]
 fn captures_become_what_their_format_says() {
-    let usual = Streams { stdout: true, stderr: false, exit_code: true, success: true, duration: true };
-    let of = |format, text: &str| captured(&Capture { name: "v".to_owned(), format, streams: usual }, text);
+    let of = |format, text: &str| captured("v", format, text);
     for (format, text, expected) in [
         (CaptureFormat::String, " a \n\n", json!(" a ")),
         (CaptureFormat::String, "", json!("")),

@@ -127,7 +127,7 @@ fn a_terminal_shows_what_there_is_to_judge_by_before_it_asks() {
 fn an_aborted_run_is_resumed_only_on_yes() {
     let sandbox = Sandbox::new();
     // Only a run of which more is left than its state is aborted and not archived.
-    sandbox.file("flow.yaml", "name: flow\nsteps: [{id: plan}]\nfinally: [{shell: 'true'}]\n");
+    sandbox.file("flow.yaml", "name: flow\nsteps: [{id: plan}]\nat_end: [{shell: 'true'}]\n");
     record(&sandbox, "start flow.yaml --feature demo");
     record(&sandbox, "close demo --abort");
     let resume = ["--format", "text", "resume", "demo"];

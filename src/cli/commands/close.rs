@@ -92,8 +92,8 @@ impl Close {
         let first = first(would).map(|first| format!("; {first}")).unwrap_or_default();
         let question = format!("Discard {id} ({}){}{first}? [y/N]", would.progress, lost(would));
         if self.yes || (call.can_ask() && output::agrees(&question)?) {
-            if !would.finally.is_empty()
-                && let Some(exit) = self.run_finally(&location, call)?
+            if !would.at_end.is_empty()
+                && let Some(exit) = self.run_at_end(&location, call)?
             {
                 return Ok(exit);
             }
@@ -105,8 +105,8 @@ impl Close {
         Err(ops::OpError::NotConfirmed { message, hints: hints.to_vec() }.into())
     }
 
-    /// Runs the steps of its `finally`; returns how that ended, unless all are done.
-    fn run_finally(&self, location: &ops::RunLocation, call: &Call<'_>) -> Result<Option<Exit>, CommandError> {
+    /// Runs the steps of its `at_end`; returns how that ended, unless all are done.
+    fn run_at_end(&self, location: &ops::RunLocation, call: &Call<'_>) -> Result<Option<Exit>, CommandError> {
         let Some(run) = location.own_run() else { return Ok(None) };
         let screen = Screen::of(call.global, false);
         let asked = ResumeOptions { gives_up: true, yes: self.yes, ..ResumeOptions::default() };
@@ -118,7 +118,7 @@ impl Close {
 
 /// Names the steps that run before the run is discarded.
 fn first(report: &ops::Discarded) -> Option<String> {
-    let steps: Vec<&str> = report.finally.iter().map(|step| step.as_str()).collect();
+    let steps: Vec<&str> = report.at_end.iter().map(|step| step.as_str()).collect();
     (!steps.is_empty()).then(|| format!("first runs {}", steps.join(", ")))
 }
 

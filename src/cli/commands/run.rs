@@ -45,9 +45,6 @@ pub(in crate::cli) struct Run {
     /// Run this step and no other, as `piton exec` does
     #[arg(long, value_name = "STEP")]
     only: Option<String>,
-    /// Run steps that are up to date, too (`skip_if_unchanged`)
-    #[arg(long)]
-    always_run: bool,
     /// Merge at the end without asking, and remove the worktree if everything in it is committed
     #[arg(short, long)]
     yes: bool,
@@ -73,7 +70,6 @@ impl Command for Run {
             jobs: usize::from(self.jobs),
             until: self.until.clone(),
             only: self.only.clone(),
-            always_run: self.always_run,
             yes: self.yes,
             dry_run: self.dry_run,
         };

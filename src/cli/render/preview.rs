@@ -34,9 +34,6 @@ pub(in crate::cli) fn preview(preview: &Preview, verbose: bool) -> Text {
         text.line("At each stop before the end:");
         preview.on_stop.iter().for_each(|step| put_step(&mut text, step, None, 1, verbose));
     }
-    if let Some(command) = &preview.on_end {
-        text.line(format!("At each end or stop: {}", safe_line(command, 200)));
-    }
     if let Some(cost) = &preview.cost {
         put_cost(&mut text, cost);
     }

@@ -1,4 +1,4 @@
-//! What Piton does of a step once its agent is done: capture, files, checks and handlers that its definition has. Pure.
+//! What Piton does of a step once its agent is done: checks and handlers that its definition has. Pure.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// What follows the work of an agent that did not fail.
-const AFTER_WORK: [&str; 4] = ["capture", "output_file", "finds", "on_success"];
+const AFTER_WORK: &str = "validate";
 
 /// Tells whether a step of this definition is not over with the report of its agent: `piton exec` does the rest.
 pub(super) fn has_rest(definition: &Value, outcome: &Outcome) -> bool {
@@ -23,7 +23,7 @@ pub(super) fn has_rest(definition: &Value, outcome: &Outcome) -> bool {
     match (outcome.status, outcome.verdict) {
         // The run goes back to the work that was reviewed.
         (_, Some(verdict)) if !verdict.approves() => false,
-        (Status::Completed, _) | (_, Some(_)) => AFTER_WORK.iter().any(has),
+        (Status::Completed, _) | (_, Some(_)) => has(&AFTER_WORK),
         (Status::Failed, None) => has(&"on_failure"),
         (
             Status::Pending
@@ -39,17 +39,15 @@ pub(super) fn has_rest(definition: &Value, outcome: &Outcome) -> bool {
 
 /// Tells whether the outputs of an agent do not show that a step of this definition is done: it leaves more than files.
 pub(super) fn leaves_more(definition: &Value) -> bool {
-    let keys = AFTER_WORK.iter().chain(&["commit_required", "result"]);
-    definition.get("agent").is_some() && keys.into_iter().any(|key| definition.get(key).is_some())
+    let keys = [AFTER_WORK, "commit_required", "result"];
+    definition.get("agent").is_some() && keys.iter().any(|key| definition.get(key).is_some())
 }
 
 /// Returns the digest of what a definition says to its agent: an edit of what Piton does after that opens no work again.
 pub(crate) fn work_digest(definition: &Value) -> String {
     let mut of_agent = definition.clone();
     if let Some(keys) = of_agent.as_object_mut() {
-        keys.retain(|key, _| {
-            !AFTER_WORK.contains(&key.as_str()) && !["on_failure", "interpreter"].contains(&key.as_str())
-        });
+        keys.retain(|key, _| key != AFTER_WORK && key != "on_failure");
     }
     sha256_hex(of_agent.to_string().as_bytes())
 }
@@ -160,12 +158,11 @@ mod tests {
         use ReviewVerdict::{Approved, Rejected};
         use Status::{Completed, Failed, WaitingApproval};
         for (key, status, verdict, expected) in [
-            ("capture", Completed, None, true),
-            ("finds", Failed, Some(Rejected), false),
-            ("finds", Completed, Some(Approved), true),
-            ("output_file", Failed, None, false),
-            ("on_success", Completed, None, true),
-            ("on_success", WaitingApproval, None, false),
+            ("validate", Completed, None, true),
+            ("validate", Failed, Some(Rejected), false),
+            ("validate", Completed, Some(Approved), true),
+            ("validate", Failed, None, false),
+            ("validate", WaitingApproval, None, false),
             ("on_failure", Completed, None, false),
             ("on_failure", Failed, None, true),
             ("on_failure", Failed, Some(Rejected), false),
@@ -179,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_part_and_a_correction_have_no_rest() {
-        let definition = json!({"agent": "x", "capture": "v"});
+        let definition = json!({"agent": "x", "validate": []});
         let part = Outcome { part: Some("p".to_owned()), ..Outcome::completed(StepId::new("a")) };
         let correction = Outcome { amends: true, ..Outcome::completed(StepId::new("a")) };
         assert!(!has_rest(&definition, &part));

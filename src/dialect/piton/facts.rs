@@ -49,9 +49,6 @@ pub(crate) struct Facts {
     /// Of a skipped step: its condition did not hold, or that of a step that it depends on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_unmet: bool,
-    /// Of a skipped step: what it uses, does and leaves is as when it last passed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_up_to_date: bool,
     /// What stopped a step or the runner: `SIGINT`, `SIGTERM`, `SIGHUP`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<String>,
@@ -338,7 +335,7 @@ impl OutlineStep {
 
     /// Tells whether it runs when the run ends.
     pub(crate) fn is_final(&self) -> bool {
-        self.definition.get("finally").is_some()
+        self.definition.get("at_end").is_some()
     }
 
     /// Tells whether an agent does it, or a person at a gate, and not a command.

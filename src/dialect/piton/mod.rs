@@ -38,7 +38,7 @@ pub(crate) use items::{
     CONFLICTS, CutOffStep, ItemWorktree, done_items, failed_items, id_inside, is_inside, item_id, item_names, log_file,
     log_name, log_of, merge_names, name_inside, not_merged, part_names, way_to_merge,
 };
-pub(crate) use paths::{candidate, group, logs, merges, session_of_prodigy};
+pub(crate) use paths::{candidate, logs, merges, session_of_prodigy};
 pub(crate) use read::{AT_LIMIT, copy_record, load_to_run};
 pub(crate) use record::project_of;
 pub(crate) use session::{Session, start};

@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 
 use super::record::{HEADER, Header, JOURNAL, SNAPSHOT};
-use crate::model::{Candidate, DialectId, ReadSpec, RelPath, sha256_hex};
+use crate::model::{Candidate, DialectId, ReadSpec, RelPath};
 
 const RUNS: &str = "runs";
 /// The name of the workflow file among the files of its session.
@@ -60,11 +60,6 @@ pub(crate) fn logs() -> RelPath {
 /// Returns the folder with the lock under which one session of a home merges or is removed at a time.
 pub(crate) fn merges() -> RelPath {
     RelPath::parse("merge").expect("a constant name")
-}
-
-/// Returns the folder with the lock under which one run of a group runs at a time.
-pub(crate) fn group(name: &str) -> RelPath {
-    RelPath::parse(&format!("groups/{}", &sha256_hex(name.as_bytes())[..32])).expect("hex digits")
 }
 
 /// Returns a session as a candidate. The header adds the workflow file to the files to read.

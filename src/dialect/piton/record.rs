@@ -67,9 +67,6 @@ pub(crate) struct Header {
     /// It was started for agents, which `piton resume` hands its steps to; else Piton runs it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_attended: bool,
-    /// The group of which one run runs at a time, of a run for agents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,7 +104,6 @@ impl Header {
             args: Vec::new(),
             inputs: BTreeMap::new(),
             is_attended: false,
-            group: None,
             description: None,
             issues: Vec::new(),
             included: Vec::new(),

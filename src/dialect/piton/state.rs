@@ -118,9 +118,6 @@ pub(crate) struct StepState {
     /// It was skipped by its condition, or that of a step that it depends on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_unmet: bool,
-    /// It was skipped because it is up to date.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_up_to_date: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retryable: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -274,7 +271,6 @@ impl State {
                 state.status = Status::Skipped;
                 state.is_doubted = false;
                 state.is_unmet = facts.is_unmet;
-                state.is_up_to_date = facts.is_up_to_date;
                 state.finished_at = Some(change.at);
                 self.execution = ExecutionState::Completed { step: step.clone() };
             }
@@ -453,7 +449,6 @@ impl State {
                 step.head.clone_from(&facts.head);
             }
             step.status = Status::InProgress;
-            step.is_up_to_date = false;
             if !facts.after_agent {
                 step.reported = None;
                 step.attempts = attempt.max(1);

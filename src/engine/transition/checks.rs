@@ -24,6 +24,13 @@ impl TransitionCheck<'_> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
         match step.kind {
+            StepKind::Work | StepKind::Review if step.is_command && !self.limits.knows_outcome => {
+                let message = match step.is_reported {
+                    true => format!("the agent of {id} has reported; piton does the rest of the step"),
+                    false => format!("{id} is a command, which piton runs itself"),
+                };
+                Err(refuse(RefusalKind::No(No::NotYours), message, [self.command(Verb::Exec, id)]))
+            }
             StepKind::Work | StepKind::Review => Ok(()),
             StepKind::Gate if self.reconciled.effective_status(at) == EffectiveStatus::Done => {
                 let message = format!("{} is a gate and already approved", id.with_title(&step.title));

@@ -86,6 +86,11 @@ pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io
     Ok(running.into_exit(status))
 }
 
+/// Returns the words that run a shell program. Every system has this shell, also with an empty PATH.
+pub(crate) fn shell(program: String) -> Vec<String> {
+    vec!["/bin/sh".to_owned(), "-c".to_owned(), program]
+}
+
 /// Returns the current moment of the monotonic clock.
 pub(crate) fn now() -> Instant {
     Instant::now()

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     model::{Edit, EditKind, RelPath, StepId, sha256_hex},
     store::fs::{
-        calls, data_file,
+        calls,
         error::StoreError,
         nofollow::{self, OpenMode},
         platform::{self, Attributes},
@@ -373,17 +373,6 @@ impl CheckpointWriter<'_> {
         }
         Ok(())
     }
-}
-
-/// Overwrites a file in an existing folder, in place: nothing depends on its content, so a kill in the middle costs nothing and leaves nothing
-/// behind.
-///
-/// # Errors
-///
-/// If the folder does not exist, or the file cannot be written.
-pub(crate) fn overwrite(held: &RunLock, path: &RelPath, bytes: &[u8]) -> Result<(), StoreError> {
-    let real = held.root().target(path)?;
-    data_file::overwrite(&real, bytes).map_err(|source| StoreError::io(&real, source))
 }
 
 fn is_at(real: &Utf8Path, bytes: &[u8]) -> bool {

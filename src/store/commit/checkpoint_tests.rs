@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::{commit, commit_recorded, overwrite};
+use super::{commit, commit_recorded};
 use crate::{
     model::{ChangedFile, Content, Edit, EditKind, Entry, JournalFile, ReadSpec},
     store::{
@@ -392,16 +392,4 @@ fn a_torn_tail_is_cut_off_and_kept() {
     let kept = set_tail_aside(&lock, (&scratch.root, &rel("run/journal.jsonl")), 4, clock().now).unwrap();
     assert_eq!(fs::read_to_string(kept).unwrap(), "{\"tor");
     assert_eq!(scratch.text("run/journal.jsonl").as_deref(), Some("one\n"));
-}
-
-#[test]
-fn a_copy_is_overwritten_as_a_whole_where_its_folder_is_there() {
-    let scratch = Scratch::new();
-    let lock = scratch.lock();
-    for text in ["a long text", "short", ""] {
-        overwrite(&lock, &rel(".piton/runs/ccw.run/holder"), text.as_bytes()).unwrap();
-        assert_eq!(scratch.text(".piton/runs/ccw.run/holder").as_deref(), Some(text));
-    }
-    assert!(overwrite(&lock, &rel("run/nowhere/copy"), b"x").is_err());
-    assert!(!scratch.root.join("run/nowhere").exists());
 }

@@ -71,7 +71,7 @@ impl Environment {
         let (mut piton_session, mut xdg_state, mut xdg_cache, mut home, mut piton_home) =
             (None, None, None, None, None);
         let mut xdg_config = None;
-        let (mut run, mut step, mut is_told_the_end) = (None, None, false);
+        let (mut run, mut step) = (None, None);
         for (name, value) in variables {
             match name.as_str() {
                 "PITON_SESSION" => piton_session = Some(value),
@@ -87,8 +87,6 @@ impl Environment {
                 }
                 "PITON_RUN" => run = Some(value),
                 "PITON_STEP" => step = Some(value),
-                // `on_end` hears of a run that ended or stopped.
-                "PITON_STATUS" => is_told_the_end = true,
                 // Read where they are needed.
                 "PITON_FORMAT" | BRIEF => {}
                 "PITON_NOW" => environment.now = Some(value),
@@ -114,7 +112,7 @@ impl Environment {
             }
         }
         environment.session = piton_session.or(environment.session);
-        environment.step = run.zip(step).filter(|_| !is_told_the_end);
+        environment.step = run.zip(step);
         let home: Option<Utf8PathBuf> = home.filter(|path: &Utf8PathBuf| path.is_absolute());
         let in_home = |folder: &str| home.as_ref().map(|home| home.join(folder));
         let named = [("PITON_HOME", &piton_home), ("CLAUDE_CONFIG_DIR", &environment.client_home)];
@@ -186,9 +184,9 @@ mod tests {
     #[test]
     fn a_child_of_a_step_knows_it() {
         let step = |pairs| read(pairs).step;
-        let both = [("PITON_RUN", "r"), ("PITON_STEP", "a"), ("PITON_STATUS", "failed")];
-        assert_eq!(step(&both[..2]), Some(("r".to_owned(), "a".to_owned())));
-        assert_eq!([step(&both[..1]), step(&both[1..2]), step(&both)], [None, None, None]);
+        let both = [("PITON_RUN", "r"), ("PITON_STEP", "a")];
+        assert_eq!(step(&both), Some(("r".to_owned(), "a".to_owned())));
+        assert_eq!([step(&both[..1]), step(&both[1..])], [None, None]);
         assert!(read(&both).overrides.is_empty());
     }
 

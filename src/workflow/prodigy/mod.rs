@@ -1,8 +1,9 @@
 //! The workflow files of Prodigy: the tree of such a file becomes that of a current one (docs/formats/prodigy.md#the-workflow-file).
 //! Pure. Keys that are not Prodigy's are kept, so that the parser names them; what has no effect is a note.
 //!
-//! - `step` translates steps, `text` the notation of variables in texts, `mapreduce` a file with `map` and `reduce`.
+//! - `step` translates steps, `capture` what they capture, `text` the notation of variables in texts, `mapreduce` a file with `map` and `reduce`.
 
+mod capture;
 mod mapreduce;
 mod step;
 mod text;
@@ -13,6 +14,9 @@ use crate::document::{
     Kind, Member, Node, TextPosition,
     definition::{Problems, items},
 };
+
+use capture::Captures;
+pub(super) use capture::attach;
 
 /// Keys at the top that change nothing.
 const NO_EFFECT: [&str; 3] = ["profiles", "checkpoint", "config"];
@@ -32,12 +36,15 @@ struct Translation<'a, 'b> {
     set_by_steps: BTreeSet<String>,
     /// The values of its `env`.
     env: Vec<(String, String)>,
+    captures: &'a mut Captures,
+    /// How many steps are around the current ones that record nothing about them.
+    depth: u32,
 }
 
-/// Translates a file; `None` if it has no steps.
-pub(super) fn translate(root: &Node, problems: &mut Problems<'_>) -> Option<Node> {
+/// Translates a file, and collects what its steps capture; `None` if it has no steps.
+pub(super) fn translate(root: &Node, captures: &mut Captures, problems: &mut Problems<'_>) -> Option<Node> {
     let mut set_by_steps: BTreeSet<String> = ["ITERATION", "CAPTURED_OUTPUT"].map(str::to_owned).into();
-    captures(root, &mut set_by_steps);
+    captured_names(root, &mut set_by_steps);
     let mut names: BTreeSet<String> = ["ARG", "PROJECT_ROOT", "WORKTREE"].map(str::to_owned).into();
     names.extend(set_by_steps.iter().cloned());
     for key in ["env", "secrets"] {
@@ -48,7 +55,7 @@ pub(super) fn translate(root: &Node, problems: &mut Problems<'_>) -> Option<Node
         Kind::Null | Kind::Bool(_) | Kind::List(_) | Kind::Map(_) => None,
     };
     let env = root.get("env").map(Node::members).unwrap_or_default().iter().filter_map(value).collect();
-    let mut translation = Translation { problems, names, set_by_steps, env };
+    let mut translation = Translation { problems, names, set_by_steps, env, captures, depth: 0 };
     if root.is_list() {
         let steps = translation.listed(root, "a workflow")?;
         return Some(mapping(root.place, vec![member("steps", root.place, steps)]));
@@ -101,10 +108,10 @@ impl Translation<'_, '_> {
 
     fn merge(&mut self, node: &Node) -> Node {
         if node.is_list() {
-            return self.steps(node);
+            return self.inside(node);
         }
         let members = node.members().iter().map(|found| match found.key.as_str() {
-            "commands" => member("steps", found.place, self.one_or_more(&found.value)),
+            "commands" => member("steps", found.place, self.inside(&found.value)),
             _ => found.clone(),
         });
         let members = members.collect();
@@ -113,17 +120,17 @@ impl Translation<'_, '_> {
 }
 
 /// Collects the names of captured variables, at any depth.
-fn captures(node: &Node, names: &mut BTreeSet<String>) {
+fn captured_names(node: &Node, names: &mut BTreeSet<String>) {
     for found in node.members() {
         if matches!(found.key.as_str(), "capture" | "capture_output")
             && let Kind::Text(name) = &found.value.kind
         {
             names.insert(name.clone());
         }
-        captures(&found.value, names);
+        captured_names(&found.value, names);
     }
     for item in node.items() {
-        captures(item, names);
+        captured_names(item, names);
     }
 }
 

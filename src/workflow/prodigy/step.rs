@@ -1,11 +1,11 @@
 //! The steps of a file of Prodigy, in the two spellings of its documents. Pure.
 
-use super::{Translation, mapping, member, text_node, with};
+use super::{Translation, capture, mapping, member, text_node, with};
 use crate::document::{Kind, Member, Node, definition::text_of};
 
 const COMMANDS: [&str; 7] = ["shell", "claude", "test", "foreach", "write_file", "validate", "name"];
 /// The keys that say what a step of a current file does.
-const KINDS: [&str; 5] = ["shell", "claude", "foreach", "write_file", "validate"];
+const KINDS: [&str; 4] = ["shell", "claude", "foreach", "write_file"];
 /// Keys of a step that its documents have and its program ignores.
 const NO_EFFECT: [&str; 5] = ["analysis", "options", "metadata", "context", "args"];
 const TOLERATED: &str = "write `on_failure: {fail_workflow: false}` with what to do";
@@ -26,7 +26,7 @@ const GONE: [(&str, &str); 2] = [
 impl Translation<'_, '_> {
     /// Translates a list of steps.
     pub(super) fn steps(&mut self, list: &Node) -> Node {
-        let steps = list.items().iter().filter_map(|node| self.step(node)).collect();
+        let steps = list.items().iter().flat_map(|node| self.step(node)).collect();
         Node { kind: Kind::List(steps), ..list.clone() }
     }
 
@@ -35,14 +35,43 @@ impl Translation<'_, '_> {
         match &node.kind {
             Kind::List(_) => self.steps(node),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => {
-                let steps = self.step(node).into_iter().collect();
+                let steps = self.step(node);
                 Node { place: node.place, kind: Kind::List(steps), ..Node::null() }
             }
         }
     }
 
-    /// Translates a step; `None` if it has no command, which is reported.
-    pub(super) fn step(&mut self, node: &Node) -> Option<Node> {
+    /// Translates a step, with the steps of its `on_success` behind it; none if it has no command, which is reported.
+    fn step(&mut self, node: &Node) -> Vec<Node> {
+        let Some(mut step) = self.one(node) else { return Vec::new() };
+        let Some(success) = node.get("on_success").filter(|value| value.kind != Kind::Null) else { return vec![step] };
+        let mut following = self.one_or_more(success).items().to_vec();
+        let is_false = |key: &Node| key.kind == Kind::Bool(false);
+        let is_tolerated =
+            step.get("on_failure").and_then(|handler| handler.get("fail_workflow")).is_some_and(is_false);
+        let is_conditional = is_tolerated || step.get("when").is_some();
+        if is_conditional {
+            let id = id_of(&mut step);
+            following.iter_mut().for_each(|next| after_success(next, &id));
+        }
+        if (is_conditional && self.depth > 0) || reads_its_step(success) {
+            let message = "this `on_success` cannot become a step of its own, which is what it is here";
+            self.problems.add(success.place, message, "write what it does into the command before it");
+        }
+        following.insert(0, step);
+        following
+    }
+
+    /// Translates steps inside of another one, where nothing is known of how a single one ended.
+    pub(super) fn inside(&mut self, node: &Node) -> Node {
+        self.depth += 1;
+        let steps = self.one_or_more(node);
+        self.depth -= 1;
+        steps
+    }
+
+    /// Translates a step without its `on_success`; `None` if it has no command, which is reported.
+    fn one(&mut self, node: &Node) -> Option<Node> {
         let Kind::Map(members) = &node.kind else {
             // A bare text is the name of a Claude command.
             let text = text_of(node, "a step", self.problems)?;
@@ -76,12 +105,18 @@ impl Translation<'_, '_> {
             self.problems.add(node.place, format!("the step has no command{has}"), fix);
             return None;
         }
+        self.capture(node);
         let mut translated = Vec::new();
         for found in members {
             self.key(node, found, is_named, &mut translated);
         }
         if given.as_slice() == ["name"] {
             translated.extend(self.named(node));
+        }
+        if given.as_slice() == ["validate"] {
+            let title = member("title", node.place, text_node(node.place, "validate"));
+            translated.extend(translated.iter().all(|member| member.key != "title").then_some(title));
+            translated.insert(0, member("shell", node.place, text_node(node.place, ":")));
         }
         // A command that could not be translated is reported.
         let has_kind = translated.iter().any(|member| KINDS.contains(&member.key.as_str()));
@@ -100,7 +135,8 @@ impl Translation<'_, '_> {
             "foreach" => self.foreach(value, into),
             "validate" => put("validate", self.validate(value)),
             "on_failure" => put("on_failure", self.handler(value)),
-            "on_success" => put("on_success", self.one_or_more(value)),
+            // The step is followed by it.
+            "on_success" => {}
             "retry" => put("retry", self.retry(value)),
             "description" => put("title", value.clone()),
             "name" if is_named => put("title", value.clone()),
@@ -111,18 +147,12 @@ impl Translation<'_, '_> {
                 self.problems.add(place, format!("a step has no key `{key}`, which Prodigy ignores; {fix}"), *fix);
             }
             "write_file" | "env" => put(&found.key, self.values(value)),
-            "output_file" | "working_dir" | "when" => put(&found.key, self.plain(value)),
-            // It is set in any case.
-            "capture" | "capture_output" if is_output(node, value) => {}
-            "capture_output" => match (&value.kind, node.get("capture")) {
-                (Kind::Bool(true), None) => put("capture", text_node(value.place, "CAPTURED_OUTPUT")),
-                (Kind::Bool(false), _) => {}
-                (_, None) => put("capture", value.clone()),
-                (_, Some(_)) => {
-                    let message = "`capture` and `capture_output` of a step say the same";
-                    self.problems.add(value.place, message, "keep `capture`");
-                }
-            },
+            "output_file" => {
+                let message = "`output_file` has no counterpart here";
+                self.problems.add(place, message, "write `> FILE` behind the command, or let the step write the file");
+            }
+            "working_dir" | "when" => put(&found.key, self.plain(value)),
+            key if capture::KEYS.contains(&key) => {}
             "irreversible" => match (&value.kind, node.get("idempotent").map(|other| &other.kind)) {
                 (Kind::Bool(once), Some(Kind::Bool(twice))) if once == twice => {
                     let message = "`idempotent` and `irreversible` contradict each other";
@@ -134,13 +164,7 @@ impl Translation<'_, '_> {
                 (Kind::Bool(_), Some(_)) | (Kind::Null, _) => {}
                 (_, _) => put("idempotent", value.clone()),
             },
-            "outputs" if value.members().iter().any(|one| one.value.get("file_pattern").is_some()) => {
-                let finds = value.members().iter().map(|one| {
-                    let pattern = one.value.get("file_pattern").cloned().unwrap_or_else(Node::null);
-                    Member { value: pattern, ..one.clone() }
-                });
-                put("finds", mapping(value.place, finds.collect()));
-            }
+            "outputs" if capture::has_patterns(value) => {}
             _ => into.push(found.clone()),
         }
     }
@@ -222,7 +246,7 @@ impl Translation<'_, '_> {
 
     fn validate(&mut self, value: &Node) -> Node {
         if value.is_list() {
-            return self.steps(value);
+            return self.inside(value);
         }
         let mut members = Vec::new();
         // Several commands run in the order of the file; the last one measures.
@@ -230,7 +254,7 @@ impl Translation<'_, '_> {
             value.members().iter().filter(|found| matches!(found.key.as_str(), "shell" | "claude")).collect();
         if several.len() > 1 {
             let steps =
-                several.iter().filter_map(|found| self.step(&mapping(found.place, vec![(*found).clone()]))).collect();
+                several.iter().flat_map(|found| self.step(&mapping(found.place, vec![(*found).clone()]))).collect();
             let list = Node { place: value.place, kind: Kind::List(steps), ..Node::null() };
             members.push(member("steps", value.place, list));
         }
@@ -239,7 +263,7 @@ impl Translation<'_, '_> {
                 "shell" | "claude" if several.len() > 1 => {}
                 "shell" => members.push(member("shell", found.place, self.program(&found.value))),
                 "claude" => members.push(member("claude", found.place, self.prompt(&found.value))),
-                "commands" => members.push(member("steps", found.place, self.one_or_more(&found.value))),
+                "commands" => members.push(member("steps", found.place, self.inside(&found.value))),
                 "on_incomplete" => members.push(member("on_incomplete", found.place, self.handler(&found.value))),
                 "result_file" => members.push(member("result_file", found.place, self.plain(&found.value))),
                 _ => members.push(found.clone()),
@@ -251,7 +275,7 @@ impl Translation<'_, '_> {
     /// Translates a handler: a text (a Claude command when it begins with `/`, else one of a shell), a list, or a mapping.
     fn handler(&mut self, value: &Node) -> Node {
         match &value.kind {
-            Kind::List(_) => self.steps(value),
+            Kind::List(_) => self.inside(value),
             Kind::Text(text) if text.trim_start().starts_with('/') => {
                 let prompt = self.prompt(value);
                 mapping(value.place, vec![member("claude", value.place, prompt)])
@@ -262,7 +286,8 @@ impl Translation<'_, '_> {
                 let members = found.iter().map(|found| match found.key.as_str() {
                     "shell" => member("shell", found.place, self.program(&found.value)),
                     "claude" => member("claude", found.place, self.prompt(&found.value)),
-                    "commands" => member("steps", found.place, self.one_or_more(&found.value)),
+                    "commands" => member("steps", found.place, self.inside(&found.value)),
+                    "max_attempts" => member("attempts", found.place, found.value.clone()),
                     _ => found.clone(),
                 });
                 let members = members.collect();
@@ -290,6 +315,13 @@ impl Translation<'_, '_> {
                     "jitter"
                 }
                 "jitter" if value.get("jitter_factor").is_some() && found.value.kind == Kind::Bool(true) => continue,
+                "backoff"
+                    if let Some(kind) = found.value.as_str().filter(|kind| ["linear", "fibonacci"].contains(kind)) =>
+                {
+                    let message = format!("`backoff: {kind}` is not known here: the delays grow exponentially");
+                    self.problems.note(found.value.place, message, "write `exponential` or `fixed`");
+                    continue;
+                }
                 "exit_codes" => {
                     codes.extend(found.value.items().iter().cloned());
                     if !found.value.is_list() {
@@ -319,10 +351,37 @@ impl Translation<'_, '_> {
     }
 }
 
-/// Tells whether a step captures its output as `shell.output` or `claude.output`, which it sets in any case.
-fn is_output(step: &Node, name: &Node) -> bool {
-    let of = name.as_str().and_then(|name| name.strip_suffix(".output"));
-    of.is_some_and(|of| ["shell", "claude"].contains(&of) && step.get(of).is_some())
+/// Returns the id of a translated step, which gets one where it has none.
+fn id_of(step: &mut Node) -> String {
+    if let Some(id) = step.get("id").and_then(Node::as_str) {
+        return id.to_owned();
+    }
+    let place = step.place;
+    let id = format!("step-{}-{}", place.line, place.column);
+    if let Kind::Map(members) = &mut step.kind {
+        members.push(member("id", place, text_node(place, &id)));
+    }
+    id
+}
+
+/// Has a translated step run only where another one succeeded.
+fn after_success(step: &mut Node, id: &str) {
+    let place = step.place;
+    let Kind::Map(members) = &mut step.kind else { return };
+    let own = members.iter().position(|member| member.key == "when").map(|at| members.remove(at).value);
+    let own = own.and_then(|own| match own.kind {
+        Kind::Text(text) => Some(format!(" && ({text})")),
+        Kind::Bool(value) => Some(format!(" && {value}")),
+        Kind::Null | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => None,
+    });
+    let when = format!("succeeded({id}){}", own.unwrap_or_default());
+    members.push(member("when", place, text_node(place, when)));
+}
+
+/// Tells whether a text asks what changed since its step began.
+fn reads_its_step(node: &Node) -> bool {
+    let mut inner = node.members().iter().map(|member| &member.value).chain(node.items());
+    node.as_str().is_some_and(|text| text.contains("${step.")) || inner.any(reads_its_step)
 }
 
 fn other_name(key: &str) -> &'static str {

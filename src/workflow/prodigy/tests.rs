@@ -1,7 +1,15 @@
 use std::time::Duration;
 
-use super::super::{Backoff, CaptureFormat, Command, FileFormat, Items, Retry, RetryOn, Secret, Step, Workflow, parse};
-use crate::model::RelPath;
+use super::{
+    super::{
+        Backoff, CaptureFormat, Captured, Command, FileFormat, Items, Retry, RetryOn, Secret, Step, Workflow, parse,
+    },
+    translate,
+};
+use crate::{
+    document::{definition::Problems, parse_definition},
+    model::RelPath,
+};
 
 fn file() -> RelPath {
     RelPath::parse("ci/release.yml").unwrap()
@@ -59,7 +67,6 @@ fn both_spellings_of_the_original_documents_are_the_same_step() {
         ("- claude: /fix it", "- fix it"),
         ("- claude: /fix it", "- {name: fix, args: [it]}"),
         ("- {shell: a, idempotent: false}", "- {shell: a, irreversible: true}"),
-        ("- {shell: a, when: true, on_success: {shell: b}}", "- {shell: a, when: 'true', on_success: [{shell: b}]}"),
     ] {
         assert_eq!(only(one).canonical, only(other).canonical, "{one} and {other}");
     }
@@ -108,10 +115,10 @@ fn lengths_of_time_have_many_spellings() {
 #[test]
 fn retries_are_read_and_inherited() {
     assert_eq!(only("- {shell: a, retry: 4}").retry, Some(Retry { attempts: 4, ..Retry::usual() }));
-    let full = "attempts: 5, backoff: fibonacci, initial_delay: 2s, max_delay: 10, jitter: true, retry_on: [network, 75, 'lock held']";
+    let full = "attempts: 5, backoff: fixed, initial_delay: 2s, max_delay: 10, jitter: true, retry_on: [network, 75, 'lock held']";
     let expected = Retry {
         attempts: 5,
-        backoff: Backoff::Fibonacci,
+        backoff: Backoff::Fixed,
         initial_delay: Duration::from_secs(2),
         max_delay: Duration::from_secs(10),
         jitter: 0.3,
@@ -135,12 +142,22 @@ fn retries_are_read_and_inherited() {
 
 #[test]
 fn captures_say_what_and_how() {
-    let capture = only("- {shell: a, capture: v, capture_format: json, capture_streams: both}").capture.unwrap();
-    assert_eq!((capture.name.as_str(), capture.format), ("v", CaptureFormat::Json));
-    assert!(capture.streams.stdout && capture.streams.stderr && capture.streams.exit_code);
-    let capture = only("- {shell: a, capture: v, capture_streams: {stdout: false, duration: false}}").capture.unwrap();
-    assert!(!capture.streams.stdout && !capture.streams.duration && capture.streams.success);
-    assert_eq!(only("- {shell: a, capture_output: false}").capture, None);
+    let of = |text: &str| {
+        only(text).captures.into_iter().map(|capture| (capture.name, capture.of)).collect::<Vec<(String, Captured)>>()
+    };
+    let v = |of| vec![("v".to_owned(), of)];
+    let json = v(Captured::Output(CaptureFormat::Json));
+    assert_eq!(of("- {shell: a, capture: v, capture_format: json, capture_streams: both}"), json);
+    assert_eq!(of("- {shell: a, capture: v, capture_streams: {stdout: false, duration: false}}"), v(Captured::Errors));
+    assert_eq!(of("- {shell: a, capture_output: v}"), v(Captured::Output(CaptureFormat::String)));
+    assert_eq!(of("- {shell: a, capture_output: false}"), []);
+    let found = vec![("c.spec".to_owned(), Captured::Files("*.md".to_owned()))];
+    assert_eq!(of("- {claude: /c, id: c, outputs: {spec: {file_pattern: '*.md'}}}"), found);
+    // Inside another step too, which changes what that one does.
+    let outer = |capture: &str| only(&format!("- foreach: {{foreach: [x], do: [{{shell: a{capture}}}]}}"));
+    let Command::Foreach(foreach) = outer(", capture: v").command else { panic!("a loop") };
+    assert_eq!(foreach.steps[0].captures.len(), 1);
+    assert_ne!(outer(", capture: v").digest(), outer("").digest());
 }
 
 #[test]
@@ -164,11 +181,13 @@ fn commands_of_every_kind_are_read() {
     let step = only(
         "- validate: {shell: check, threshold: 90, timeout: 5, result_file: r.json, expected_schema: {type: object}, on_incomplete: {claude: /gap, max_attempts: 4, fail_workflow: false}}",
     );
-    assert_eq!(step.timeout, Some(Duration::from_secs(5)));
-    let Command::Validate(validate) = step.command else { panic!("a validate") };
+    assert!(matches!(step.command, Command::Shell(_)) && step.timeout.is_none());
+    let measurement = *step.validate.unwrap();
+    assert_eq!(measurement.timeout, Some(Duration::from_secs(5)));
+    let Command::Validate(validate) = measurement.command else { panic!("a validate") };
     let gap = validate.on_incomplete.unwrap();
     assert!((validate.threshold - 90.0).abs() < f64::EPSILON);
-    assert_eq!((gap.max_attempts, gap.fail_workflow, gap.steps[0].id.as_str()), (4, false, "1.on_incomplete.1"));
+    assert_eq!((gap.attempts, gap.fail_workflow, gap.steps[0].id.as_str()), (4, false, "1.validate.on_incomplete.1"));
 }
 
 #[test]
@@ -225,10 +244,6 @@ fn no_mistake_passes() {
         ("- {shell: a, probe: b}", "a `probe` is for a step that must not run twice"),
         ("- {shell: a, probe: b, irreversible: false}", "a `probe` is for a step that must not run twice"),
         ("- {shell: a, idempotent: true, irreversible: true}", "`idempotent` and `irreversible` contradict each other"),
-        (
-            "- {shell: a, on_success: {id: x, shell: b, idempotent: false}}",
-            "step x must not run twice, and it is inside",
-        ),
         ("- {shell: 'echo `cat ${v}`'}", "`${v}` stands between backquotes"),
         ("- {claude: '${x%y}'}", "`${x%y}` is not a variable"),
         ("- {shell: a, on_failure: {max_attempts: 1}}", "`on_failure` has one of `shell`, `claude` and `steps`"),
@@ -255,11 +270,11 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
         ("- shell: 'echo $ARG'", r#"{"steps":[{"shell":"echo $ARG"}]}"#),
         (
             "- {shell: a, capture: v}\n- shell: 'echo $v $vv $$v \\$v \"$v\"'\n- shell: 'v=1; echo $v'",
-            r#"{"steps":[{"shell":"a","capture":"v"},{"shell":"echo ${v} $vv $$v \\$v \"${v}\""},{"shell":"v=1; echo $v"}]}"#,
+            r#"{"steps":[{"shell":"a"},{"shell":"echo ${v} $vv $$v \\$v \"${v}\""},{"shell":"v=1; echo $v"}]}"#,
         ),
         (
             "- {shell: a, capture_output: number}\n- claude: '/spec ${shell.number}'",
-            r#"{"steps":[{"shell":"a","capture":"number"},{"claude":"/spec ${number}"}]}"#,
+            r#"{"steps":[{"shell":"a"},{"claude":"/spec ${number}"}]}"#,
         ),
         (
             "mode: standard\nname: n\ncommands: [{shell: a, description: label}]",
@@ -267,7 +282,7 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
         ),
         (
             "- {claude: /c, id: c, outputs: {spec: {file_pattern: '*.md'}}, analysis: {a: 1}, options: {b: 2}, metadata: {d: 3}}",
-            r#"{"steps":[{"claude":"/c","id":"c","finds":{"spec":"*.md"}}]}"#,
+            r#"{"steps":[{"claude":"/c","id":"c"}]}"#,
         ),
         (
             "- claude: /a\n  validate: {shell: b, claude: /c, result_file: r.json, on_incomplete: {claude: '/d ${validation.gaps}'}}",
@@ -275,12 +290,24 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
         ),
         ("- {shell: a, when: 'true'}\n- {shell: b}", r#"{"steps":[{"shell":"a","when":"true"},{"shell":"b"}]}"#),
         (
+            "- {shell: a, on_success: [{shell: b, on_success: /c}]}\n- {shell: d}",
+            r#"{"steps":[{"shell":"a"},{"shell":"b"},{"claude":"/c"},{"shell":"d"}]}"#,
+        ),
+        (
+            "- {shell: a, when: 'true', on_success: {shell: b, when: \"${ARG} == 'x'\"}}",
+            r#"{"steps":[{"shell":"a","when":"true","id":"step-1-3"},{"shell":"b","when":"succeeded(step-1-3) && (${ARG} == 'x')"}]}"#,
+        ),
+        (
+            "- {shell: a, id: t, on_failure: {fail_workflow: false}, on_success: [{shell: b}]}",
+            r#"{"steps":[{"shell":"a","id":"t","on_failure":{"fail_workflow":false}},{"shell":"b","when":"succeeded(t)"}]}"#,
+        ),
+        (
             "- foreach: {foreach: [x], do: [{shell: a, when: 'true'}, {shell: b}]}",
             r#"{"steps":[{"foreach":{"items":["x"]},"steps":[{"shell":"a","when":"true"},{"shell":"b"}]}]}"#,
         ),
         (
             "- {shell: b, capture: v}\n- shell: 'n=$(a); for f in x; do echo ${n}% ${n:-0} ${f} ${v} $${HOME}; done'\n  env: {A: '${shell.v}'}\n- {shell: c, capture: shell.output}",
-            r#"{"steps":[{"shell":"b","capture":"v"},{"shell":"n=$(a); for f in x; do echo $${n}% $${n:-0} $${f} ${v} $${HOME}; done","env":{"A":"${v}"}},{"shell":"c"}]}"#,
+            r#"{"steps":[{"shell":"b"},{"shell":"n=$(a); for f in x; do echo $${n}% $${n:-0} $${f} ${v} $${HOME}; done","env":{"A":"${v}"}},{"shell":"c"}]}"#,
         ),
         (
             "- {shell: a, retry: {max_attempts: 2, initial_delay_secs: 1, jitter_factor: 0.5, jitter: true, retry_on: network, exit_codes: [7]}}",
@@ -289,11 +316,17 @@ fn notations_of_prodigy_become_those_of_a_current_file() {
     ] {
         let parsed = parse(&self::file(), file.as_bytes());
         assert!(parsed.findings.is_empty(), "{file}: {:?}", parsed.findings);
-        assert_eq!(parsed.rewritten.unwrap().to_string(), current, "{file}");
+        let root = parse_definition(file.as_bytes()).unwrap();
+        let mut captures = Vec::new();
+        let translated = translate(&root, &mut captures, &mut Problems::of(&self::file())).unwrap().to_json();
+        assert_eq!(translated.to_string(), current, "{file}");
+        assert_eq!(parsed.rewritten, captures.is_empty().then_some(translated), "{file}");
     }
-    let parsed = parse(&file(), b"- {claude: /c, analysis: {a: 1}, options: {b: 2}}\n");
+    let parsed = parse(&file(), b"- {claude: /c, analysis: {a: 1}, options: {b: 2}, retry: {backoff: linear}}\n");
     let notes: Vec<&str> = parsed.notes.iter().map(|note| note.message.as_str()).collect();
-    assert_eq!(notes, ["`analysis` has no effect here", "`options` has no effect here"]);
+    let linear = "`backoff: linear` is not known here: the delays grow exponentially";
+    assert_eq!(notes, ["`analysis` has no effect here", "`options` has no effect here", linear]);
+    assert_eq!(parsed.rewritten.unwrap().to_string(), r#"{"steps":[{"claude":"/c","retry":{}}]}"#);
 }
 
 #[test]
@@ -325,6 +358,14 @@ fn what_cannot_be_translated_is_refused_for_what_it_is() {
         ("- shell: a\n  on_exit_code: {1: b}", "2:3 a step has no key `on_exit_code`"),
         ("- {shell: 'echo ${x|length:100}', capture: x}", "1:11 `${x|length:100}` is not a variable"),
         ("- shell: echo ${workflow.files_added:spec}", "1:10 `${workflow.files_added:spec}` ends in `:json`"),
+        (
+            "- {shell: a, on_success: {shell: 'echo ${step.files_added}'}}",
+            "1:26 this `on_success` cannot become a step of its own",
+        ),
+        (
+            "- {shell: a, on_failure: [{shell: b, when: 'true', on_success: {shell: c}}]}",
+            "1:64 this `on_success` cannot become a step of its own",
+        ),
         ("mode: parallel\ncommands: [{shell: a}]", "1:7 `mode` is standard or mapreduce"),
         (
             "mode: mapreduce\nmap: {input: a.json, agent_template: [{shell: b}], filter: 'len(x) > 1'}\nreduce: [{shell: c}]",

@@ -19,7 +19,7 @@ fn start(stage: &Stage) {
 #[test]
 fn a_kill_after_the_agent_leaves_its_work_done() {
     let stage = Stage::in_place(
-        "steps:\n- id: draft\n  agent: a\n  on_success:\n  - shell: echo begun >> LOG; [ -e LOG.go ] || sleep 60; echo ended >> LOG\n",
+        "steps:\n- id: draft\n  agent: a\n  validate: {shell: 'echo begun >> LOG; [ -e LOG.go ] || sleep 60; echo ended >> LOG; echo ''{\"completion_percentage\": 100}'''}\n",
     );
     start(&stage);
     stage.piton(["begin", "draft"]).run().expect_code(0);
@@ -44,7 +44,7 @@ fn step(stage: &Stage, step: &str, more: &[&str]) {
 #[test]
 fn what_took_effect_is_done_without_its_rest_again() {
     let stage = Stage::in_place(
-        "steps:\n- {id: a, agent: w, idempotent: false, on_success: [{shell: echo begun >> LOG; sleep 60}]}\n- {id: use, shell: 'echo ${a.summary} >> LOG'}\n",
+        "steps:\n- {id: a, agent: w, idempotent: false, validate: {shell: 'echo begun >> LOG; sleep 60'}}\n- {id: use, shell: 'echo ${a.summary} >> LOG'}\n",
     );
     start(&stage);
     step(&stage, "a", &["--summary", "hi"]);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::{self, Sandbox};
 
-/// Files of Prodigy that are accepted, and are the current form of a workflow file.
+/// Files of Prodigy that are accepted and capture nothing, so that they have a current form.
 const GOOD: &[&str] = &[
     "- shell: make",
     "- /review",
@@ -15,8 +15,6 @@ const GOOD: &[&str] = &[
     "{merge: {commands: [{claude: /m}], timeout: 60}, commands: [{shell: a}]}",
     "- {shell: a, id: build, when: '${ARG} == 1', timeout: 5, retry: {attempts: 3, backoff: fibonacci, initial_delay: 2s, max_delay: 1m, jitter: true, retry_on: [network, 7]}}",
     "- {shell: a, retry: {max_attempts: 3, initial_delay_secs: 1, max_delay_secs: 9, jitter_factor: 0.2, exit_codes: [1, 2]}}",
-    "- {shell: a, capture: v, capture_format: json, capture_streams: both, output_file: out.txt}",
-    "- {shell: a, capture_output: true, capture_streams: {stdout: true, stderr: false}}",
     "- {shell: a, env: {X: y}, working_dir: sub, commit_required: true, idempotent: false, probe: 'true'}",
     "- {shell: a, irreversible: true, on_failure: fix it, on_success: [{shell: b}]}",
     "- {shell: a, on_failure: {claude: /fix, max_attempts: 0, fail_workflow: false, commit_required: true}}",
@@ -70,8 +68,8 @@ const CURRENT: &[&str] = &[
     "steps: [{id: g, title: G, depends_on: [], steps: [{shell: a}, {id: b}]}, {id: h, depends_on: g}]",
     "steps: [{id: l, foreach: {items: {file: a.json, at: '$.b[*]'}, parallel: 2, max_failures: 1}, shell: 'echo ${item}', retry: {attempts: 2, backoff: fixed}}]",
     "steps: [{foreach: ls, steps: [{shell: a}, {write_file: {path: b, content: c}}]}]",
-    "{steps: [{shell: a, when: true, finds: {spec: '*.md'}, on_failure: {steps: [{shell: b}]}}, {shell: c}], limits: {wait: 2h}}",
-    "steps: [{claude: /a, validate: {result_file: r.json, on_incomplete: {claude: /b}}}, {validate: {steps: [{shell: v}]}}]",
+    "{steps: [{shell: a, when: true, on_failure: {steps: [{shell: b}]}}, {shell: c}], limits: {wait: 2h}}",
+    "steps: [{claude: /a, validate: {result_file: r.json, on_incomplete: {claude: /b}}}, {shell: b, validate: {steps: [{shell: v}]}}]",
 ];
 
 /// Files that both refuse.
@@ -84,10 +82,15 @@ const NOT_CURRENT: &[&str] = &[
     "steps: [{shell: a, capture_output: v}]",
     "steps: [{shell: a, irreversible: true}]",
     "steps: [{shell: a, retry: {max_attempts: 2}}]",
+    "steps: [{shell: a, capture: v}]",
+    "steps: [{shell: a, output_file: v}]",
+    "steps: [{shell: a, finds: {v: x}}]",
     "steps: [{shell: a, on_failure: {commands: [{shell: b}]}}]",
     "steps: [{foreach: {input: [a]}, shell: b}]",
-    "steps: [{shell: a, on_success: {agent: b}}]",
-    "steps: [{shell: a, on_success: {shell: b, depends_on: c}}]",
+    "steps: [{shell: a, on_failure: [{agent: b}]}]",
+    "steps: [{shell: a, on_failure: [{shell: b, depends_on: c}]}]",
+    "steps: [{shell: a, on_success: {shell: b}}]",
+    "steps: [{validate: {shell: v}}]",
     "steps: [{shell: a, if_skipped: run}]",
     "{inputs: {a: {type: date}}, steps: [{shell: b}]}",
 ];

@@ -20,13 +20,13 @@ const LONGEST: u64 = 70;
 /// Eight kinds of steps.
 const FLOW: &str = r#"name: mixed
 steps:
-- {id: draft, agent: writer, outputs: draft.md, capture: said, on_success: [{shell: echo rest >> LOG}]}
+- {id: draft, agent: writer, outputs: draft.md, validate: {shell: "echo rest >> LOG; echo '{\"completion_percentage\": 100}'"}}
 - {id: review, agent: reviewer, reviews: draft}
 - {id: build, shell: echo begin build >> LOG; echo end build >> LOG}
 - {id: notes, write_file: {path: notes.txt, content: text}}
 - {id: ask, claude: /go}
 - {id: each, foreach: [a, b, c], shell: 'echo begin each ${item} >> LOG; echo end each ${item} >> LOG'}
-- {id: check, validate: {shell: "echo '{\"completion_percentage\": 100}'"}}
+- {id: check, shell: ':', validate: {shell: "echo '{\"completion_percentage\": 100}'"}}
 - {id: go, gate: Ann}
 - id: publish
   shell: echo begin publish >> LOG; echo end publish >> LOG
@@ -176,7 +176,7 @@ fn agents_and_piton_take_turns_at_a_run_that_is_killed_anywhere() {
 /// The digests of what a step left say that it is done: without the record that it is, a later plan would take the state for an older one.
 #[test]
 fn the_digests_of_a_step_come_after_its_end() {
-    let flow = "steps:\n- {id: draft, agent: writer, outputs: draft.md, on_success: [{shell: echo rest >> LOG; echo >> $(cat LOG.journal)}]}\n- {id: next, agent: writer}\n";
+    let flow = "steps:\n- {id: draft, agent: writer, outputs: draft.md, validate: {shell: 'echo rest >> LOG; echo >> $(cat LOG.journal); echo ''{\"completion_percentage\": 100}'''}}\n- {id: next, agent: writer}\n";
     let stage = Stage::in_place(flow);
     stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
     let journal = stage.folder("x").join("journal.jsonl");

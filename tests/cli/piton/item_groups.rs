@@ -11,11 +11,10 @@ steps:
   steps:
   - id: build
     shell: 'echo build ${item} >> LOG; echo x > ${item}.txt; git add -A; git commit -qm ${item}; echo made of ${item}'
-    capture: made
   - id: test
-    shell: 'work ${item} && echo test ${made} >> LOG'
+    shell: 'work ${item} && echo test ${build.output} >> LOG'
   - id: end
-    shell: 'echo end ${made} >> LOG'
+    shell: 'echo end ${build.output} >> LOG'
 - id: after
   shell: 'test -e a.txt && test -e b.txt && echo after >> LOG'
 ";

@@ -8,12 +8,12 @@ steps:
 - id: build
   foreach: {items: [linux, macos]MORE}
   steps:
-  - {id: make, shell: 'echo make ${item} >> LOG; echo ${item}-1', capture: made}
+  - {id: make, shell: 'echo make ${item} >> LOG; echo ${item}-1'}
   - id: publish
     shell: 'echo publish ${item} >> LOG; work ${item}'
     idempotent: false
-    probe: 'echo probe ${item} ${index} ${made} ${step.make.status} >> LOG; PROBE'
-  - {id: tell, shell: 'echo tell ${made} >> LOG'}
+    probe: 'echo probe ${item} ${index} ${make.output} ${step.make.status} >> LOG; PROBE'
+  - {id: tell, shell: 'echo tell ${make.output} >> LOG'}
 - {id: after, shell: echo after >> LOG}
 ";
 
@@ -59,7 +59,7 @@ fn the_probe_says_whether_the_step_took_effect_for_the_item() {
 fn without_an_answer_a_person_says_it() {
     let with_probe = FLOW
         .replace("MORE", "")
-        .replace("echo probe ${item} ${index} ${made} ${step.make.status} >> LOG; PROBE", "exit 2");
+        .replace("echo probe ${item} ${index} ${make.output} ${step.make.status} >> LOG; PROBE", "exit 2");
     let without = with_probe.replace("    probe: 'exit 2'\n", "");
     for text in [with_probe, without] {
         let (stage, id) = cut_off(&text, "");

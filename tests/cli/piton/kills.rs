@@ -121,8 +121,8 @@ steps:
   depends_on: []
   foreach: {items: [s, t, u], parallel: 3}
   steps:
-  - {id: make, shell: 'echo begin make ${item} >> LOG; echo made-of-${item}', capture: made}
-  - {id: use, shell: 'echo begin shared ${item} >> LOG; test ${made} = made-of-${item} && echo end shared ${item} >> LOG'}
+  - {id: make, shell: 'echo begin make ${item} >> LOG; echo made-of-${item}'}
+  - {id: use, shell: 'echo begin shared ${item} >> LOG; test ${make.output} = made-of-${item} && echo end shared ${item} >> LOG'}
 - id: last
   depends_on: [each, shared, c]
   shell: 'echo begin last >> LOG; cat p.txt q.txt r.txt && echo end last >> LOG'

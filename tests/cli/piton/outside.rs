@@ -1,4 +1,4 @@
-//! Runs that are looked at while they run, or that a signal cuts off in a step, in `finally` or in `on_stop`.
+//! Runs that are looked at while they run, or that a signal cuts off in a step, in `at_end` or in `on_stop`.
 
 use serde_json::json;
 
@@ -73,9 +73,9 @@ fn a_usage_limit_is_waited_for_and_survives_a_kill() {
 }
 
 #[test]
-fn a_kill_inside_of_finally_resumes_there_and_a_step_that_must_not_run_twice_does_not() {
+fn a_kill_inside_of_at_end_resumes_there_and_a_step_that_must_not_run_twice_does_not() {
     let stage = Stage::new(
-        "steps: [{id: a, shell: 'echo a >> LOG'}]\nfinally: [{id: once, shell: 'echo once >> LOG; kill -9 $PPID; sleep 30', idempotent: false}, {shell: 'echo last >> LOG'}]",
+        "steps: [{id: a, shell: 'echo a >> LOG'}]\nat_end: [{id: once, shell: 'echo once >> LOG; kill -9 $PPID; sleep 30', idempotent: false}, {shell: 'echo last >> LOG'}]",
     );
     let (output, id) = stage.run(&[]);
     assert_ne!(output.code, 0);

@@ -149,7 +149,6 @@ fn what_an_item_did_not_commit_is_kept_and_named() {
 
 const JOBS: &str = "
 name: f
-pools: {gpu: 1}
 steps:
 - id: a
   depends_on: []
@@ -199,27 +198,6 @@ steps:
     stage.sandbox.file("w.yml", &text);
     stage.piton(["resume", &id, "--jobs", "3"]).run().expect_code(0);
     assert_eq!((stage.count("b ended"), stage.count("c"), stage.count("d")), (1, 1, 1));
-}
-
-#[test]
-fn a_pool_limits_steps_and_items() {
-    // Each holds a folder while it runs, which only one can make.
-    let alone = "mkdir TMP/held || { echo together >> LOG; exit 1; }; sleep 0.05; rmdir TMP/held; echo $1 >> LOG";
-    let stage = Stage::new(
-        "
-name: f
-pools: {gpu: 1}
-steps:
-- {id: a, depends_on: [], pool: gpu, shell: alone a}
-- {id: b, depends_on: [], pool: gpu, shell: alone b}
-- {id: e, depends_on: [], pool: gpu, foreach: {items: [x, y], parallel: 2}, shell: 'alone ${item}'}
-",
-    );
-    stage.program("alone", &alone.replace("mkdir", "/bin/mkdir").replace("rmdir", "/bin/rmdir"));
-    stage.run(&["--jobs", "4"]).0.expect_code(0);
-    let mut all = stage.executions();
-    all.sort();
-    assert_eq!(all, ["a", "b", "x", "y"]);
 }
 
 #[test]

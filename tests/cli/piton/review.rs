@@ -57,9 +57,8 @@ steps:
 - shell: echo a > a.txt; git add -A; git commit -qm a
 merge:
   steps:
-  - shell: echo m1 >> LOG; printf word
-    capture: v
-  - shell: \"echo m2 ${v} >> LOG; [ -e LOG.fixed ] || kill -KILL $PPID\"
+  - {id: first, shell: echo m1 >> LOG; printf word}
+  - shell: \"echo m2 ${first.output} >> LOG; [ -e LOG.fixed ] || kill -KILL $PPID\"
   - shell: echo m3 >> LOG; git -C ${PROJECT_ROOT} merge -q ${merge.source_branch}
 ",
     );

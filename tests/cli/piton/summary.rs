@@ -5,7 +5,7 @@ use super::support::Stage;
 const FLOW: &str = "name: nightly
 steps:
 - {id: build, title: 'Build <all> & \"more\"', shell: 'true'}
-- {id: lint, shell: 'exit 1', on_failure: {shell: 'true', max_attempts: 0, fail_workflow: false}}
+- {id: lint, shell: 'exit 1', on_failure: {shell: 'true', attempts: 0, fail_workflow: false}}
 - {id: test, shell: 'echo boom >&2; test -e fixed', retry: {attempts: 2, initial_delay: 10ms}}
 - {id: publish, shell: 'true'}
 ";

@@ -1,10 +1,8 @@
-//! What a run has around its steps: the shell, the files of a new worktree, and the runs that do not run beside it.
-
-use std::time::Duration;
+//! What a run has around its steps: the shell and the files of a new worktree.
 
 use serde_json::json;
 
-use super::support::{Stage, until};
+use super::support::Stage;
 use crate::support::run_tool;
 
 const SET_UP: &str = "worktree: {copy: [.env, config/own], link: node_modules}
@@ -38,88 +36,6 @@ fn files_that_git_ignores_are_in_a_new_worktree_before_the_first_step() {
     stage.resume(&id).expect_code(9);
     assert_eq!(crate::support::read(&worktree.join(".env")), "KEY=2\n", "it is done once");
     assert_eq!(crate::support::read(&stage.sandbox.root().join(".env")), "KEY=1\n");
-}
-
-fn grouped(on_conflict: &str) -> Stage {
-    Stage::in_place(&format!(
-        "inputs: {{target: {{default: a}}}}\nconcurrency: {{group: 'deploy-${{target}}'{on_conflict}}}\nsteps:\n- {{shell: 'echo begin ${{target}} >> LOG; until [ -e LOG.go ] || [ $((n+=1)) -gt 3000 ]; do sleep 0.02; done; echo end >> LOG'}}\n"
-    ))
-}
-
-#[test]
-fn another_run_of_the_group_is_waited_for() {
-    let stage = grouped("");
-    let first = stage.piton(["run", "w.yml"]).spawn();
-    until("the first runs", || stage.count("begin a") == 1);
-    let second = stage.piton(["run", "w.yml"]).spawn();
-    std::fs::write(format!("{}.go", stage.log()), "").unwrap();
-    for child in [first, second] {
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-    assert_eq!(stage.executions(), ["begin a", "end", "begin a", "end"]);
-}
-
-#[test]
-fn another_run_of_the_group_is_refused_by_name_and_one_of_another_group_is_not() {
-    let stage = grouped(", on_conflict: refuse");
-    let mut first = stage.piton(["run", "w.yml"]).spawn();
-    until("the first runs", || stage.count("begin a") == 1);
-    let refused = stage.piton(["run", "w.yml"]).run().expect_code(6);
-    assert!(refused.to_string().contains(" (process "), "{refused}");
-    assert!(refused.to_string().contains("runs in the group deploy-a, and one run of it runs at a time"), "{refused}");
-    let listed = stage.piton(["--format", "json", "sessions"]).run().expect_code(0);
-    assert_eq!(listed.at("/data/runs").as_array().unwrap().len(), 1, "nothing is left of the refused one: {listed}");
-    let mut other = stage.piton(["run", "w.yml", "--input", "target=b"]).spawn();
-    until("the other runs", || stage.count("begin b") == 1);
-    std::fs::write(format!("{}.go", stage.log()), "").unwrap();
-    assert!(first.wait().unwrap().success() && other.wait().unwrap().success());
-    stage.piton(["run", "w.yml"]).run().expect_code(0);
-}
-
-/// A run of agents has its group from its start until it is over or paused: no process lives that could hold it.
-#[test]
-fn a_run_of_agents_has_its_group_while_it_is_open() {
-    let flow = |on_conflict: &str| {
-        format!(
-            "inputs: {{target: {{default: a}}}}\nconcurrency: {{group: 'deploy-${{target}}'{on_conflict}}}\nsteps:\n- {{id: work, agent: x}}\n- {{id: ship, shell: echo shipped >> LOG}}\n"
-        )
-    };
-    let stage = Stage::in_place(&flow(", on_conflict: refuse"));
-    stage.program(
-        "claude",
-        "echo called >> LOG; printf '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"STATUS: DONE\"}\\n'",
-    );
-    let start = |feature: &str| stage.piton(["start", "w.yml", "--feature", feature]).run();
-    start("one").expect_code(0);
-    for refused in [start("two").expect_code(6), stage.piton(["run", "w.yml"]).run().expect_code(6)] {
-        let said = refused.to_string();
-        assert!(said.contains("one (agents drive it) runs in the group deploy-a"), "{said}");
-        assert!(said.contains("piton pause one"), "{said}");
-    }
-    let elsewhere = ["start", "w.yml", "--feature", "three", "--input", "target=b"];
-    stage.piton(elsewhere).run().expect_code(0);
-    // A pause lets another one go first, and the paused one waits for that.
-    stage.piton(["pause", "one"]).run().expect_code(0);
-    start("two").expect_code(0);
-    let waits = stage.piton(["begin", "work", "--run", "one"]).run().expect_code(6);
-    assert!(waits.to_string().contains("two (agents drive it)"), "{waits}");
-    assert!(waits.to_string().contains("piton begin work --run one"), "{waits}");
-    for run in ["two", "one"] {
-        stage.piton(["begin", "work", "--run", run]).run().expect_code(0);
-        stage.piton(["finish", "work", "--run", run]).run().expect_code(0);
-        stage.piton(["exec", "ship", "--run", run]).run().expect_code(0);
-    }
-    assert_eq!(stage.executions(), ["shipped", "shipped"]);
-    // Where the file says `wait`, a runner waits for agents.
-    stage.workflow(&flow(""));
-    start("four").expect_code(0);
-    std::fs::write(stage.log(), "").unwrap();
-    let waited = stage.piton(["run", "w.yml"]).run_within(Duration::from_millis(600));
-    assert!(waited.is_none() && stage.executions().is_empty(), "it did not wait");
-    stage.piton(["close", "four", "--abort"]).run().expect_code(0);
-    stage.piton(["run", "w.yml"]).run().expect_code(0);
-    assert_eq!(stage.executions(), ["called", "shipped"]);
 }
 
 /// A copied project brings its runs along: one run does not go on in two places before a person said so, and a moved project keeps its runs.
