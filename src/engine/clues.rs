@@ -20,7 +20,8 @@ pub(super) fn clues(
     let clue = |kind, text: &str| Clue { kind, text: safe_line(text, CHARS) };
     let mut clues = Vec::new();
     let required = &step.detail.requirements;
-    clues.extend((!required.is_empty()).then(|| clue(ClueKind::Required, &required.join("; "))));
+    let in_a_line = || required.join("; ").replace(":; ", ": ");
+    clues.extend((!required.is_empty()).then(|| clue(ClueKind::Required, &in_a_line())));
     clues.extend(step.command.as_deref().map(|command| clue(ClueKind::Command, command)));
     clues.extend(step.probe.as_deref().map(|probe| clue(ClueKind::Check, probe)));
     let mut reports = handed(reconciled.run, reconciled.graph, statements, &step.id).reports;
