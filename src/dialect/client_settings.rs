@@ -4,6 +4,9 @@ use serde_json::json;
 
 use crate::document::{Editor, Node, Syntax};
 
+/// The settings of a project.
+pub(crate) const PROJECT_SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+
 /// Where the client keeps the rules that allow commands without a prompt.
 const ALLOW: &str = "/permissions/allow";
 

@@ -23,7 +23,9 @@ mod taskmaster;
 mod toy_testing;
 mod writer;
 
-pub(crate) use client_settings::{ClientRights, Setting, rights as client_rights, with as with_setting};
+pub(crate) use client_settings::{
+    ClientRights, PROJECT_SETTINGS, Setting, rights as client_rights, with as with_setting,
+};
 pub(crate) use edit::EditError;
 pub(crate) use guest::Guest;
 pub(crate) use optional::{

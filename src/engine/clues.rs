@@ -10,8 +10,8 @@ const CHARS: usize = 400;
 /// Maximum number of reports, and of files, about one step.
 const SHOWN: usize = 3;
 
-/// Returns the things to judge a step by: the command that ran, the check that its definition has, what was reported about it and, for a gate,
-/// about the work before it, where its output is, its commit and its files.
+/// Returns the things to judge a step by: what it has to fulfil, the command that ran, the check that its definition has, what was reported about
+/// it and, for a gate, about the work before it, where its output is, its commit and its files.
 pub(super) fn clues(
     reconciled: &ReconciledRun<'_>,
     step: &Step,
@@ -19,6 +19,9 @@ pub(super) fn clues(
 ) -> Vec<Clue> {
     let clue = |kind, text: &str| Clue { kind, text: safe_line(text, CHARS) };
     let mut clues = Vec::new();
+    let required = &step.detail.requirements;
+    let in_a_line = || required.join("; ").replace(":; ", ": ");
+    clues.extend((!required.is_empty()).then(|| clue(ClueKind::Required, &in_a_line())));
     clues.extend(step.command.as_deref().map(|command| clue(ClueKind::Command, command)));
     clues.extend(step.probe.as_deref().map(|probe| clue(ClueKind::Check, probe)));
     let mut reports = handed(reconciled.run, reconciled.graph, statements, &step.id).reports;

@@ -70,7 +70,7 @@ pub(crate) fn half_made(run: &Run, statements: &[Statement], next: &Next) -> Hal
         return last.map_or(HalfMade::Nothing, |attempt| HalfMade::Recorded(attempt.half_made.clone()));
     }
     // Some systems also call work failed that a review sent back.
-    let is_lost = step.status == Status::InProgress;
+    let is_lost = step.status == Status::InProgress || step.was_cut_off();
     match first.or(step.started_at.filter(|_| is_lost)) {
         Some(begun) => HalfMade::Since(begun),
         None if is_lost => HalfMade::SinceUnknown,

@@ -122,6 +122,7 @@ impl<'a> ReconciledRun<'a> {
         match (step.attempts, last.and_then(|error| error.lines().find(|line| !line.trim().is_empty()))) {
             (0, _) => String::new(),
             (_, Some(error)) => format!("; the last attempt failed: {}", safe_line(error, ERROR_CHARS)),
+            (_, None) if step.was_cut_off() => "; the last attempt never finished".to_owned(),
             (1, None) => "; 1 earlier attempt is on record".to_owned(),
             (many, None) => format!("; {many} earlier attempts are on record"),
         }

@@ -35,7 +35,7 @@ impl HookSession {
         let mut ctx = ProjectContext::open(&request).ok()?;
         let id = ctx.environment.session.get_or_insert_with(|| input.session_id.clone()).clone();
         ctx.environment.is_agent = true;
-        let log = SessionLog::of(&store::journals::sessions_folder(&ctx.project), &id);
+        let log = SessionLog::of(&store::journals::sessions_folders(&ctx.project), &id);
         Some(Self { ctx, id, log })
     }
 
@@ -120,7 +120,7 @@ impl HookSession {
             return;
         }
         let caller =
-            store::session::caller(&store::journals::sessions_folder(&self.ctx.project), &self.ctx.environment);
+            store::session::caller(&store::journals::sessions_folders(&self.ctx.project), &self.ctx.environment);
         let Some(name) = self.ctx.driver() else { return };
         for held in held {
             if let Ok(lock) = RunLock::acquire(&held.root, &held.folder, LOCK_TIMEOUT) {

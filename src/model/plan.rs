@@ -361,6 +361,7 @@ impl Clue {
     /// Returns it with its kind, in a line.
     pub(crate) fn in_words(&self) -> String {
         let what = match self.kind {
+            ClueKind::Required => "required: ",
             ClueKind::Command => "ran: ",
             ClueKind::Check => "to find out: ",
             ClueKind::Words => "",
@@ -376,6 +377,8 @@ impl Clue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ClueKind {
+    /// What its definition requires.
+    Required,
     /// The command that ran.
     Command,
     /// How to find out whether it took effect.

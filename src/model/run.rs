@@ -410,6 +410,12 @@ impl Step {
         self.review.as_ref().is_some_and(|review| !review.verdict.approves())
     }
 
+    /// Tells whether it is open after an attempt that was cut off: some systems write that as a step that nobody began.
+    pub(crate) fn was_cut_off(&self) -> bool {
+        let ends = self.finished_at.filter(|end| self.started_at.is_some_and(|start| start <= *end));
+        self.status == Status::Pending && self.attempts > 0 && self.started_at.is_some() && ends.is_none()
+    }
+
     /// Returns its status as answers about runs that Piton drives have it.
     pub(crate) const fn reported_status(&self) -> ReportedStatus {
         if self.is_tolerated { ReportedStatus::Tolerated } else { ReportedStatus::Recorded(self.status) }

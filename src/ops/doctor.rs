@@ -13,6 +13,7 @@ use super::{
     report::{Body, Report},
 };
 use crate::{
+    engine,
     model::{FindingCode, No, Owner, Suggested, Verb},
     store::{self, Caller, Environment},
 };
@@ -72,8 +73,16 @@ fn places(closed: &[Utf8PathBuf]) -> DoctorCheck {
     let Some(first) = closed.first() else { return good("places", "records can be written".to_owned()) };
     // Two slashes are an absolute path in every version of the client.
     let rules: Vec<String> = closed.iter().map(|place| format!("\"/{place}\"")).collect();
+    let missing = closed.iter().filter(|place| !place.exists()).map(|place| engine::quoted(place.as_str()));
+    let missing: Vec<_> = missing.collect();
+    // The sandbox passes over a rule for a folder that is not there.
+    let make = if missing.is_empty() {
+        String::new()
+    } else {
+        format!("outside of it, mkdir -p {}; then ", missing.join(" "))
+    };
     let fix = format!(
-        "in a sandbox of Claude Code, allow it in its settings: \"sandbox\": {{\"filesystem\": {{\"allowWrite\": [{}]}}}}; else: {}",
+        "in a sandbox of Claude Code: {make}allow it in the settings: \"sandbox\": {{\"filesystem\": {{\"allowWrite\": [{}]}}}}; else: {}",
         rules.join(", "),
         permission_fix(first)
     );
@@ -175,6 +184,8 @@ mod tests {
         assert_eq!(check.result, "warning");
         assert_eq!(check.detail, "cannot be written: /repo/.git/piton, /home/ann/.local/state/piton");
         let fix = String::from(check.fix.unwrap());
+        let make = "outside of it, mkdir -p /repo/.git/piton /home/ann/.local/state/piton; then allow it";
+        assert!(fix.contains(make), "{fix}");
         assert!(
             fix.contains(
                 r#""sandbox": {"filesystem": {"allowWrite": ["//repo/.git/piton", "//home/ann/.local/state/piton"]}}"#

@@ -111,7 +111,7 @@ fn hooks(environment: &Environment, ctx: Option<&ProjectContext>, files: &[Setti
     let session = environment.session.as_deref().filter(|_| environment.is_agent);
     let is_recorded = session
         .zip(ctx)
-        .map(|(session, ctx)| SessionLog::of(&store::journals::sessions_folder(&ctx.project), session).exists());
+        .map(|(session, ctx)| SessionLog::of(&store::journals::sessions_folders(&ctx.project), session).exists());
     let recorded = match is_recorded {
         Some(true) => "on: this session is recorded",
         Some(false) => "on; nothing of this session is recorded yet",

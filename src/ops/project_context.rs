@@ -17,7 +17,7 @@ use super::{
     versions, workflow_file,
 };
 use crate::{
-    dialect::{DIALECTS, Dialect, Leftover, StateHome, claude::Digest, piton},
+    dialect::{DIALECTS, Dialect, Leftover, PROJECT_SETTINGS, StateHome, claude::Digest, piton},
     engine,
     model::{
         About, Candidate, Clock, CommitLog, Content, Evidence, EvidenceRequest, Finding, FindingCode, GuestEvidence,
@@ -269,7 +269,7 @@ impl ProjectContext {
         Ok(versions::offer_what_works(&self.project, opened))
     }
 
-    /// Returns the location of a run after a change, which may have moved its state.
+    /// Returns the location of a run after a change, which may have moved its state: that of a nine-step run goes into its worktree.
     pub(crate) fn relocated(&self, location: &RunLocation, written: &[RelPath]) -> RunLocation {
         let is_gone = |location: &RunLocation| {
             matches!(
@@ -298,7 +298,7 @@ impl ProjectContext {
 
     /// Returns the caller, with the client's process as the owner if the client reported it.
     pub(super) fn caller(&self) -> Caller {
-        store::session::caller(&store::journals::sessions_folder(&self.project), &self.environment)
+        store::session::caller(&store::journals::sessions_folders(&self.project), &self.environment)
     }
 
     /// Gathers the evidence a run asks for. `with_git` is false if no process may be started.
@@ -489,6 +489,8 @@ fn may_hold_runs(listing: &Listing, unread: &Unread) -> bool {
                 || store::is_place_of_runs(&folder)
                 || DIALECTS.iter().any(|dialect| dialect.keeps_state_in(&folder, &listing.config))
         }
+        // Where there are no settings, the sandbox of the client puts a device, so that none are made.
+        (ReadProblem::NotRegular, Some(file)) => !PROJECT_SETTINGS.contains(&file.as_str()),
         _ => true,
     }
 }

@@ -57,7 +57,7 @@ impl LockedRun<'_> {
         let Some(session) = caller.session.as_deref().filter(|_| caller.is_agent) else { return };
         let project = &self.ctx().project;
         let files = &self.opened.files;
-        let log = SessionLog::of(&store::journals::sessions_folder(project), session);
+        let log = SessionLog::of(&store::journals::sessions_folders(project), session);
         let run = store::session::driven_run(&project.root, &files.root, &files.own, &files.state);
         let _ = log.begin(self.clock().now, SessionEvent::Drives(run));
     }

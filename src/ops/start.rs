@@ -49,6 +49,7 @@ pub(crate) fn start(
 ) -> Result<Report<CheckpointReport>, OpError> {
     startable::check_feature_name(&spec.feature)?;
     check_all_was_read(ctx)?;
+    ctx.project.trusted.prepare()?;
     if options.in_worktree {
         spec.branch = spec.branch.or_else(|| Some(format!("piton/{}", spec.feature)));
     }

@@ -29,8 +29,8 @@ pub(crate) use commit::{
     checkpoint::{CheckpointMeta, commit, commit_recorded},
     journal,
     lock::{RunLock, try_lock},
+    move_folder::move_folder,
     recorded::JournalAppend,
-    relocate::move_folder,
     txn::cut_off_change,
 };
 pub(crate) use fs::{

@@ -20,8 +20,8 @@ function run(command, words, options = {}) {
 }
 
 export class Stage {
-  constructor(name) {
-    this.top = fs.mkdtempSync(path.join(os.tmpdir(), `piton client ${name} `));
+  constructor(name, base = os.tmpdir()) {
+    this.top = fs.mkdtempSync(path.join(base, `piton client ${name} `));
     // An apostrophe in the path keeps the client from putting `bin/` of a plugin on the PATH of the Bash tool.
     this.home = this.folder('the home');
     this.project = this.folder('the project');

@@ -24,6 +24,9 @@ pub(super) struct Execution {
     by_id: BTreeMap<String, usize>,
     pub(super) waves: Vec<PlannedWave>,
     pub(super) final_agent: Option<String>,
+    /// What the final gate looks at, in lines.
+    pub(super) final_focus: Vec<String>,
+    pub(super) final_tag: Option<String>,
 }
 
 impl Execution {
@@ -47,6 +50,7 @@ pub(super) struct PlannedStory {
     pub(super) executor: Option<String>,
     /// Who reviews the story.
     pub(super) quality_gate: Option<String>,
+    pub(super) branch: Option<String>,
     pub(super) depends_on: Vec<String>,
 }
 
@@ -61,6 +65,14 @@ pub(super) struct PlannedWave {
     /// The waves it depends on, as they are written.
     pub(super) depends_on: Vec<String>,
     pub(super) gate_agent: Option<String>,
+    /// What its gate looks at, in lines.
+    pub(super) gate_focus: Vec<String>,
+    /// The stories or branches of its merge, in order.
+    pub(super) merge_order: Vec<String>,
+    pub(super) merge_risk: Option<String>,
+    /// Notes on its merge, in lines.
+    pub(super) merge_notes: Vec<String>,
+    pub(super) tag: Option<String>,
 }
 
 /// Reads a plan; `None` if the file is not a plan.
@@ -69,11 +81,14 @@ pub(super) fn read(bytes: &[u8]) -> Option<Execution> {
     let Some(root) = node.get("execution") else { return phases(&node) };
     let stories = members(root.get("stories")).map(|(id, node)| story(id, node)).collect();
     let waves = items(root.get("waves")).filter_map(wave).collect();
+    let final_gate = root.get("final_gate");
     Some(Execution {
         template: word(root, "template").map(|path| path.replace('\\', "/")),
         folder: word(root, "storyBasePath").map(|folder| folder.replace('\\', "/")),
         waves,
-        final_agent: root.get("final_gate").and_then(|gate| agent(gate, "agent")),
+        final_agent: final_gate.and_then(|gate| agent(gate, "agent")),
+        final_focus: lines(final_gate, "focus"),
+        final_tag: final_gate.and_then(|gate| word(gate, "tag")),
         ..Execution::new(stories)
     })
 }
@@ -92,20 +107,35 @@ fn story(id: &str, node: &Node) -> PlannedStory {
         file: word(node, "file").map(|file| file.replace('\\', "/")),
         executor: agent(node, "executor"),
         quality_gate: agent(node, "quality_gate"),
+        branch: word(node, "branch"),
         depends_on: Names::of(node.get("dependencies")).all(),
     }
 }
 
 fn wave(node: &Node) -> Option<PlannedWave> {
     let number = word(node, "wave").or_else(|| word(node, "number"))?;
+    let (gate, merge) = (node.get("gate"), node.get("merge"));
     Some(PlannedWave {
         number,
         name: word(node, "name"),
         is_parallel: word(node, "parallel").as_deref() == Some("true"),
         stories: Names::of(node.get("stories")).known,
         depends_on: Names::of(node.get("dependencies")).all(),
-        gate_agent: node.get("gate").and_then(|gate| agent(gate, "agent")),
+        gate_agent: gate.and_then(|gate| agent(gate, "agent")),
+        gate_focus: lines(gate, "focus"),
+        merge_order: Names::of(merge.and_then(|merge| merge.get("order"))).known,
+        merge_risk: merge.and_then(|merge| word(merge, "conflict_risk")),
+        merge_notes: lines(merge, "notes"),
+        tag: word(node, "tag"),
     })
+}
+
+/// Returns a text in its lines, or the items of a list, without the marks and blanks before them.
+fn lines(node: Option<&Node>, key: &str) -> Vec<String> {
+    let Some(node) = node.and_then(|node| node.get(key)) else { return Vec::new() };
+    let texts = node.scalar().into_iter().chain(items(Some(node)).filter_map(Node::scalar));
+    let lines = texts.flat_map(str::lines).map(|line| line.trim().trim_start_matches("- ").to_owned());
+    lines.filter(|line| !line.is_empty()).collect()
 }
 
 impl PlannedWave {

@@ -138,7 +138,8 @@ fn named(path: &RelPath) -> String {
     }
 }
 
-fn reasons(node: &Node) -> Vec<String> {
+/// Returns the reasons and issues to fix in a gate or a critique, as written.
+pub(super) fn reasons(node: &Node) -> Vec<String> {
     let reason = ["status_reason", "statusReason", "reason"].iter().find_map(|key| node.get(key)?.scalar());
     let issues = ["top_issues", "issues"].iter().find_map(|key| node.get(key));
     let described = |issue: &Node| {

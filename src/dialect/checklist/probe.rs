@@ -9,7 +9,7 @@ use super::{
     outline::Outline,
 };
 use crate::{
-    dialect::{Probed, guest},
+    dialect::{PROJECT_SETTINGS, Probed, guest},
     document::{self, Node, Syntax},
     model::{
         Candidate, DialectId, Finding, FindingCode, Listing, ListingEntry, Rank, ReadSpec, RelPath, clean_line,
@@ -19,8 +19,6 @@ use crate::{
 
 /// Where Spec Kit names the feature that is worked on.
 const ACTIVE_FEATURE: &str = ".specify/feature.json";
-/// Settings of the client that may name the folder of its plans.
-const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 /// Number of names in a finding.
 const NAMED: usize = 5;
 
@@ -28,7 +26,7 @@ const NAMED: usize = 5;
 pub(super) fn marks(path: &str) -> bool {
     kind::list_path(path).is_some()
         || path == ACTIVE_FEATURE
-        || SETTINGS.contains(&path)
+        || PROJECT_SETTINGS.contains(&path)
         || archived_change(path).is_some()
         || ledger::is_ledger(path)
         || is_workflow_run(path)
@@ -65,14 +63,14 @@ pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
     listing.entries.iter().filter(is_plan).map(|entry| entry.path.clone()).collect()
 }
 
-/// Returns the folder in which the client keeps its plans, if it is in the project.
+/// Returns the folder in which the client keeps its plans, if its settings name one in the project.
 fn plans_folder(listing: &Listing) -> Option<RelPath> {
     let of_settings = |path: &str| {
         let entry = listing.entries.iter().find(|entry| entry.path.as_str() == path)?;
         let settings = document::parse(entry.content.as_ref()?, Syntax::Json).ok()?;
         RelPath::parse(settings.get("plansDirectory")?.as_str()?).ok()
     };
-    SETTINGS.into_iter().rev().find_map(of_settings)
+    PROJECT_SETTINGS.into_iter().rev().find_map(of_settings)
 }
 
 /// Returns the name of an archived change of OpenSpec, without its day.

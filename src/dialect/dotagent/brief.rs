@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{layout::Layout, rules::Phase, steps};
+use super::{layout::Layout, rules::Phase, steps, workflow_files::WorkflowFiles};
 use crate::model::{Action, Brief, FileSet, Next, ReadingItem, RelPath, Run, StepKind, Suggested, Verb};
 
 /// Builds the hand-over for one step of the plan.
@@ -11,7 +11,8 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let step = run.step(&next.step);
     let phase = step.and_then(|step| Phase::parse(step.group.as_deref()?)).unwrap_or(Phase::Requirements);
     let is_task = phase == Phase::Implementation && step.is_some_and(|step| step.kind != StepKind::Container);
-    let output = expected(&layout, files, next, phase, is_task);
+    let result = if is_task { result_of(files, task_of(next)) } else { None };
+    let output = expected((&layout, files), next, (phase, is_task), result.as_ref());
     let agent_context = json!({
         "workflow_id": run.id,
         "phase": phase.as_str(),
@@ -31,7 +32,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
             }
             Action::Approve | Action::Verify | Action::Archive | Action::Merge => String::new(),
         },
-        reading: reading(&layout, files, phase, next),
+        reading: reading((&layout, files), phase, next, result),
         notes: Vec::new(),
     }
 }
@@ -41,8 +42,19 @@ fn task_of(next: &Next) -> &str {
     id.strip_suffix(":verify").or_else(|| id.strip_suffix(":resolve")).unwrap_or(id)
 }
 
-/// Returns the file that the agent has to write.
-fn expected(layout: &Layout, files: &FileSet, next: &Next, phase: Phase, is_task: bool) -> Option<RelPath> {
+/// Returns where the state says that the result of a task is.
+fn result_of(files: &FileSet, task: &str) -> Option<RelPath> {
+    let execution = WorkflowFiles::open(files, &mut Vec::new()).ok()?.execution;
+    execution.tasks[execution.position(task)?].output.clone()
+}
+
+/// Returns the file that the agent has to write. `result`: where the result of its task is.
+fn expected(
+    (layout, files): (&Layout, &FileSet),
+    next: &Next,
+    (phase, is_task): (Phase, bool),
+    result: Option<&RelPath>,
+) -> Option<RelPath> {
     let id = next.step.as_str();
     if id == steps::DESIGNS || phase == Phase::Reflection {
         return None;
@@ -56,11 +68,16 @@ fn expected(layout: &Layout, files: &FileSet, next: &Next, phase: Phase, is_task
     } else if id.ends_with(":resolve") {
         layout.resolution(files, task)
     } else {
-        layout.of_task(files, task, "output.json")
+        result.cloned()
     }
 }
 
-fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<ReadingItem> {
+fn reading(
+    (layout, files): (&Layout, &FileSet),
+    phase: Phase,
+    next: &Next,
+    result: Option<RelPath>,
+) -> Vec<ReadingItem> {
     let mut reading = Vec::new();
     let mut add = |what: &str, path: Option<RelPath>| {
         reading.extend(path.filter(|path| files.files.contains_key(path)).map(|path| path.reading_item(what)));
@@ -76,7 +93,7 @@ fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<R
     }
     if phase == Phase::Implementation {
         let task = task_of(next);
-        add("the task's output so far", layout.of_task(files, task, "output.json"));
+        add("the task's output so far", result);
         add("the verification", layout.of_task(files, task, "verification.json"));
         add("the resolution of the blocker", layout.resolution(files, task));
     }
@@ -103,11 +120,7 @@ fn checked(next: &Next) -> String {
 fn leave(layout: &Layout, next: &Next, output: Option<&RelPath>) -> String {
     match output {
         Some(path) => {
-            let task = path.parent().filter(|_| path.name() == "output.json");
-            let words = task.map_or_else(String::new, |task| {
-                let task = task.name();
-                format!(" Its `task_id` is `{task}`, its `status` `pre_complete`, or `blocked` with `blocked_reason` and `blocked_details`.")
-            });
+            let words = words(next);
             format!(
                 "Write {path} as compact single-line JSON: write it to a temporary file next to it, then rename it.{words}"
             )
@@ -130,6 +143,21 @@ fn leave(layout: &Layout, next: &Next, output: Option<&RelPath>) -> String {
         }
         None => "Write your result as compact single-line JSON in the folder of this phase.".to_owned(),
     }
+}
+
+/// Returns the keys and words that are read from a result (docs/formats/dotagent.md#outputs); empty where any content counts.
+fn words(next: &Next) -> String {
+    let (id, task) = (next.step.as_str(), task_of(next));
+    if id.ends_with(":verify") || Phase::parse(id) == Some(Phase::Verification) {
+        return " Its `verdict` is `passed` or `failed`, with `issues` for each thing to address.".to_owned();
+    }
+    if task != id || Phase::parse(id).is_some() || id == steps::FINAL {
+        return String::new();
+    }
+    format!(
+        " Its `task_id` is `{task}`, its `status` `pre_complete`, or `blocked` with `blocked_reason` (`boundary_violation`, \
+         `contract_change` or `dependency_issue`) and `blocked_details` (`description`, `needs`, `suggested_resolution`)."
+    )
 }
 
 fn prompt(layout: &Layout, run: &Run, next: &Next, output: Option<&RelPath>) -> String {

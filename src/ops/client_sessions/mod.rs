@@ -165,7 +165,7 @@ fn is_of_another_run(ctx: &ProjectContext, digest: &Digest) -> bool {
     if open.tasks > 0 || open.agents > 0 || open.workflows > 0 {
         return false;
     }
-    let log = SessionLog::of(&store::journals::sessions_folder(&ctx.project), &digest.session);
+    let log = SessionLog::of(&store::journals::sessions_folders(&ctx.project), &digest.session);
     log.exists() && log.events().iter().any(|line| matches!(line.event, SessionEvent::Drives(_)))
 }
 

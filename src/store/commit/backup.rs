@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{archive, data_dir, lock::RunLock, relocate};
+use super::{archive, data_dir, lock::RunLock, move_folder};
 use crate::{
     model::{RelPath, sha256_hex},
     store::fs::{
@@ -129,7 +129,7 @@ fn give_name(lock: &RunLock, partial: &Utf8Path, folder: &RelPath) -> Result<(),
     }
     match calls::rename(partial, &real) {
         // The home of the run may be on another file system.
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return relocate::rename(partial, &real),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return move_folder::rename(partial, &real),
         renamed => renamed.map_err(|source| StoreError::io(&real, source))?,
     }
     let synced = stage::sync_dirs(real.parent().into_iter().chain([lock.data_path()]));

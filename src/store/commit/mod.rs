@@ -6,7 +6,7 @@
 //! - `append` adds to a journal that is a state, `recorded` to one beside a state; `checkpoint` commits edits, and uses all of the above.
 //! - `aside` keeps content that cannot be read, before something takes its place.
 //! - `journal` writes logs, `briefs` files for agents: nothing depends on them, and they are no part of a checkpoint.
-//! - `archive`, `backup` and `relocate` move whole folders of a run aside, or copy them.
+//! - `archive`, `backup` and `move_folder` move whole folders of a run aside, or copy them.
 
 pub(super) mod append;
 pub(crate) mod archive;
@@ -17,6 +17,6 @@ pub(super) mod checkpoint;
 pub(super) mod data_dir;
 pub(crate) mod journal;
 pub(super) mod lock;
+pub(super) mod move_folder;
 pub(super) mod recorded;
-pub(super) mod relocate;
 pub(super) mod txn;

@@ -136,6 +136,8 @@ impl Root {
     pub(in crate::store) fn open_file(&self, path: &RelPath) -> Result<(File, Metadata), ReadProblem> {
         let file = match self.open_beneath(path.as_str(), false) {
             Lookup::Opened(file) => file,
+            // On a file system without devices, opening one is denied.
+            Lookup::Failed(_) if platform::is_device(&path.under(&self.path)) => return Err(ReadProblem::NotRegular),
             Lookup::Failed(error) => return Err(problem_of(&error)),
             Lookup::ThroughLink => {
                 // Finds out why, or where an absolute symlink leads that stays below the root. That place is opened without

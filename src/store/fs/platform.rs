@@ -223,6 +223,18 @@ pub(super) fn is_ours(_metadata: &Metadata) -> bool {
     true
 }
 
+/// Tells whether a path is that of a device. The sandbox of Claude Code puts one in place of each file that may not be made.
+#[cfg(unix)]
+pub(in crate::store) fn is_device(path: &Utf8Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    path.symlink_metadata().is_ok_and(|found| found.file_type().is_char_device() || found.file_type().is_block_device())
+}
+
+#[cfg(not(unix))]
+pub(in crate::store) fn is_device(_path: &Utf8Path) -> bool {
+    false
+}
+
 /// Tells whether only the owner may access the file, as with all of Piton's own files.
 #[cfg(unix)]
 pub(in crate::store) fn is_private(metadata: &Metadata) -> bool {
@@ -280,6 +292,18 @@ pub(crate) fn denied(path: &Utf8Path) -> Option<camino::Utf8PathBuf> {
 #[cfg(not(unix))]
 pub(crate) fn denied(_path: &Utf8Path) -> Option<camino::Utf8PathBuf> {
     None
+}
+
+/// Tells whether this user may make files in a folder that is there, whatever may be done above it.
+#[cfg(unix)]
+pub(in crate::store) fn is_open(folder: &Utf8Path) -> bool {
+    use rustix::fs::Access;
+    rustix::fs::access(folder.as_std_path(), Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+pub(in crate::store) fn is_open(_folder: &Utf8Path) -> bool {
+    true
 }
 
 /// Returns how many bytes are free for this user on the file system of a path; `None` if unknown.

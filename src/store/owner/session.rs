@@ -33,21 +33,26 @@ const EVENTS_LIMIT: usize = 1_000;
 /// The log of one session. It need not exist.
 #[derive(Debug)]
 pub(crate) struct SessionLog {
-    folder: RunFolder,
+    /// The one to write to first.
+    folders: Vec<RunFolder>,
     name: String,
 }
 
 impl SessionLog {
-    /// Returns the log of a session in the folder of a project's sessions; neither need exist.
-    pub(crate) fn of(sessions: &RunFolder, session: &str) -> Self {
+    /// Returns the log of a session in the folders of a project's sessions, the one to write to first; none of them need exist.
+    pub(crate) fn of(sessions: &[RunFolder], session: &str) -> Self {
         // A session id is untrusted input, so it is hashed and never becomes a path.
         let mut name = sha256_hex(session_name(session).as_bytes());
         name.truncate(24);
-        Self { folder: sessions.clone(), name: format!("{name}.jsonl") }
+        Self { folders: sessions.to_vec(), name: format!("{name}.jsonl") }
     }
 
     pub(crate) fn exists(&self) -> bool {
-        let path = self.folder.absolute().join(&self.name);
+        self.folders.iter().any(|folder| self.is_in(folder))
+    }
+
+    fn is_in(&self, folder: &RunFolder) -> bool {
+        let path = folder.absolute().join(&self.name);
         there(&path, path.symlink_metadata()).is_some_and(|metadata| metadata.is_file())
     }
 
@@ -57,8 +62,9 @@ impl SessionLog {
     ///
     /// When it cannot be written.
     pub(crate) fn note(&self, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
-        let folder = self.folder.absolute();
-        if !self.exists() || !is_real_folder(&folder) {
+        let Some(written) = self.folders.first().filter(|folder| self.is_in(folder)) else { return Ok(()) };
+        let folder = written.absolute();
+        if !is_real_folder(&folder) {
             return Ok(());
         }
         journal::append(&folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)
@@ -70,20 +76,21 @@ impl SessionLog {
     ///
     /// When it cannot be written.
     pub(crate) fn begin(&self, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
-        let folder = self.folder.absolute();
-        if !self.exists() {
-            remove_old_logs(&data_dir::create(&self.folder)?);
+        let Some(written) = self.folders.first() else { return Ok(()) };
+        let folder = written.absolute();
+        if !self.is_in(written) {
+            remove_old_logs(&data_dir::create(written)?);
         }
         journal::append(&folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)
     }
 
     /// Returns the last events, oldest first.
     pub(crate) fn events(&self) -> Vec<SessionLine> {
-        let folder = self.folder.absolute();
-        if !is_real_folder(&folder) {
-            return Vec::new();
+        let folders = self.folders.iter().map(RunFolder::absolute).filter(|folder| is_real_folder(folder));
+        let mut events: Vec<SessionLine> = folders.flat_map(|folder| journal::read(&folder, &self.name)).collect();
+        if self.folders.iter().filter(|folder| self.is_in(folder)).count() > 1 {
+            events.sort_by_key(|line| line.at);
         }
-        let mut events: Vec<SessionLine> = journal::read(&folder, &self.name);
         events.split_off(events.len().saturating_sub(EVENTS_LIMIT))
     }
 }
@@ -112,7 +119,7 @@ fn remove_old_logs(folder: &Utf8Path) {
 
 /// Returns the events of the session that holds the run's lease, alive or not, since its last write to the run.
 pub(in crate::store) fn events_since_write(
-    sessions: &RunFolder,
+    sessions: &[RunFolder],
     local: &Local,
     run: &DrivenRun,
 ) -> Option<Vec<SessionLine>> {
@@ -127,7 +134,7 @@ pub(in crate::store) fn events_since_write(
 }
 
 /// Returns the caller, with the client's process as the owner if the client reported it.
-pub(crate) fn caller(sessions: &RunFolder, environment: &Environment) -> Caller {
+pub(crate) fn caller(sessions: &[RunFolder], environment: &Environment) -> Caller {
     let caller = Caller::find(environment);
     match &caller.session {
         None => caller,

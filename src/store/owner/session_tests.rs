@@ -23,8 +23,8 @@ fn drives(scratch: &Scratch) -> SessionEvent {
     SessionEvent::Drives(driven_run(&scratch.root, &scratch.root, &scratch.own(), &rel("run/state.json")))
 }
 
-fn sessions(scratch: &Scratch) -> RunFolder {
-    RunFolder { path: rel("sessions"), ..scratch.own() }
+fn sessions(scratch: &Scratch) -> [RunFolder; 1] {
+    [RunFolder { path: rel("sessions"), ..scratch.own() }]
 }
 
 #[test]
@@ -40,11 +40,28 @@ fn nothing_is_noted_before_a_log_is_begun() {
 }
 
 #[test]
+fn what_hooks_write_outside_of_a_sandbox_is_read_in_it() {
+    let scratch = Scratch::new();
+    let [outside] = sessions(&scratch);
+    let inside = RunFolder { path: rel("inside"), ..outside.clone() };
+    let folders = [outside.clone(), inside.clone()];
+    let (hook, command) = (SessionLog::of(&folders, "s"), SessionLog::of(&[inside, outside], "s"));
+    let later = |seconds| clock().now.plus_seconds(seconds);
+    hook.begin(later(0), prompt()).unwrap();
+    command.note(later(1), prompt()).unwrap();
+    assert_eq!(command.events().len(), 1, "a note begins no log");
+    command.begin(later(1), prompt()).unwrap();
+    hook.note(later(2), prompt()).unwrap();
+    let at = |log: &SessionLog| log.events().iter().map(|line| line.at).collect::<Vec<_>>();
+    assert_eq!((at(&hook), at(&command)), (vec![later(0), later(1), later(2)], vec![later(0), later(1), later(2)]));
+}
+
+#[test]
 fn torn_and_foreign_lines_are_skipped() {
     let scratch = Scratch::new();
     let log = SessionLog::of(&sessions(&scratch), "s");
     log.begin(clock().now, prompt()).unwrap();
-    let path = log.folder.absolute().join(&log.name);
+    let path = log.folders[0].absolute().join(&log.name);
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{{\"at\":\"x\"}}\n{{\"event\":\"later\"}}\n\n{text}{{\"at\":\"2026")).unwrap();
     log.note(clock().now, prompt()).unwrap();
@@ -57,7 +74,7 @@ fn only_the_newest_logs_stay() {
     for session in 0..LOGS_LIMIT + 5 {
         let log = SessionLog::of(&sessions(&scratch), &session.to_string());
         log.begin(clock().now, prompt()).unwrap();
-        let file = fs::File::options().write(true).open(log.folder.absolute().join(&log.name)).unwrap();
+        let file = fs::File::options().write(true).open(log.folders[0].absolute().join(&log.name)).unwrap();
         file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(session as u64)).unwrap();
     }
     let logs = scratch.files(".piton/sessions");

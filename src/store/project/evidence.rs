@@ -42,7 +42,7 @@ pub(crate) fn gather(
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
             let run = session::driven_run(&project.root, &files.root, &files.own, &files.state);
-            let sessions = super::journals::sessions_folder(project);
+            let sessions = super::journals::sessions_folders(project);
             session::events_since_write(&sessions, &files.local, &run)
         }
         Owner::None | Owner::Live { .. } => None,

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 pub(crate) use super::repository::{branch_exists, head};
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     model::{CommitFact, RelPath, Timestamp, name_of},
-    store::fs::{stage, surroundings::program},
+    store::fs::{platform, stage, surroundings::program},
 };
 
 /// Time after which a git process that dates the runs of a list is killed.
@@ -167,11 +167,27 @@ pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
     let drivers = git_filters::arguments_without_filters(worktree)?;
     let mut command = command(worktree);
     command.args(drivers).arg("status").args(STATUS);
-    output(&mut command, OUTPUT_LIMIT).map(|bytes| changed(&bytes))
+    output(&mut command, OUTPUT_LIMIT).map(|bytes| work_of(worktree, &bytes))
+}
+
+/// Returns the top of the worktree that a folder is in; the folder itself outside of git.
+pub(super) fn top_of(folder: &Utf8Path) -> Utf8PathBuf {
+    let top = folder.ancestors().find(|top| top.join(".git").symlink_metadata().is_ok());
+    top.unwrap_or(folder).to_owned()
+}
+
+/// Lists the paths in a status of git of a worktree, without devices: nobody's work is one.
+pub(super) fn work_of(worktree: &Utf8Path, porcelain: &[u8]) -> Vec<String> {
+    let mut changes = changed(porcelain);
+    if !changes.is_empty() {
+        let top = top_of(worktree);
+        changes.retain(|path| !platform::is_device(&top.join(path)));
+    }
+    changes
 }
 
 /// Lists the paths in a status of git. What a killed writer staged is no work: the next call finishes or removes it.
-pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
+fn changed(porcelain: &[u8]) -> Vec<String> {
     let is_work = |path: &&str| !stage::is_temporary(name_of(path).as_ref());
     let text = String::from_utf8_lossy(porcelain);
     let mut fields = text.split('\0').filter(|field| !field.is_empty());

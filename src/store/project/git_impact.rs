@@ -32,7 +32,7 @@ pub(crate) struct AbandonedWork<'a> {
 /// Queries git; `None` outside of a repository. The caller fills in the folder names.
 pub(crate) fn git_impact(work: &AbandonedWork<'_>) -> Option<GitImpact> {
     let head = repository::head_above(work.folder)?;
-    let has = |branch: &str| repository::branch_exists(&top_of(work.folder), branch) == Some(true);
+    let has = |branch: &str| repository::branch_exists(&git::top_of(work.folder), branch) == Some(true);
     let main = work.main.into_iter().chain(["main", "master"]).find(|branch| has(branch)).map(str::to_owned);
     let has_branch = work.branch.is_some_and(has);
     let dirty = dirty(work.folder, work.ours);
@@ -130,18 +130,13 @@ fn commit(text: &str) -> Option<(AffectedCommit, Option<String>)> {
 
 /// Lists the files with uncommitted changes, untracked ones included, without state files.
 fn dirty(folder: &Utf8Path, ours: &[Utf8PathBuf]) -> Option<Vec<String>> {
-    let top = top_of(folder);
+    let top = git::top_of(folder);
     let changes = git::changes(folder)?;
     let is_ours = |name: &String| {
         let path = top.join(name.trim_end_matches('/'));
         ours.iter().any(|own| path.starts_with(own) || (name.ends_with('/') && own.starts_with(&path)))
     };
     Some(changes.into_iter().filter(|name| !is_ours(name)).collect())
-}
-
-pub(super) fn top_of(folder: &Utf8Path) -> Utf8PathBuf {
-    let top = folder.ancestors().find(|top| top.join(".git").symlink_metadata().is_ok());
-    top.unwrap_or(folder).to_owned()
 }
 
 /// Returns the time of a commit and the hashes of it and its ancestors; `None` if git does not know it.

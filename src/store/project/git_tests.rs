@@ -1,4 +1,6 @@
-use super::{changed, changes, commits, names, not_ignored};
+use camino::Utf8Path;
+
+use super::{changed, changes, commits, names, not_ignored, work_of};
 use crate::{model::CommitFact, store::testing::Scratch};
 
 const AT: &str = "2026-01-01T00:00:00Z";
@@ -112,4 +114,12 @@ fn what_git_does_not_ignore_is_told_for_paths_that_are_not_there_yet() {
 fn what_a_killed_writer_staged_is_no_change() {
     let porcelain = b"?? .work/..state.json.0.0563ee0e39acc0d1.piton-tmp\0 M src/a.rs\0R  new.rs\0old.rs\0";
     assert_eq!(changed(porcelain), ["src/a.rs", "new.rs"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_device_is_nobodys_work() {
+    // The sandbox of Claude Code puts one in place of each file that may not be made, and git lists them.
+    let porcelain = b"?? null\0?? nothing.rs\0";
+    assert_eq!(work_of(Utf8Path::new("/dev"), porcelain), ["nothing.rs"]);
 }

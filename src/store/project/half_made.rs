@@ -3,7 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
-use super::git_impact::top_of;
+use super::git::top_of;
 use crate::{
     model::Timestamp,
     store::fs::{clock, stage::DATA_DIR},

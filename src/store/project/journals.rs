@@ -63,9 +63,14 @@ pub(crate) fn common_folder(project: &Project, name: &str) -> RunFolder {
     RunFolder { home, path: RelPath::parse(name).expect("a constant is a path") }
 }
 
-/// Returns the folder of the logs of the client's sessions in a project.
-pub(crate) fn sessions_folder(project: &Project) -> RunFolder {
-    common_folder(project, "sessions")
+/// Returns the folders of the logs of the client's sessions in a project, the one to write to first: where a sandbox closes the git folder to
+/// commands, hooks still write there.
+pub(crate) fn sessions_folders(project: &Project) -> Vec<RunFolder> {
+    let folder = common_folder(project, "sessions");
+    let (first, other) = sessions::homes(project);
+    let others = std::iter::once(first).chain(other).filter(|home| *home != folder.home);
+    let others: Vec<RunFolder> = others.map(|home| RunFolder { home, path: folder.path.clone() }).collect();
+    std::iter::once(folder).chain(others).collect()
 }
 
 /// Returns the journal of a run with its content; `None` for a run that has a journal for its state, and for a session of the client.

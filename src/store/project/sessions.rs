@@ -225,7 +225,7 @@ fn part(project: &Project) -> Option<&Utf8Path> {
 /// Tells whether a folder, or the nearest one above it that exists, can be written.
 pub(crate) fn is_writable(folder: &Utf8Path) -> bool {
     let there = folder.ancestors().find(|folder| folder.exists());
-    there.is_some_and(|there| platform::denied(there).is_none())
+    there.is_some_and(platform::is_open)
 }
 
 /// Tells whether a folder is that of the runs, in a git folder or a data folder.

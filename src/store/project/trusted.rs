@@ -108,6 +108,16 @@ impl Trusted {
         if self.state_home.is_some() { Ok(()) } else { Err(StoreError::NoHome) }
     }
 
+    /// Makes the folder of the entries, before anything is made that would be entered.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made, or there is no state folder.
+    pub(crate) fn prepare(&self) -> Result<(), StoreError> {
+        let folder = self.state_home.as_ref().ok_or(StoreError::NoHome)?.join(FOLDER);
+        stage::create_private_dirs(&folder)
+    }
+
     /// Enters a run; called before its first record is written.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    git::{STATUS, changed, head},
+    git::{STATUS, head, work_of},
     git_process::REMOVED,
     open::Project,
     repository::GitPaths,
@@ -163,7 +163,7 @@ fn remove_written(folder: &Utf8Path, branch: &str, before: &BTreeSet<String>) {
 
 /// Lists the files with uncommitted changes, with all filters of the repository: a person started the run that works here.
 pub(crate) fn uncommitted(folder: &Utf8Path) -> Option<Vec<String>> {
-    Some(changed(git(folder, "status", &STATUS).ok()?.as_bytes()))
+    Some(work_of(folder, git(folder, "status", &STATUS).ok()?.as_bytes()))
 }
 
 /// Counts the files with uncommitted changes.

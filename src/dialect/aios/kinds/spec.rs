@@ -8,6 +8,7 @@ use crate::{
     dialect::{
         EditError, Loaded,
         aios::{
+            gate,
             kind::{self, Descriptor},
             layout::{self, Area},
         },
@@ -34,6 +35,8 @@ const RESEARCH: usize = 2;
 const WRITE: usize = 3;
 const CRITIQUE: usize = 4;
 const PLAN: usize = 5;
+/// Maximum length of one thing that a critique wants changed, in characters.
+const REASON_CHARS: usize = 400;
 const DATA: [&str; 3] = ["json", "yml", "yaml"];
 
 /// The location of a pipeline's artifacts.
@@ -113,6 +116,13 @@ impl Pipeline {
 fn verdict(node: &Node) -> Option<&str> {
     let inner = node.get("critique").and_then(|critique| critique.get("verdict"));
     node.get("verdict").or(inner).and_then(Node::scalar)
+}
+
+/// Returns what a critique wants changed, a line each.
+fn reasons(node: &Node) -> String {
+    let place = node.get("critique").filter(|critique| critique.get("verdict").is_some()).unwrap_or(node);
+    let reasons = gate::reasons(place).into_iter().map(|reason| clean_line(&reason, REASON_CHARS));
+    reasons.collect::<Vec<String>>().join("\n")
 }
 
 /// Returns whether the feature is assessed as simple: by class, else by a score of at most 8.
@@ -267,6 +277,7 @@ impl Artifacts<'_> {
             Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => {
                 step.status = Status::Failed;
                 (step.attempts, step.failures) = (1, 1);
+                step.error = critique.node.as_ref().map(reasons).filter(|reasons| !reasons.is_empty());
             }
             None => {
                 let message = format!("the verdict `{}` is not in the vocabulary", clean_line(word, 60));

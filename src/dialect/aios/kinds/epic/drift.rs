@@ -26,6 +26,7 @@ pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
             waves.push(Wave {
                 number: planned.number.clone(),
                 name: planned.name.clone(),
+                tag: planned.tag.clone(),
                 status: None,
                 stories: Vec::new(),
                 is_counted: false,

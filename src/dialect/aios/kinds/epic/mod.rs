@@ -3,6 +3,7 @@
 //! Progress is read from the waves, never from `current_wave`. If the state is unreadable, its backup copy is shown instead.
 
 mod drift;
+mod required;
 mod state;
 mod steps;
 mod write;

@@ -33,6 +33,7 @@ pub(in crate::dialect::aios) struct EpicState {
 pub(in crate::dialect::aios) struct Wave {
     pub(in crate::dialect::aios) number: String,
     pub(super) name: Option<String>,
+    pub(super) tag: Option<String>,
     pub(in crate::dialect::aios) status: Option<String>,
     /// In file order, which has no meaning.
     pub(in crate::dialect::aios) stories: Vec<StoryState>,
@@ -133,6 +134,7 @@ fn counted(root: &Node) -> Vec<Wave> {
     let wave = |at: u32| Wave {
         number: at.to_string(),
         name: None,
+        tag: None,
         status: Some(if at <= done { "completed" } else { "pending" }.to_owned()),
         stories: Vec::new(),
         is_counted: true,
@@ -156,6 +158,7 @@ fn wave(number: &str, node: &Node) -> Wave {
     Wave {
         number: number.to_owned(),
         name: word(node, "name"),
+        tag: word(node, "tag"),
         status: word(node, "status"),
         stories: stories.collect(),
         is_counted: false,

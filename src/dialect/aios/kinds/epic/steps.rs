@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    EPIC, EpicFiles, drift,
+    EPIC, EpicFiles, drift, required,
     state::{GateVerdict, StoryState, Wave},
 };
 use crate::{
@@ -45,6 +45,7 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         let stories = stories(epic, wave, &predecessors, &steps);
         let mut ids: Vec<StepId> = stories.iter().map(|step| step.id.clone()).collect();
         let is_done = stories.iter().all(|step| step.status.satisfies());
+        let of_merge = required::of_merge(epic, wave, &stories);
         if wave.status.as_deref() == Some("completed") && !is_done {
             let message =
                 format!("wave {} is completed, but some of its stories are not; they count as open", wave.number);
@@ -58,7 +59,7 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         if gate.status == Status::Completed && !is_done {
             reopen(epic, wave, &mut gate);
         }
-        let merge = merge(wave, &gate);
+        let merge = merge(wave, &gate, of_merge);
         exits.push((wave.number.clone(), merge.id.clone()));
         steps.extend([gate, merge]);
     }
@@ -106,7 +107,7 @@ fn predecessors(epic: &mut EpicFiles<'_>, wave: &Wave, exits: &[(String, StepId)
     named
 }
 
-fn planned_wave<'a>(epic: &'a EpicFiles<'_>, wave: &Wave) -> Option<&'a PlannedWave> {
+pub(super) fn planned_wave<'a>(epic: &'a EpicFiles<'_>, wave: &Wave) -> Option<&'a PlannedWave> {
     epic.plan.as_ref()?.waves.iter().find(|planned| planned.number == wave.number)
 }
 
@@ -351,6 +352,7 @@ fn wave_gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -
     gate.ends.verdicts = GATE_VERDICTS;
     gate.group = Some(group_of(wave));
     gate.depends_on = predecessors;
+    gate.detail.requirements = planned.map(|planned| planned.gate_focus.clone()).unwrap_or_default();
     let state = epic.state;
     let verdict = state.gates.iter().find(|verdict| verdict.wave == wave.number);
     gate.agent = verdict
@@ -417,7 +419,7 @@ fn unknown_verdict(epic: &EpicFiles<'_>, verdict: &GateVerdict, gate: &StepId) -
 }
 
 /// Returns the merge step of a wave. While the wave is open behind its gate, its branches may or may not be merged.
-fn merge(wave: &Wave, gate: &Step) -> Step {
+fn merge(wave: &Wave, gate: &Step, requirements: Vec<String>) -> Step {
     let id = StepId::new(format!("merge-{}", wave.number));
     let mut merge = Step::new(id, format!("Merge the branches of wave {}", wave.number));
     merge.group = Some(group_of(wave));
@@ -427,6 +429,7 @@ fn merge(wave: &Wave, gate: &Step) -> Step {
     merge.begins_unrecorded = true;
     merge.skip_is_done = true;
     merge.probe = Some("git branch --merged".to_owned());
+    merge.detail.requirements = requirements;
     match (gate.status, wave.status.as_deref()) {
         (Status::Completed, Some("completed")) => merge.status = Status::Completed,
         (Status::Completed, Some("failed")) => {
@@ -448,6 +451,7 @@ fn final_gate(epic: &EpicFiles<'_>, predecessors: Vec<StepId>) -> Step {
     gate.group = Some(FINAL.to_owned());
     gate.depends_on = predecessors;
     gate.agent = epic.plan.as_ref().and_then(|plan| plan.final_agent.clone());
+    gate.detail.requirements = required::of_final_gate(epic);
     if epic.state.status.as_deref() == Some("completed") {
         gate.status = Status::Completed;
         gate.review = Some(Review { verdict: ReviewVerdict::Approved, open_conditions: None });

@@ -1,5 +1,5 @@
 //! Moves the folder of a run into an archive and back: a session of CCW with all that is in it, as its own program does, and the records of a
-//! run of a workflow file. No home is moved: a run is found where it was begun.
+//! run of a workflow file.
 //!
 //! Across file systems, and out of the lower layer of an overlay, a rename is refused: then the folder is copied durably, compared, given its
 //! name, and only then removed where it was.
@@ -119,5 +119,5 @@ fn copy_file(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[path = "relocate_tests.rs"]
+#[path = "move_folder_tests.rs"]
 mod tests;
