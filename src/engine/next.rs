@@ -11,9 +11,9 @@ use super::{
     strategy::strategy,
 };
 use crate::model::{
-    Action, CauseKind, Commands, Evidence, Finding, FindingCode, FollowUp, InterruptionKind, InterruptionReport, Next,
-    Options, Owner, Part, PartKind, PartRef, PlannedPart, RedoCost, Run, RunStatus, Status, Step, StepGroups, StepId,
-    StepKind, Suggested, Verb, Verdict, clean_line, mask_secrets,
+    Action, CauseKind, Commands, Evidence, Finding, FindingCode, FollowUp, InterruptionKind, InterruptionReport, Mode,
+    Next, Options, Owner, Part, PartKind, PartRef, PlannedPart, RedoCost, Run, RunStatus, Status, Step, StepGroups,
+    StepId, StepKind, Suggested, Verb, Verdict, clean_line, mask_secrets,
 };
 
 /// Maximum length of a quoted reason, in characters.
@@ -401,13 +401,13 @@ impl<'a> Planner<'a> {
         groups
     }
 
-    /// Returns the commands of a plan. `asks`: a person has to see something before the step begins.
+    /// Returns the commands of a plan. `asks`: a person has to see something before the step begins; `by_mode`: it only begins in this mode.
     pub(super) fn commands(
         &self,
         verdict: Verdict,
         next: &[Next],
         chosen: &Chosen,
-        asks: impl Fn(&StepId) -> bool,
+        (asks, by_mode): (impl Fn(&StepId) -> bool, Option<Mode>),
     ) -> Commands {
         let run = &self.reconciled.run.id;
         let Some(first) = next.first() else { return Commands::default() };
@@ -416,7 +416,10 @@ impl<'a> Planner<'a> {
             || !self.options.skip.is_empty()
             || self.reconciled.run.status == RunStatus::Aborted;
         let waits = |next: &Next| next.action != Action::Verify && asks(&next.step);
-        let begins = |next: &Next| self.begin(verdict, next).filter(|_| !needs_resume && !waits(next));
+        let begins = |next: &Next| {
+            let begin = self.begin(verdict, next).filter(|_| !needs_resume && !waits(next))?;
+            Some(begin.maybe("mode", by_mode.map(Mode::as_str)))
+        };
         let others = next.iter().skip(1).filter_map(begins).take(OTHERS).collect();
         let after = matches!(first.action, Action::Merge | Action::Archive);
         let context = (!after).then(|| command::context(&first.step, run));

@@ -57,11 +57,24 @@ impl Planned {
         };
         let finding = self.findings.iter().find(stops)?;
         let run = &self.plan.run.id;
-        let hints = finding.fix.iter().map(Fix::to_string).chain([Suggested::of(Verb::Plan, run).into()]).collect();
+        let hints = finding.fix.iter().cloned().chain([Suggested::of(Verb::Plan, run).into()]).collect();
         let is_corrupt = matches!(finding.code, FindingCode::StateMissingField | FindingCode::StateWrongType);
         let is_unread = is_corrupt || finding.code.is_of(FindingClass::Unreadable);
         let kind = if is_unread { RefusalKind::Unread } else { RefusalKind::Person };
         Some(Refusal { kind, message: finding.message.clone(), hints })
+    }
+
+    /// Returns a refusal whose hints work as they are printed: no step begins before a person saw what the plan has them look at first.
+    pub(super) fn leads_out(&self, mut refusal: Refusal) -> Refusal {
+        if self.to_confirm.is_some() {
+            let begins = |hint: &Fix| hint.command().is_some_and(|command| command.verb() == Some(Verb::Begin));
+            refusal.hints.retain(|hint| !begins(hint));
+            let plan = Fix::from(Suggested::of(Verb::Plan, &self.plan.run.id));
+            if refusal.hints.is_empty() {
+                refusal.hints.push(plan);
+            }
+        }
+        refusal
     }
 
     /// Returns why a change may not be recorded although the checks of its step pass.
@@ -154,10 +167,10 @@ impl PlanInputs<'_> {
         self.name_fixes(&reconciled, &mut findings);
         trust_no_older_story(&reconciled, &evidence.statements, &mut findings);
         findings.append(&mut doubts);
-        findings.append(&mut chosen.findings);
+        for more in [&mut chosen.findings, &mut skips, &mut age_findings] {
+            findings.append(more);
+        }
         findings.extend(guest::own_choice(run, &chosen.choices));
-        findings.append(&mut skips);
-        findings.append(&mut age_findings);
         findings.extend(preconditions::findings(run, evidence, options));
 
         let planner = Planner::new(reconciled, options, &findings);
@@ -175,11 +188,13 @@ impl PlanInputs<'_> {
         let to_confirm = self.to_confirm(&findings);
         let verdict = self.verdict(&next, all_over, &findings, to_confirm.is_some());
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
-        let to_confirm = to_confirm.filter(|_| verdict == Verdict::Confirm && !unattended);
+        let to_confirm = to_confirm.filter(|_| verdict == Verdict::Confirm);
+        let by_mode = to_confirm.as_ref().filter(|_| unattended).map(|_| options.mode);
+        let to_confirm = to_confirm.filter(|_| !unattended);
         let statements = guest::statements(run, evidence);
         let asks = |step: &StepId| to_confirm.is_some() && !is_decided(&statements, step, options.now);
-        let handed = |next: &Next| handed(run, &graph, &statements, &next.step).with_late(&evidence.late, &next.step);
-        let handed = next.first().map(handed).unwrap_or_default();
+        let of = |next: &Next| handed(run, &graph, &statements, &next.step).with_late(&evidence.late, &next.step);
+        let handed = next.first().map(of).unwrap_or_default();
         let input = QuestionInput {
             reconciled,
             header: &header,
@@ -192,18 +207,17 @@ impl PlanInputs<'_> {
         };
         let questions = if unattended || is_archived { Vec::new() } else { questions(&input) };
         let steps = planner.groups(&chosen);
-        let progress = progress(run, &steps);
         let plan = Plan {
             run: header,
             verdict,
             mode: options.mode,
             interruption: planner.interruption(&chosen, evidence, all_over, &findings),
+            progress: progress(run, &steps),
             steps,
             age,
             limit_wait: None,
-            progress,
             questions,
-            commands: planner.commands(verdict, &next, &chosen, asks),
+            commands: planner.commands(verdict, &next, &chosen, (asks, by_mode)),
             reports: handed.reports,
             decisions: handed.decisions,
             next,
@@ -211,11 +225,10 @@ impl PlanInputs<'_> {
             patch: None,
             native: Value::Null,
         };
-        let live_owner = findings.iter().any(|finding| finding.code == FindingCode::LiveOwner);
         Planned {
             plan,
+            live_owner: findings.iter().any(|finding| finding.code == FindingCode::LiveOwner),
             findings,
-            live_owner,
             dependencies_unmet: chosen.dependencies_unmet,
             needs: chosen.needs,
             unattended,

@@ -512,7 +512,7 @@ fn a_blocked_run_or_step_refuses_to_begin_in_the_words_of_the_plan() {
     let a = StepId::new("A");
     let refusal = |findings: Vec<Finding>| {
         let planned = planned_with(&clean(), &Evidence::default(), findings, &options());
-        planned.refusal_of(&a).map(|refusal| (refusal.message, refusal.hints))
+        planned.refusal_of(&a).map(|refusal| (refusal.message.clone(), refusal.texts()))
     };
     let blocking = FindingCode::ALL
         .iter()

@@ -162,9 +162,8 @@ fn a_gate_offers_its_own_answers_else_approval_changes_and_a_pause() {
         (&[][..], false, false, "approve"),
         (&[], false, true, "approve pause"),
         (&[], true, true, "approve revise pause"),
-        (&["go", "stop"], false, false, "go stop"),
-        (&["go", "stop"], true, true, "go stop pause"),
-        (&["go", "pause"], true, true, "go pause"),
+        (&["go", "stop"], false, false, "go stop redo"),
+        (&["go", "stop"], true, true, "go stop redo pause"),
     ] {
         assert_eq!(ask(words, returns, pause), expected, "{words:?}");
     }

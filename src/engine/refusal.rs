@@ -1,6 +1,6 @@
 //! The refusal of a change.
 
-use crate::model::No;
+use crate::model::{Fix, No};
 
 /// Why a change is refused, and what to do instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub(crate) struct Refusal {
     pub(crate) kind: RefusalKind,
     pub(crate) message: String,
     /// Commands, or advice in words.
-    pub(crate) hints: Vec<String>,
+    pub(crate) hints: Vec<Fix>,
 }
 
 /// The kind of a refusal, which decides the exit code.
@@ -30,10 +30,14 @@ pub(crate) enum RefusalKind {
     Unread,
 }
 
-pub(super) fn refuse(
-    kind: RefusalKind,
-    message: String,
-    hints: impl IntoIterator<Item = impl Into<String>>,
-) -> Refusal {
+pub(super) fn refuse(kind: RefusalKind, message: String, hints: impl IntoIterator<Item = impl Into<Fix>>) -> Refusal {
     Refusal { kind, message, hints: hints.into_iter().map(Into::into).collect() }
+}
+
+#[cfg(test)]
+impl Refusal {
+    /// Returns the hints as they are printed.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.hints.iter().map(ToString::to_string).collect()
+    }
 }

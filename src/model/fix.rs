@@ -88,3 +88,11 @@ impl Serialize for Fix {
         serializer.collect_str(self)
     }
 }
+
+#[cfg(test)]
+impl<S: AsRef<str>> PartialEq<S> for Fix {
+    fn eq(&self, text: &S) -> bool {
+        let shown = self.to_string();
+        shown == text.as_ref()
+    }
+}

@@ -410,7 +410,7 @@ impl Step {
         self.review.as_ref().is_some_and(|review| !review.verdict.approves())
     }
 
-    /// Tells whether it is open after an attempt that was cut off: some systems write that as a step that nobody began.
+    /// Tells whether it is open after an attempt that was cut off: some systems write that as a step that was never begun.
     pub(crate) fn was_cut_off(&self) -> bool {
         let ends = self.finished_at.filter(|end| self.started_at.is_some_and(|start| start <= *end));
         self.status == Status::Pending && self.attempts > 0 && self.started_at.is_some() && ends.is_none()

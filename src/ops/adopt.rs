@@ -132,7 +132,7 @@ fn located(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     let location = select::location_to_read(ctx).map_err(|error| match (&error, &ctx.run) {
         (OpError::UnknownRun { wanted, .. }, Some(_)) if client_sessions::is_of_another_project(ctx, wanted) => {
             let message = format!("the session {wanted} worked in another project");
-            let there = Suggested::new(Verb::Start).option("from", wanted).project("DIR").to_string();
+            let there = Suggested::new(Verb::Start).option("from", wanted).project("DIR").into();
             OpError::Refused(engine::Refusal { kind: engine::RefusalKind::NotFound, message, hints: vec![there] })
         }
         _ => error,

@@ -9,7 +9,7 @@ use super::{OpError, locked_run::LockedRun, opened_run::OpenedRun};
 use crate::{
     engine::{self, Refusal, RefusalKind},
     model::{
-        AgentReport, AgentStatus, ChangeKind, Evidence, No, Outcome, ReviewVerdict, Run, Status, Step, StepKind,
+        AgentReport, AgentStatus, ChangeKind, Evidence, Fix, No, Outcome, ReviewVerdict, Run, Status, Step, StepKind,
         clean_line,
     },
     store,
@@ -108,8 +108,7 @@ fn unfinished(run: &Run, step: &Step, report: &AgentReport) -> Refusal {
         step.id,
         report.status.as_str()
     );
-    let hints = [engine::failed_command(step, &run.id), engine::end_command(step, None, &run.id, None)]
-        .map(String::from)
-        .to_vec();
+    let hints =
+        [engine::failed_command(step, &run.id), engine::end_command(step, None, &run.id, None)].map(Fix::from).to_vec();
     Refusal { kind: RefusalKind::No(No::Invalid), message, hints }
 }

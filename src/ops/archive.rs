@@ -19,8 +19,8 @@ use crate::{
     dialect::{Archival, EditError, Moved, Register, StateHome, by_id},
     engine::{self, Admitted, Refusal, RefusalKind},
     model::{
-        Candidate, ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, Fix, JournalFile,
-        LostContent, No, ReadProblem, RelPath, Statement, Suggested, Verb,
+        Candidate, ChangeKind, Content, DecisionKind, Edit, EditKind, Entry, FindingCode, JournalFile, LostContent, No,
+        ReadProblem, RelPath, Statement, Suggested, Verb,
     },
     store::{self, CheckpointMeta, RunLock, StoreError},
 };
@@ -32,7 +32,7 @@ const BACK: &str = "restore";
 pub(super) fn check_not_newer(opened: &OpenedRun) -> Result<(), OpError> {
     let newer = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::FormatNewer);
     newer.map_or(Ok(()), |newer| {
-        let (message, hints) = (located_message(newer), newer.fix.iter().map(Fix::to_string).collect());
+        let (message, hints) = (located_message(newer), newer.fix.iter().cloned().collect());
         Err(OpError::Refused(Refusal { kind: RefusalKind::Newer, message, hints }))
     })
 }

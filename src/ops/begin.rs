@@ -150,7 +150,7 @@ fn check_for_agents(run: &Run, step: &StepId) -> Result<(), OpError> {
     Err(OpError::Refused(Refusal {
         kind: RefusalKind::No(No::NotYours),
         message,
-        hints: vec![Suggested::of(Verb::Resume, &run.id).into(), by_hand],
+        hints: vec![Suggested::of(Verb::Resume, &run.id).into(), by_hand.into()],
     }))
 }
 

@@ -73,7 +73,8 @@ fn places(closed: &[Utf8PathBuf]) -> DoctorCheck {
     let Some(first) = closed.first() else { return good("places", "records can be written".to_owned()) };
     // Two slashes are an absolute path in every version of the client.
     let rules: Vec<String> = closed.iter().map(|place| format!("\"/{place}\"")).collect();
-    let missing = closed.iter().filter(|place| !place.exists()).map(|place| engine::quoted(place.as_str()));
+    let missing =
+        closed.iter().filter(|place| !store::unread::exists(place)).map(|place| engine::quoted(place.as_str()));
     let missing: Vec<_> = missing.collect();
     // The sandbox passes over a rule for a folder that is not there.
     let make = if missing.is_empty() {

@@ -202,7 +202,7 @@ impl OpError {
             }
             Self::UnknownStep { known, .. } if known.is_empty() => Vec::new(),
             Self::UnknownStep { known, .. } => one(format!("there are {}", known.join(", "))),
-            Self::Refused(refusal) => refusal.hints.clone(),
+            Self::Refused(refusal) => refusal.hints.iter().map(ToString::to_string).collect(),
             Self::Edit(EditError::Unreadable { .. }) => {
                 one(format!("`{}` says where it breaks; correct the file there", Suggested::new(Verb::Validate)))
             }

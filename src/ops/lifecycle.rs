@@ -12,8 +12,8 @@ use crate::{
     dialect::StateHome,
     engine::{self, Planned, Refusal, RefusalKind},
     model::{
-        Action, DecisionKind, DialectId, Finding, FindingCode, Fix, Interruption, InterruptionKind, Plan, Run,
-        RunStatus, Status, Step, Suggested, Timestamp, Verb, Verdict, clean_line, human_duration, safe_line,
+        Action, DecisionKind, DialectId, Finding, FindingCode, Interruption, InterruptionKind, Plan, Run, RunStatus,
+        Status, Step, Suggested, Timestamp, Verb, Verdict, clean_line, human_duration, safe_line,
     },
 };
 
@@ -129,6 +129,6 @@ fn shown(reason: &str) -> Option<String> {
 /// Returns the refusal to write a run whose state is gone with the folder that held it.
 pub(super) fn gone(opened: &OpenedRun) -> Option<Refusal> {
     let gone = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::WorktreeGone)?;
-    let hints = gone.fix.iter().map(Fix::to_string).collect();
+    let hints = gone.fix.iter().cloned().collect();
     Some(Refusal { kind: RefusalKind::Person, message: gone.message.clone(), hints })
 }

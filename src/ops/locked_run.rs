@@ -439,8 +439,7 @@ pub(crate) fn check_not_its_child(environment: &Environment, run: &str) -> Resul
         Suggested::new(Verb::Run)
     );
     let hints = vec![
-        "leave it to the runner: an agent ends its last message with the report, a command with its exit code"
-            .to_owned(),
+        "leave it to the runner: an agent ends its last message with the report, a command with its exit code".into(),
     ];
     Err(Refusal { kind: RefusalKind::Conflict, message, hints })
 }

@@ -268,7 +268,7 @@ pub(crate) fn exit_of(planned: &Planned) -> Exit {
 pub(super) fn refusal(planned: &Planned, run: &Run, what: &str) -> OpError {
     let plan = &planned.plan;
     let first = planned.findings.first().filter(|_| plan.verdict == Verdict::Blocked);
-    let fix = first.and_then(|finding| finding.fix.clone()).map(String::from);
+    let fix = first.and_then(|finding| finding.fix.clone());
     let why = first.map_or_else(|| format!("the plan is {}", plan.verdict.as_str()), |finding| finding.message.clone());
     let kind = match plan.verdict {
         Verdict::Blocked if planned.live_owner => RefusalKind::Conflict,
@@ -283,7 +283,7 @@ pub(super) fn refusal(planned: &Planned, run: &Run, what: &str) -> OpError {
             Suggested::of(Verb::Plan, &run.id).into()
         }
     };
-    let hints = plan.commands.begin.clone().map(String::from).or(fix).into_iter().chain([more]).collect();
+    let hints = plan.commands.begin.clone().map(Fix::from).or(fix).into_iter().chain([more]).collect();
     OpError::Refused(Refusal { kind, message: format!("{what}: {why}"), hints })
 }
 

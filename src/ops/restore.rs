@@ -163,7 +163,7 @@ fn refused(opened: &OpenedRun, why: No, message: String, verbs: [Verb; 2]) -> Op
 fn without_version(ctx: &ProjectContext, opened: &OpenedRun) -> OpError {
     let name = &opened.candidate.name;
     let archived = archived::find(ctx).into_iter().filter(|archived| archived.name == *name);
-    let hints = archived.map(|archived| archived::restore_command(ctx, &archived.folder).to_string());
+    let hints = archived.map(|archived| archived::restore_command(ctx, &archived.folder).into());
     let hints = hints.chain([Suggested::of(Verb::History, run_word(&opened.candidate)).into()]).collect();
     let message = format!("nothing changed: {name} has no earlier version");
     OpError::Refused(Refusal { kind: RefusalKind::No(No::Nothing), message, hints })

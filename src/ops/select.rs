@@ -108,7 +108,7 @@ fn lost_with_its_repository(ctx: &ProjectContext, id: &str) -> Option<OpError> {
     let home = ctx.project.trusted.lost_home_of(id)?;
     let old = piton::project_of(&home).unwrap_or(&home);
     let message = format!("the run {id} was in {old}, which is not there any more");
-    Some(OpError::Refused(Refusal { kind: RefusalKind::NotFound, message, hints: vec![where_it_moved(id)] }))
+    Some(OpError::Refused(Refusal { kind: RefusalKind::NotFound, message, hints: vec![where_it_moved(id).into()] }))
 }
 
 /// Says how to go on with a run whose project is not where it was.

@@ -22,7 +22,7 @@ use crate::{
     },
     engine,
     model::{
-        Change, ChangeKind, DialectId, Edit, FileSet, Finding, Listing, ListingEntry, Local, No, RelPath, RunId,
+        Change, ChangeKind, DialectId, Edit, FileSet, Finding, Fix, Listing, ListingEntry, Local, No, RelPath, RunId,
         StartSpec, Suggested, Verb,
     },
     store::{self, RunLock, Scope},
@@ -334,7 +334,7 @@ fn clear(
             Stage::Aborted | Stage::Finished | Stage::Archived => row.lifecycle.describe(),
         };
         let gone = lifecycle::gone(&ctx.read(&entry.location)?);
-        let first = gone.and_then(|gone| gone.hints.into_iter().next()).or(first.map(String::from));
+        let first = gone.and_then(|gone| gone.hints.into_iter().next()).or(first.map(Fix::from)).map(String::from);
         let again = Suggested::of(Verb::Start, &spec.workflow).option("feature", &spec.feature);
         let again = again.flags(options.in_worktree.then_some("worktree"));
         let again = again.options("input", &spec.inputs).flag("archive").into();

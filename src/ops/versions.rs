@@ -189,7 +189,7 @@ pub(super) fn to_go_back_to(opened: &OpenedRun) -> Result<Version<'_>, OpError> 
     let gone = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::JournalMissing);
     if let Some(gone) = gone {
         // Going on from the checkpoint is the repair.
-        let hints = gone.fix.iter().map(ToString::to_string).collect();
+        let hints = gone.fix.iter().cloned().collect();
         return Err(OpError::Refused(Refusal { kind: RefusalKind::Person, message: gone.message.clone(), hints }));
     }
     newest_readable(opened).ok_or_else(|| {
@@ -217,7 +217,7 @@ pub(super) fn not_rebuilt(opened: &OpenedRun, error: &EditError) -> OpError {
 
 /// Returns the refusal to go back where there is no such version, with the ways out.
 fn no_version(opened: &OpenedRun, why: &str, ways: Vec<Fix>) -> OpError {
-    let mut hints: Vec<String> = ways.into_iter().chain([by_hand(opened, BY_HAND, "")]).map(String::from).collect();
+    let mut hints: Vec<Fix> = ways.into_iter().chain([by_hand(opened, BY_HAND, "")]).collect();
     hints.dedup();
     let message = format!("{} {why}", opened.candidate.state);
     OpError::Refused(Refusal { kind: RefusalKind::Unread, message, hints })

@@ -407,7 +407,7 @@ pub(super) fn check_commit(opened: &OpenedRun, run: &Run, outcome: &Outcome) -> 
     let id = &step.id;
     let again = format!("commit the work, then: `{}`", Suggested::on_step(Verb::Finish, id, &run.id));
     let message = format!("{id} has `commit_required`, and no commit was made");
-    Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYet), message, hints: vec![again] }))
+    Err(OpError::Refused(Refusal { kind: RefusalKind::No(No::NotYet), message, hints: vec![again.into()] }))
 }
 
 /// Validates existing outputs against the schemas their steps declare.

@@ -47,7 +47,7 @@ fn a_rollback_says_what_opens_what_stays_and_where_the_run_was() {
 fn a_rollback_is_refused_with_what_to_do_instead() {
     use RefusalKind::*;
     let refusal = |run: &Run, statuses: &[EffectiveStatus], unknown: &[usize], reopened: &[&str]| {
-        reopen(run, statuses, unknown, reopened).map(|_| ()).map_err(|refusal| (refusal.kind, refusal.hints))
+        reopen(run, statuses, unknown, reopened).map(|_| ()).map_err(|refusal| (refusal.kind, refusal.texts()))
     };
     let plain = [Done, Done, Interrupted, Open];
     let odd = [Done, Done, Unreadable, Open];

@@ -65,11 +65,7 @@ pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     }
     if !run.writable {
         let message = format!("run {} was written by a newer version of its format; it is read, never written", run.id);
-        return Err(Refusal {
-            kind: RefusalKind::Newer,
-            message,
-            hints: vec!["update piton, then try again".to_owned()],
-        });
+        return Err(Refusal { kind: RefusalKind::Newer, message, hints: vec!["update piton, then try again".into()] });
     }
     Ok(())
 }

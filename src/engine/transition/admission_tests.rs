@@ -184,7 +184,7 @@ fn an_aborted_run_continues_only_by_force() {
     let resume = || ChangeKind::Resume { steps: vec![], interruption: None, strategy: None, settled: vec![] };
     for change in [begin("S"), finish("S", Status::Completed), resume()] {
         let refusal = refused(&run, &[EffectiveStatus::Interrupted], change.clone(), FREE);
-        assert_eq!((refusal.kind, refusal.hints), (RefusalKind::Person, vec!["piton resume R --force".to_owned()]));
+        assert_eq!((refusal.kind, refusal.texts()), (RefusalKind::Person, vec!["piton resume R --force".to_owned()]));
         assert_eq!(word(&ask(&run, &[EffectiveStatus::Interrupted], change, FORCE)), YES);
     }
 }

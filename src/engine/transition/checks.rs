@@ -11,8 +11,8 @@ use crate::{
         reports::{begun_by, refusal_of},
     },
     model::{
-        ChangeKind, Finding, FindingCode, No, Outcome, Part, PartKind, Presence, RelPath, ReviewVerdict, RunStatus,
-        Status, Step, StepId, StepKind, Suggested, Verb, are, clean_line, mask_secrets, plural,
+        ChangeKind, Finding, FindingCode, Fix, No, Outcome, Part, PartKind, Presence, RelPath, ReviewVerdict,
+        RunStatus, Status, Step, StepId, StepKind, Suggested, Verb, are, clean_line, mask_secrets, plural,
     },
 };
 
@@ -161,7 +161,7 @@ impl TransitionCheck<'_> {
         let Some(older) = older_than_log(self.reconciled.run, self.evidence) else { return Ok(()) };
         let redo =
             older.step.as_ref().map(|step| format!("to go on from the older state: `{}`", self.decision("redo", step)));
-        let hints = older.fix.map(String::from).into_iter().chain(redo).collect();
+        let hints = older.fix.into_iter().chain(redo.map(Fix::from)).collect();
         Err(Refusal { kind: RefusalKind::Person, message: older.message, hints })
     }
 
@@ -172,8 +172,7 @@ impl TransitionCheck<'_> {
             return Ok(());
         }
         let Some(wrong) = workspace_problem(run, self.evidence) else { return Ok(()) };
-        let hints =
-            wrong.fix.map(String::from).into_iter().chain([self.decision("override", &run.steps[at].id).into()]);
+        let hints = wrong.fix.into_iter().chain([self.decision("override", &run.steps[at].id).into()]);
         Err(Refusal { kind: RefusalKind::Person, message: wrong.message, hints: hints.collect() })
     }
 
@@ -214,16 +213,16 @@ impl TransitionCheck<'_> {
         if missing.is_empty() || self.limits.force {
             return Ok(());
         }
-        let mut hints = Vec::new();
+        let mut hints: Vec<Fix> = Vec::new();
         if let Some(writer) = self.reconciled.writer_of(at) {
             hints.push(match step.kind {
-                StepKind::Gate => self.decision("redo", &writer.id).to_string(),
+                StepKind::Gate => self.decision("redo", &writer.id).into(),
                 StepKind::Work | StepKind::Review | StepKind::Container => {
-                    format!("write it, then: `{}`", command::finish(step, &run.id))
+                    format!("write it, then: `{}`", command::finish(step, &run.id)).into()
                 }
             });
             let elsewhere = self.command(Verb::Finish, &writer.id).option("output", "FILE");
-            hints.push(format!("if it is at another place: `{elsewhere}`"));
+            hints.push(format!("if it is at another place: `{elsewhere}`").into());
         }
         // The decision is for one attempt, so the step has to be in it.
         if step.kind == StepKind::Gate || step.status == Status::InProgress {

@@ -8,7 +8,7 @@ use crate::{
         refusal::{Refusal, RefusalKind, refuse},
     },
     model::{
-        ChangeKind, GateEffect, GateOption, No, Outcome, ReviewVerdict, Status, Step, StepId, StepKind, Verb,
+        ChangeKind, Fix, GateEffect, GateOption, No, Outcome, ReviewVerdict, Status, Step, StepId, StepKind, Verb,
         clean_line, nearest,
     },
 };
@@ -64,7 +64,7 @@ impl TransitionCheck<'_> {
         let words = || gate.options.iter().map(|option| option.word.as_str());
         let ways = || {
             let way = |word: &str| command::choose(gate, &self.reconciled.run.id, word);
-            words().map(way).map(String::from).collect::<Vec<_>>()
+            words().map(way).map(Fix::from).collect::<Vec<_>>()
         };
         let refuse = |message: String, hints| Err(Refusal { kind: RefusalKind::Usage, message, hints });
         match (choice, gate.options.is_empty()) {

@@ -123,7 +123,7 @@ fn a_container_names_the_child_that_can_begin() {
             (StepKind::Container, children.iter().map(|id| StepId::new(*id)).collect());
         let refusal = refused(&run, &statuses, begin("C"), FREE);
         assert_eq!(refusal.message, "C has no work of its own; run its child steps");
-        refusal.hints.concat()
+        refusal.texts().concat()
     };
     const CONTAINER: EffectiveStatus = EffectiveStatus::OpenContainer;
     let open = [Open, Open, Open, CONTAINER];
@@ -251,7 +251,7 @@ fn an_open_condition_is_named_with_what_closes_it() {
         gate.review.as_mut().unwrap().open_conditions = conditions;
         let Refusal { message, hints, .. } = refused(&run, &[EffectiveStatus::Conditions, Open], begin("B"), FREE);
         assert_eq!(message, format!("B comes after V (Title of V), which is {said}"));
-        assert!(hints[0].starts_with("once that is met: `piton finish V --run R"), "{hints:?}");
+        assert!(hints[0].to_string().starts_with("once that is met: `piton finish V --run R"), "{hints:?}");
     }
 }
 

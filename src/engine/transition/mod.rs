@@ -77,7 +77,11 @@ pub(crate) fn admit(
 ) -> Result<Admitted, Refusal> {
     let graph = Graph::of(run);
     let reconciled = reconcile(run, &graph, evidence, load_findings);
-    let admitted = admit_reconciled(ReconciledRun::of(run, &graph, &reconciled), evidence, change, limits)?;
+    let admitted = admit_reconciled(ReconciledRun::of(run, &graph, &reconciled), evidence, change, limits);
+    let admitted = admitted.map_err(|refusal| match planned {
+        Some(planned) => planned.leads_out(refusal),
+        None => refusal,
+    })?;
     // The dialect refuses what no file records.
     let is_recorded = |id: &StepId| run.step(id).is_none_or(|step| step.recorded);
     match (&admitted, planned) {

@@ -381,7 +381,7 @@ fn parts_are_looked_for() {
         assert_eq!(word(&ask(&run, &effective_statuses, change.clone(), FREE)), expected, "{change:?}");
     }
     let refusal = refused(&run, &effective_statuses, begin_part("S", "X"), FREE);
-    assert_eq!((refusal.message.as_str(), refusal.hints), ("S has no part X", vec!["its parts are P, Q".to_owned()]));
+    assert_eq!((refusal.message.as_str(), refusal.texts()), ("S has no part X", vec!["its parts are P, Q".to_owned()]));
     let refusal = refused(&one(StepKind::Work, Status::InProgress), &effective_statuses, begin_part("S", "X"), FREE);
     assert_eq!(refusal.hints, ["S has no parts; leave out --part"]);
 }
@@ -422,7 +422,7 @@ fn a_skip_needs_a_reason() {
     let change = ChangeKind::Skip { step: StepId::new("S"), part: None, by: None, reason: " \n".to_owned() };
     let refusal = refused(&run, &[EffectiveStatus::Open], change, FORCE);
     assert_eq!(
-        (refusal.kind, refusal.hints),
+        (refusal.kind, refusal.texts()),
         (RefusalKind::Usage, vec!["piton decide S skip --run R --by NAME --note WHY".to_owned()])
     );
 }
@@ -532,7 +532,7 @@ fn refusals_say_what_to_do_instead() {
     ] {
         let refusal = refused(&one(kind, Status::Completed), &[effective_status], change, FREE);
         assert_eq!(
-            (refusal.message.as_str(), refusal.hints),
+            (refusal.message.as_str(), refusal.texts()),
             (message, hints.iter().map(|hint| (*hint).to_owned()).collect())
         );
     }

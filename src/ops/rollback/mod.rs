@@ -25,8 +25,8 @@ use crate::{
     dialect::Rollback,
     engine::{self, ChangeLimits, EffectiveStatus, Refusal, RefusalKind, rollback},
     model::{
-        Change, ChangeKind, Edit, Entry, Evidence, Finding, FindingCode, GitImpact, GivenUpCommit, No, Owner, RollBack,
-        RollBackRecord, Run, Suggested, Verb,
+        Change, ChangeKind, Edit, Entry, Evidence, Finding, FindingCode, Fix, GitImpact, GivenUpCommit, No, Owner,
+        RollBack, RollBackRecord, Run, Suggested, Verb,
     },
     ops::versions::{self, Version},
     store::{self, AbandonedWork},
@@ -318,7 +318,7 @@ fn not_offered(opened: &OpenedRun, to: Option<&str>) -> OpError {
     let version = version.map(|version| Suggested::of(Verb::Restore, run).option("to", &version.name));
     let message =
         format!("only a nine-step run goes back by its steps; {} goes back by its versions", opened.candidate.name);
-    let hints = version.into_iter().chain([Suggested::of(Verb::History, run)]).map(String::from).collect();
+    let hints = version.into_iter().chain([Suggested::of(Verb::History, run)]).map(Fix::from).collect();
     OpError::Refused(Refusal { kind: RefusalKind::No(No::Invalid), message, hints })
 }
 
@@ -334,9 +334,9 @@ fn shown(ctx: &ProjectContext, folder: &camino::Utf8Path) -> String {
 fn refuse_obstacles(obstacles: &[rollback::Obstacle], again: &Suggested) -> Result<(), OpError> {
     let Some(first) = obstacles.first() else { return Ok(()) };
     let message = obstacles.iter().map(|obstacle| obstacle.message.as_str()).collect::<Vec<_>>().join("; ");
-    let mut hints: Vec<String> = obstacles.iter().map(|obstacle| obstacle.command.to_string()).collect();
+    let mut hints: Vec<Fix> = obstacles.iter().map(|obstacle| obstacle.command.clone().into()).collect();
     if !again.begins(&first.command) {
-        hints.push(format!("then: `{}`", again.clone().yes()));
+        hints.push(format!("then: `{}`", again.clone().yes()).into());
     }
     Err(OpError::Refused(Refusal { kind: RefusalKind::Person, message, hints }))
 }

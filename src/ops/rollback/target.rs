@@ -126,7 +126,10 @@ fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Res
                 return Err(OpError::Refused(Refusal {
                     kind: RefusalKind::NotFound,
                     message: format!("there is no commit {sha} in {}", context.shown_folder),
-                    hints: vec![format!("git -C {} log --oneline", engine::quoted(&context.shown_folder))],
+                    hints: vec![
+                        Suggested::Other(format!("git -C {} log --oneline", engine::quoted(&context.shown_folder)))
+                            .into(),
+                    ],
                 }));
             };
             let commit = history.first().cloned();

@@ -294,7 +294,7 @@ pub(crate) fn denied(_path: &Utf8Path) -> Option<camino::Utf8PathBuf> {
     None
 }
 
-/// Tells whether this user may make files in a folder that is there, whatever may be done above it.
+/// Tells whether this user may make files in a folder that is there, also where it may make none above it.
 #[cfg(unix)]
 pub(in crate::store) fn is_open(folder: &Utf8Path) -> bool {
     use rustix::fs::Access;

@@ -176,7 +176,7 @@ pub(super) fn top_of(folder: &Utf8Path) -> Utf8PathBuf {
     top.unwrap_or(folder).to_owned()
 }
 
-/// Lists the paths in a status of git of a worktree, without devices: nobody's work is one.
+/// Lists the paths in a status of git of a worktree, without devices, which are no work.
 pub(super) fn work_of(worktree: &Utf8Path, porcelain: &[u8]) -> Vec<String> {
     let mut changes = changed(porcelain);
     if !changes.is_empty() {

@@ -50,7 +50,7 @@ fn a_merge_that_takes_nothing_says_so_and_leaves_the_run_as_it_was() {
     let stage = Stage::new("steps: [{id: a, shell: echo text > left}]");
     let (output, id) = stage.run(&[]);
     output.expect_code(0);
-    let refused = stage.piton(["merge", &id, "--yes"]).run().expect_code(1);
+    let refused = stage.piton(["merge", &id, "--yes", "--format", "text"]).run().expect_code(1);
     assert!(refused.stderr.contains("nothing was merged: "), "{refused}");
     assert!(stage.worktree(&id).join("left").is_file());
     let worktree = stage.worktree(&id);
@@ -65,7 +65,7 @@ fn a_squash_in_conflict_names_the_files_and_works_once_they_are_resolved() {
     let (stage, id) = kept("steps: [{shell: 'echo mine > c.txt; git add c.txt; git commit -qm mine'}]\n", 0);
     stage.sandbox.file("c.txt", "theirs\n");
     stage.sandbox.commit("theirs");
-    let refused = stage.piton(["merge", &id, "--squash", "--yes"]).run().expect_code(1);
+    let refused = stage.piton(["merge", &id, "--squash", "--yes", "--format", "text"]).run().expect_code(1);
     assert!(refused.stderr.contains("CONFLICT (add/add): Merge conflict in c.txt"), "{refused}");
     assert!(refused.stderr.contains("resolve the conflicts in c.txt and commit"), "{refused}");
     let worktree = stage.worktree(&id);

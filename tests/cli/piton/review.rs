@@ -100,7 +100,7 @@ fn the_worktree_is_named_once_and_by_a_short_path() {
     };
     stage.workflow("steps: [{shell: echo a > a; git add a; git commit -qm a; echo b > b}]\n");
     let kept = piton(&["run", "w.yml"]);
-    let merged = piton(&["merge", &session_of(&kept.stderr), "--yes"]);
+    let merged = piton(&["merge", &session_of(&kept.stderr), "--yes", "--format", "text"]);
     for output in [kept, merged] {
         assert_eq!(output.stderr.matches("/worktrees/").count(), 1, "{output}");
         assert!(output.stderr.contains(" in ~/state/") && !output.stderr.contains(home.as_str()), "{output}");

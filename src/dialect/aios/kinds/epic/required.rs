@@ -1,8 +1,16 @@
 //! What the plan and the state of an epic say about its merges and its last gate, for the agent that does them and the person who is asked
 //! about them (docs/formats/aios.md#execution-plan).
 
-use super::{EpicFiles, state::Wave, steps::planned_wave};
-use crate::model::{Status, Step};
+use super::{EpicFiles, state::Wave};
+use crate::{
+    dialect::aios::execution::PlannedWave,
+    model::{Status, Step},
+};
+
+/// Returns the wave of the plan.
+pub(super) fn planned_wave<'a>(epic: &'a EpicFiles<'_>, wave: &Wave) -> Option<&'a PlannedWave> {
+    epic.plan.as_ref()?.waves.iter().find(|planned| planned.number == wave.number)
+}
 
 /// Returns the branches of a merge in their order, what the plan says about conflicts, and the tag of the wave.
 pub(super) fn of_merge(epic: &EpicFiles<'_>, wave: &Wave, stories: &[Step]) -> Vec<String> {

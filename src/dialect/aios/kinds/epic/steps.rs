@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    EPIC, EpicFiles, drift, required,
+    EPIC, EpicFiles, drift,
+    required::{self, planned_wave},
     state::{GateVerdict, StoryState, Wave},
 };
 use crate::{
@@ -11,7 +12,6 @@ use crate::{
         aios::{
             consistency,
             document_index::StoryLocation,
-            execution::PlannedWave,
             gate::{self, GateDecision},
         },
         story::{self, SectionKind, Story, StoryStatus},
@@ -105,10 +105,6 @@ fn predecessors(epic: &mut EpicFiles<'_>, wave: &Wave, exits: &[(String, StepId)
         epic.findings.push(Finding::new(FindingCode::DependencyDangling, message).at(&path));
     }
     named
-}
-
-pub(super) fn planned_wave<'a>(epic: &'a EpicFiles<'_>, wave: &Wave) -> Option<&'a PlannedWave> {
-    epic.plan.as_ref()?.waves.iter().find(|planned| planned.number == wave.number)
 }
 
 fn group_of(wave: &Wave) -> String {
