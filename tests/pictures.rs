@@ -29,10 +29,10 @@ fn terminal(text: &str) -> String {
     format!("{}\n", svg.trim_end())
 }
 
-/// Returns the first question and answers of the demo, which has no paths of its scratch project yet.
+/// Returns the first questions and answers of the nine-step demo, which have no paths of its scratch project yet.
 fn first_scene() -> String {
-    let demo = printed(&Sandbox::new(), &["demo"]);
-    let (scene, _) = demo.split_once("# Resume:").expect("the demo resumes its first run");
+    let demo = printed(&Sandbox::new(), &["demo", "nine-step"]);
+    let (scene, _) = demo.split_once("# Resume:").expect("the demo resumes its run");
     scene.trim_end().trim_end_matches("\u{1b}[1m").to_owned()
 }
 

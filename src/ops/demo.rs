@@ -1,4 +1,4 @@
-//! `demo`: an interrupted run of every kind in a scratch project, taken through list, plan, resume, crash and resume.
+//! `demo`: an interrupted run in a scratch project, taken through list, plan, resume, crash and resume.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -70,6 +70,32 @@ macro_rules! example {
 }
 
 const SCENARIOS: [DemoScenario; 6] = [
+    DemoScenario {
+        dialect: DialectId::Claude,
+        folder: "claude",
+        worktree: None,
+        files: example!("claude":
+            "README.md",
+            "cart.js",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab.jsonl",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a1f00d0000000001.jsonl",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a1f00d0000000001.meta.json",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a2f00d0000000002.jsonl",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a2f00d0000000002.meta.json",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a3f00d0000000003.jsonl",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a3f00d0000000003.meta.json",
+            "client/tasks/c1a0de00-1234-4abc-8def-0123456789ab/1.json",
+            "client/tasks/c1a0de00-1234-4abc-8def-0123456789ab/2.json",
+        ),
+        steps: &[
+            step("No system at all: a session of Claude Code met a usage limit with three agents running.", &["list"]),
+            step(
+                "One agent is done, one only read, and what the third one did cannot be known: a person decides.",
+                &["plan"],
+            ),
+            step("What a fresh session has to know:", &["context"]),
+        ],
+    },
     DemoScenario {
         dialect: DialectId::NineStep,
         folder: "nine-step",
@@ -169,32 +195,6 @@ const SCENARIOS: [DemoScenario; 6] = [
         ],
     },
     DemoScenario {
-        dialect: DialectId::Claude,
-        folder: "claude",
-        worktree: None,
-        files: example!("claude":
-            "README.md",
-            "cart.js",
-            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab.jsonl",
-            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a1f00d0000000001.jsonl",
-            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a1f00d0000000001.meta.json",
-            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a2f00d0000000002.jsonl",
-            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a2f00d0000000002.meta.json",
-            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a3f00d0000000003.jsonl",
-            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a3f00d0000000003.meta.json",
-            "client/tasks/c1a0de00-1234-4abc-8def-0123456789ab/1.json",
-            "client/tasks/c1a0de00-1234-4abc-8def-0123456789ab/2.json",
-        ),
-        steps: &[
-            step("No system at all: a session of Claude Code met a usage limit with three agents running.", &["list"]),
-            step(
-                "One agent is done, one only read, and what the third one did cannot be known: a person decides.",
-                &["plan"],
-            ),
-            step("What a fresh session has to know:", &["context"]),
-        ],
-    },
-    DemoScenario {
         dialect: DialectId::Piton,
         folder: "piton",
         worktree: None,
@@ -216,11 +216,15 @@ const SCENARIOS: [DemoScenario; 6] = [
     },
 ];
 
-/// Runs the scenarios with this program. The scratch project is removed afterwards unless `keep`.
-pub(crate) fn demo(keep: bool) -> Result<Report<DemoReport>, OpError> {
+/// What `demo` can be asked for: the folder of a scenario, or all of them.
+pub(crate) const DEMOS: [&str; 7] = ["claude", "nine-step", "ccw", "dotagent", "aios", "piton", "all"];
+
+/// Runs a scenario of [`DEMOS`] with this program. The scratch project is removed afterwards unless `keep`.
+pub(crate) fn demo(name: &str, keep: bool) -> Result<Report<DemoReport>, OpError> {
     let scratch = Scratch::new()?;
+    let wanted = || SCENARIOS.iter().filter(|scenario| name == "all" || scenario.folder == name);
     let mut scenes = Vec::new();
-    for scenario in &SCENARIOS {
+    for scenario in wanted() {
         lay_out(scenario, &scratch)?;
         for step in scenario.steps {
             if let Some((path, text)) = step.writes {
@@ -240,7 +244,7 @@ pub(crate) fn demo(keep: bool) -> Result<Report<DemoReport>, OpError> {
     if let Some(place) = &kept {
         // What was reported there is this user's; without a list of theirs it is asked about.
         let trusted = Trusted::of(&Environment::read());
-        for scenario in &SCENARIOS {
+        for scenario in wanted() {
             let request = Request { project: Some(place.join(scenario.folder).into_string()), ..Request::default() };
             let Ok(ctx) = ProjectContext::open(&request) else { continue };
             for journal in trust::journals(&ctx) {

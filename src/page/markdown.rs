@@ -36,6 +36,10 @@ pub(crate) fn markdown(report: &ShowReport, findings: &[Finding]) -> String {
     if let Some(why) = &report.why {
         text.push_str(&format!("Why: {}\n\n", escaped(why)));
     }
+    if let Some(output) = &report.output {
+        let lines: Vec<String> = output.lines.iter().map(|line| format!("> {}", code(line))).collect();
+        text.push_str(&format!("{}\n\n", lines.join("  \n")));
+    }
     let age = report.age.seconds.map_or_else(|| "unknown".to_owned(), |age| format!("{} ago", human_age(age)));
     for (name, value) in [
         ("Run", code(report.run.id.as_str())),

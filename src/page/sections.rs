@@ -46,6 +46,10 @@ pub(super) fn head(report: &ShowReport) -> Markup {
             div class=(format!("verdict v-{}", report.verdict.as_str())) {
                 p class="headline" { bdi { (report.headline) } }
                 @if let Some(why) = &report.why { p { "Why: " bdi { (why) } } }
+                @if let Some(output) = &report.output {
+                    pre { @for line in &output.lines { bdi { (clean_line(line, 400)) } "\n" } }
+                    p class="dim" { "The whole log of " (output.step.as_str()) ": " code { (clean_line(&output.file, 300)) } }
+                }
                 @if let Some(advice) = &report.advice { p { "First: " bdi { (advice) } } }
                 (command(&report.command))
                 @for notice in &report.notices {

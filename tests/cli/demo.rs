@@ -7,7 +7,7 @@ use crate::support::Sandbox;
 fn the_demonstration_is_short_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     let before = sandbox.tree();
-    let output = sandbox.piton(["demo"]).without_git().run_within(Duration::from_secs(120)).expect("an end");
+    let output = sandbox.piton(["demo", "all"]).without_git().run_within(Duration::from_secs(120)).expect("an end");
     assert_eq!(output.code, 0, "{output}");
     let demo = document(&output);
     let scenes = demo["data"]["scenes"].as_array().unwrap();
@@ -33,7 +33,7 @@ fn the_demonstration_is_short_and_leaves_nothing() {
 #[test]
 fn every_project_of_the_demonstration_is_a_repository_and_the_worktree_is_a_real_one() {
     let sandbox = Sandbox::new();
-    let demo = document(&sandbox.piton(["demo"]).run().expect_code(0));
+    let demo = document(&sandbox.piton(["demo", "nine-step"]).run().expect_code(0));
     for scene in demo["data"]["scenes"].as_array().unwrap() {
         assert!(!scene["output"].as_str().unwrap().contains("not-in-git"), "{scene}");
     }
@@ -44,7 +44,7 @@ fn every_project_of_the_demonstration_is_a_repository_and_the_worktree_is_a_real
 #[test]
 fn the_scratch_project_is_kept_on_demand() {
     let sandbox = Sandbox::new();
-    let output = sandbox.piton(["demo", "--keep"]).run().expect_code(0);
+    let output = sandbox.piton(["demo", "ccw", "--keep"]).run().expect_code(0);
     let kept = document(&output)["data"]["kept"].as_str().unwrap().to_owned();
     assert!(kept.starts_with("$TOP/tmp/piton-demo-"), "{kept}");
     let kept = kept.replace("$TOP", sandbox.top().as_str());
@@ -52,8 +52,16 @@ fn the_scratch_project_is_kept_on_demand() {
 }
 
 #[test]
-fn a_person_sees_what_was_typed_and_what_came_back() {
+fn a_person_sees_the_cut_session_first() {
     let output = Sandbox::new().piton(["demo", "--format", "text"]).run().expect_code(0);
+    assert!(output.stdout.lines().any(|shown| shown == "$ piton plan"), "{output}");
+    assert!(!output.stdout.contains("A run of nine-step"), "{output}");
+    assert!(output.stdout.ends_with("The other systems: piton demo all\n"), "{output}");
+}
+
+#[test]
+fn a_person_sees_what_was_typed_and_what_came_back() {
+    let output = Sandbox::new().piton(["demo", "all", "--format", "text"]).run().expect_code(0);
     for line in ["$ piton list", "$ piton resume --yes", "$ piton finish IMPL-002 --summary tokens"] {
         assert!(output.stdout.lines().any(|shown| shown == line), "no `{line}`\n{output}");
     }

@@ -5,6 +5,9 @@ use crate::model::{Suggested, Verb};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Demo {
+    /// The system of the run; `claude` is a session that no system recorded, `piton` a workflow file
+    #[arg(value_name = "SYSTEM", default_value = ops::DEMOS[0], value_parser = ops::DEMOS)]
+    system: String,
     /// Keep the scratch project and print its path
     #[arg(long)]
     keep: bool,
@@ -12,7 +15,7 @@ pub(in crate::cli) struct Demo {
 
 impl Command for Demo {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        call.answer(ops::demo(self.keep))
+        call.answer(ops::demo(&self.system, self.keep))
     }
 }
 
@@ -43,5 +46,8 @@ impl Shown for ops::DemoReport {
                 page.text.line(format!("The scratch project is removed. Start your own run: {start}"))
             }
         };
+        if self.scenes.iter().all(|scene| Some(scene.dialect) == dialect) {
+            page.text.line(format!("The other systems: {}", Suggested::of(Verb::Demo, "all")));
+        }
     }
 }
