@@ -4,13 +4,15 @@ use super::{Kind, Member, Node, TextPosition};
 use crate::model::{Finding, FindingCode, Fix, RelPath, Suggested, Verb, clean_line, nearest};
 
 /// What other programs call a key, and what it is called here.
-const SYNONYMS: [(&str, &str); 6] = [
+const SYNONYMS: [(&str, &str); 8] = [
     ("name", "title"),
     ("run", "shell"),
     ("command", "shell"),
     ("needs", "depends_on"),
     ("if", "when"),
     ("environment", "env"),
+    ("prompt", "instructions"),
+    ("description", "instructions"),
 ];
 /// How many keys a message lists.
 const LISTED: usize = 20;
@@ -83,12 +85,12 @@ impl<'a> Fields<'a> {
             let message = format!("{what} has no key `{}`", clean_line(&member.key, 60));
             let meant = SYNONYMS.iter().find(|(word, key)| *word == member.key && keys.contains(key));
             let meant = meant.map(|(_, key)| *key).or_else(|| nearest(&member.key, keys.iter().copied()));
-            let fix = match meant {
-                Some(key) => format!("did you mean `{key}`?"),
-                None if keys.len() > LISTED => format!("`{}` lists its keys", Suggested::of(Verb::Schema, "workflow")),
-                None => format!("its keys are {}", keys.join(", ")),
+            let message = match meant {
+                Some(key) => format!("{message}; did you mean `{key}`?"),
+                None if keys.len() > LISTED => message,
+                None => format!("{message}; its keys are {}", keys.join(", ")),
             };
-            problems.add(member.place, format!("{message}; {fix}"), fix);
+            problems.add(member.place, message, Suggested::of(Verb::Schema, "workflow"));
         }
         Some(Self { members: members.iter().collect(), what })
     }

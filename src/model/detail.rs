@@ -12,6 +12,8 @@ pub(crate) struct Detail {
     pub(crate) variables: Map<String, Value>,
     /// Paths to focus on, as written.
     pub(crate) focus: Vec<String>,
+    /// Titles of the agents that were launched for it.
+    pub(crate) agents: Vec<String>,
     /// Files to touch, as written.
     pub(crate) targets: Vec<String>,
     pub(crate) requirements: Vec<String>,

@@ -119,7 +119,7 @@ pub(crate) use session::{Cause, CauseKind, DrivenRun, GivenBrief, SessionEvent, 
 pub(crate) use shown::{AttemptEnd, ShownAttempt, ShownStep, ShownWitness, StepMark};
 pub(crate) use status::{ReportedStatus, ReviewVerdict, Status, letters_and_digits};
 pub(crate) use suggested::{HELP, Suggested, Verb};
-pub(crate) use text::{are, clean, clean_line, first_names, is_plain_word, mistakes, plural, quoted};
+pub(crate) use text::{are, clean, clean_line, first_names, is_plain_word, mistakes, plural, quoted, value_in_words};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_duration, human_lead, until_in_words};
 pub(crate) use uid::Uid;
 pub(crate) use words::words;

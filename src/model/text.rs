@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 /// Removes what could control a terminal or reverse text: control characters except tab and newline, escape sequences,
 /// bidirectional marks and zero-width characters.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
@@ -85,9 +87,40 @@ fn is_unprintable(c: char) -> bool {
     c.is_control() || is_unsafe(c)
 }
 
+/// Returns a value as people write it: a list with commas, an object as `name: value` with semicolons, in parentheses where it is inside another.
+pub(crate) fn value_in_words(value: &Value) -> String {
+    let inner = |value: &Value| match value {
+        Value::Object(_) => format!("({})", value_in_words(value)),
+        _ => value_in_words(value),
+    };
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(inner).collect::<Vec<String>>().join(", "),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| format!("{}: {}", name.replace('_', " "), inner(value)));
+            fields.collect::<Vec<String>>().join("; ")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{clean, clean_line, quoted};
+    use serde_json::json;
+
+    use super::{clean, clean_line, quoted, value_in_words};
+
+    #[test]
+    fn a_value_is_said_without_the_marks_of_json() {
+        for (value, said) in [
+            (json!("a"), "a"),
+            (json!([1, "b"]), "1, b"),
+            (json!({"look_at": "x", "n": 2}), "look at: x; n: 2"),
+            (json!([{"a": [{"b": 1}, {"b": 2}]}]), "(a: (b: 1), (b: 2))"),
+        ] {
+            assert_eq!(value_in_words(&value), said, "{value}");
+        }
+    }
 
     #[test]
     fn a_quoted_text_is_one_word_on_one_line() {

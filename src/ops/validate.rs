@@ -169,6 +169,7 @@ fn check_file(
     let parent = path.parent().map_or_else(|| Utf8PathBuf::from("/"), Utf8Path::to_owned);
     let name = RelPath::parse(path.file_name().unwrap_or_default())?;
     let root = if below.is_some() { &ctx.project.root } else { &parent };
+    let file = below.as_ref().map_or(path.as_str(), RelPath::as_str).to_owned();
     let shown = below.unwrap_or_else(|| name.clone());
     let content = store::read_file(&parent, &name);
     let mut rewritten = None;
@@ -200,6 +201,6 @@ fn check_file(
     }
     let problems = findings.len() - before;
     let schema = schema_name.map(str::to_owned);
-    files.push(ValidatedFile { file: path.as_str().to_owned(), schema, problems, rewritten });
+    files.push(ValidatedFile { file, schema, problems, rewritten });
     Ok(())
 }

@@ -27,7 +27,7 @@ impl Command for Validate {
 impl Shown for ops::ValidateReport {
     fn text(&self, page: &mut Page, findings: &[Finding]) {
         for file in &self.files {
-            let (tone, mark) = if file.problems == 0 { (Tone::Good, "ok ") } else { (Tone::Warn, "?? ") };
+            let (tone, mark) = if file.problems == 0 { (Tone::Good, "ok ") } else { (Tone::Warn, "!  ") };
             page.text.put(tone, mark).plain(&file.file);
             if file.problems > 0 {
                 page.text.plain(format!(": {}", plural(file.problems, "finding")));

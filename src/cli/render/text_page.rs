@@ -8,7 +8,7 @@ use crate::{
     cli::output::{Text, Tone},
     model::{
         Context, Decision, DecisionKind, Finding, Question, ReadingItem, RelPath, ReviewVerdict, Severity, StepId,
-        StepReport, Suggested, Verb, Verdict, clean_line, sha256_hex,
+        StepReport, Suggested, Verb, Verdict, clean_line, sha256_hex, value_in_words,
     },
     page::{Ink, Line},
 };
@@ -108,15 +108,6 @@ impl Page {
     }
 }
 
-/// Returns a value of the agents' context as people write it.
-fn in_words(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(in_words).collect::<Vec<String>>().join(", "),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
-    }
-}
-
 /// Shows a command that comes next, and says whose it is if only a person may decide.
 pub(super) fn next_command(command: &Suggested) -> String {
     let is_decision = command.verb() == Some(Verb::Decide);
@@ -142,8 +133,17 @@ fn untrusted(context: &Context) -> String {
     // With the prompt, which says them in its own form, they would be said twice.
     if let Some(fields) = context.agent_context.as_object().filter(|_| context.prompt.is_empty()) {
         for (name, value) in fields {
-            let value = in_words(value);
-            text.push_str(&format!("{}: {}\n", name.replace('_', " "), value.replace('\n', " ")));
+            let (name, say) = (name.replace('_', " "), |value: &Value| value_in_words(value).replace('\n', " "));
+            match value {
+                Value::Array(rows) if rows.iter().any(Value::is_object) => {
+                    bullets(&mut text, &name, &rows.iter().map(say).collect::<Vec<String>>());
+                }
+                Value::Object(fields) => {
+                    let rows = fields.iter().map(|(key, value)| format!("{}: {}", key.replace('_', " "), say(value)));
+                    bullets(&mut text, &name, &rows.collect::<Vec<String>>());
+                }
+                _ => text.push_str(&format!("{name}: {}\n", say(value))),
+            }
         }
     }
     if let (Some(root), Some(worktree)) = (&context.root, &context.worktree) {

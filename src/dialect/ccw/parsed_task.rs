@@ -244,6 +244,7 @@ fn detail(task: &Node) -> Detail {
         targets: targets(task),
         requirements: requirements(task),
         acceptance: acceptance(task),
+        agents: Vec::new(),
     };
     // Lists of one or two entries in thousands of tasks.
     [&mut detail.focus, &mut detail.targets, &mut detail.requirements, &mut detail.acceptance]

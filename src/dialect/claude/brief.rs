@@ -8,7 +8,7 @@ use super::{
     salvage::{salvage, without_nulls},
     steps,
 };
-use crate::model::{Action, Brief, Next, Plan, Run, Status, Step, safe_line, safe_text};
+use crate::model::{Action, Brief, Next, Plan, Run, Status, Step, safe_line, safe_text, value_in_words};
 
 /// Number of rows of each list.
 const ROWS: usize = 30;
@@ -46,8 +46,8 @@ fn instructions(digest: &Digest, step: &Step, next: &Next) -> String {
     if let (Action::Verify, Some(places)) = (next.action, &step.probe) {
         parts.push(format!("Where to look: {places}."));
     }
-    if !step.detail.focus.is_empty() {
-        parts.push(format!("Agents were launched for it: {}.", step.detail.focus.join(", ")));
+    if !step.detail.agents.is_empty() {
+        parts.push(format!("Agents were launched for it: {}.", step.detail.agents.join(", ")));
     }
     if let Some(error) = &step.error {
         parts.push(format!("Its last error: {error}."));
@@ -115,16 +115,12 @@ fn prompt(run: &Run, context: &Value) -> String {
     }
     for (name, value) in context.as_object().into_iter().flatten() {
         let lines: Vec<String> = match value {
-            Value::Array(items) => items.iter().map(line).collect(),
-            other => vec![line(other)],
+            Value::Array(items) => items.iter().map(value_in_words).collect(),
+            other => vec![value_in_words(other)],
         };
         if !lines.is_empty() {
             text.push_str(&format!("\n## {name}\n{}\n", lines.join("\n")));
         }
     }
     text
-}
-
-fn line(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

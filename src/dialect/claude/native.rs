@@ -105,7 +105,7 @@ fn detail(digest: &Digest, step: &Step) -> Value {
         "agent_id": id,
         "files": files,
         "last_tool": transcript.and_then(|transcript| transcript.last_effect.as_ref()).map(|call| safe_line(&call.name, 60)),
-        "agents": (!step.detail.focus.is_empty()).then_some(&step.detail.focus),
+        "agents": (!step.detail.agents.is_empty()).then_some(&step.detail.agents),
         "error": step.error,
         "look_at": step.probe,
         "transcript": step.file.as_ref().filter(|_| id.is_some() || step.id.as_str().contains('/')),

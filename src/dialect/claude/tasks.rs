@@ -143,7 +143,7 @@ impl ClaudeTask<'_> {
         let window = Window { from: step.started_at, to: step.finished_at };
         let (mut files, outside) = in_project(digest, window.files(digest).into_iter());
         all.outside += outside;
-        step.detail.focus = window.agents(digest).into_iter().map(|(_, title)| title).collect();
+        step.detail.agents = window.agents(digest).into_iter().map(|(_, title)| title).collect();
         if step.status == Status::Completed {
             for output in file.iter().flat_map(|file| &file.outputs) {
                 let path = relative(digest, output).or_else(|| RelPath::parse(output).ok());

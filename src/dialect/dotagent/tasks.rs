@@ -106,7 +106,8 @@ fn work(
     step.finished_at = task.completed_at.filter(|_| !task.is_leftover);
     step.proof.outputs = task.output.iter().cloned().collect();
     step.proof.rejected = step.proof.outputs.iter().cloned().zip(result.rejected.clone()).collect();
-    step.detail.focus = task.text(&["retry_strategy"]).into_iter().collect();
+    let strategy = task.text(&["retry_strategy"]);
+    step.detail.requirements = strategy.map(|strategy| format!("Retry strategy: {strategy}")).into_iter().collect();
     depend(workflow_files, task, &mut step);
     let is_ahead = result.is_ahead(task);
     // A retry counts the interrupted attempt; a finished attempt counts itself.
