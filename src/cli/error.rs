@@ -32,12 +32,13 @@ pub(super) struct CommandError {
 }
 
 impl CommandError {
-    fn new(kind: Exit, message: impl Into<String>, hints: Vec<String>) -> Self {
+    fn new<H: Into<String>>(kind: Exit, message: impl Into<String>, hints: Vec<H>) -> Self {
         Self::of(kind, anyhow::Error::msg(message.into()), hints)
     }
 
-    fn of(kind: Exit, error: anyhow::Error, hints: Vec<String>) -> Self {
+    fn of<H: Into<String>>(kind: Exit, error: anyhow::Error, hints: Vec<H>) -> Self {
         let (native_messages, choices, findings) = (Vec::new(), Vec::new(), Vec::new());
+        let hints = hints.into_iter().map(Into::into).collect();
         Self { kind, error, native_messages, choices, found_no_run: false, hints, findings }
     }
 
@@ -118,8 +119,8 @@ impl From<OpError> for CommandError {
         // A system's folder without a run has a finding that says what to do.
         let of = |code: FindingCode| findings.iter().find(|finding| finding.code == code).cloned();
         let own = [FindingCode::FolderClosed, FindingCode::WalkCutOff, FindingCode::NoRunHere].into_iter().find_map(of);
-        let fix = own.as_ref().and_then(|own| own.fix.clone()).map(String::from);
-        let hints = fix.into_iter().chain(error.hints()).collect();
+        let fix = own.as_ref().and_then(|own| own.fix.clone());
+        let hints: Vec<Fix> = fix.into_iter().chain(error.hints()).collect();
         let (native_messages, choices) = (error.native_messages(), error.choices().to_vec());
         let (kind, found_no_run) = (error.exit(), error.found_no_run());
         let error = own.map_or_else(|| error.into(), |own| anyhow::Error::msg(own.message));
@@ -153,7 +154,7 @@ impl From<clap::Error> for CommandError {
 
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
-        Self::of(Exit::Unreadable, error.into(), Vec::new())
+        Self::of(Exit::Unreadable, error.into(), Vec::<Fix>::new())
     }
 }
 

@@ -22,9 +22,9 @@ use crate::{
     },
     engine::{self, EffectiveStatus},
     model::{
-        Change, ChangeKind, DialectId, Entry, EvidenceRecord, FindingCode, Fix, No, Owner, Progress, RelPath, Run,
-        RunId, StartSpec, Statement, StatementKind, Status, Step, StepId, StepReport, Suggested, Verb, clean,
-        clean_line, mask_secrets, quoted,
+        Change, ChangeKind, DialectId, Entry, EvidenceRecord, FindingCode, No, Owner, Progress, RelPath, Run, RunId,
+        StartSpec, Statement, StatementKind, Status, Step, StepId, StepReport, Suggested, Verb, clean, clean_line,
+        mask_secrets, quoted,
     },
     store::{self, CheckpointMeta, RunLock},
 };
@@ -81,13 +81,14 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     let taken = taken_over(&opened, run, &statuses);
     if taken.iter().all(|taken| taken.step.status == Status::Completed) {
         let message = format!("{} left no task, agent or workflow open: there is nothing to adopt", run.id);
-        let hints = vec![format!("claude --resume {}", quoted(&session)), Suggested::of(Verb::Plan, word).into()];
+        let hints =
+            vec![format!("claude --resume {}", quoted(&session)).into(), Suggested::of(Verb::Plan, word).into()];
         return Err(OpError::InTheWay { why: No::Nothing, message, hints });
     }
     if opened.files.root != ctx.project.root {
         let message = format!("{} worked in another work tree of this repository", run.id);
         let there = Suggested::new(Verb::Start).option("from", word).project(opened.files.root.as_str()).to_string();
-        return Err(OpError::InTheWay { why: No::NotYours, message, hints: vec![there] });
+        return Err(OpError::InTheWay { why: No::NotYours, message, hints: vec![there.into()] });
     }
     let name = match name {
         Some(name) => name.to_owned(),
@@ -109,7 +110,11 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     let edits = piton::adopt(&header, (ctx.about(), change), title.as_deref(), &steps, entry).map_err(|findings| {
         let why = findings.first().map_or("its steps are no workflow", |finding| finding.message.as_str());
         let message = format!("{} cannot be adopted: {why}", run.id);
-        OpError::InTheWay { why: No::Invalid, message, hints: vec![format!("claude --resume {}", quoted(&session))] }
+        OpError::InTheWay {
+            why: No::Invalid,
+            message,
+            hints: vec![format!("claude --resume {}", quoted(&session)).into()],
+        }
     })?;
     write(ctx, &header, &edits)?;
     let taken = adopted;
@@ -160,7 +165,7 @@ fn check_left(opened: &OpenedRun, run: &Run, owner: &Owner) -> Result<(), OpErro
         None => Ok(()),
         Some(finding) => {
             let message = format!("{}; nothing was done", finding.message);
-            let hints = finding.fix.iter().map(Fix::to_string).chain([Suggested::of(Verb::Plan, &run.id).into()]);
+            let hints = finding.fix.iter().cloned().chain([Suggested::of(Verb::Plan, &run.id).into()]);
             Err(OpError::NotConfirmed { message, hints: hints.collect() })
         }
     }

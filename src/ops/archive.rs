@@ -311,7 +311,7 @@ fn check_folder(ctx: &ProjectContext, archived: &ArchivedRun, candidate: &Candid
 
 /// Returns the refusal to bring a run back where another one is, with the command that ends that.
 fn in_the_way(what: &str, other: &str, again: Suggested) -> OpError {
-    let hints = [Suggested::of(Verb::Close, other).flag("abort"), again].map(String::from).to_vec();
+    let hints = [Suggested::of(Verb::Close, other).flag("abort"), again].map(Into::into).into();
     OpError::InTheWay { why: No::Already, message: format!("{what} is there already; nothing was restored"), hints }
 }
 

@@ -204,7 +204,7 @@ pub(super) fn named(ctx: &ProjectContext) -> Option<ArchivedRun> {
 pub(super) fn refusal(ctx: &ProjectContext, archived: &ArchivedRun) -> OpError {
     let message = format!("{} is archived in {}", archived.name, shown(ctx, &archived.folder));
     let show = Suggested::of(Verb::History, word_of(ctx, &archived.folder));
-    let hints = [restore_command(ctx, &archived.folder), show].map(String::from).to_vec();
+    let hints = [restore_command(ctx, &archived.folder), show].map(Into::into).into();
     OpError::InTheWay { why: No::Already, message, hints }
 }
 

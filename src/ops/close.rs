@@ -23,8 +23,8 @@ use crate::{
     dialect::{EditError, piton::Session},
     engine::{self, ChangeLimits, Planned, Refusal, RefusalKind},
     model::{
-        Change, ChangeKind, DialectId, FindingCode, No, Owner, Patch, Run, RunId, RunStatus, Status, Suggested, Verb,
-        Verdict, plural,
+        Change, ChangeKind, DialectId, FindingCode, Fix, No, Owner, Patch, Run, RunId, RunStatus, Status, Suggested,
+        Verb, Verdict, plural,
     },
 };
 
@@ -204,7 +204,7 @@ fn check_merged(opened: &OpenedRun, run: &Run) -> Result<(), OpError> {
     let discard = Suggested::of(Verb::Close, &opened.candidate.name).flag("discard");
     Err(OpError::NotConfirmed {
         message: format!("the work of {} is not merged", opened.candidate.name),
-        hints: vec![merge, discard.into()],
+        hints: vec![merge.into(), discard.into()],
     })
 }
 
@@ -227,10 +227,11 @@ fn without_ending(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, planned: 
     let limits = ChangeLimits::of(ctx.project.config.limits.attempts);
     let evidence = ctx.workspace_evidence(opened);
     let is_done = engine::admit(run, (&evidence, &opened.loaded.findings), done, limits, None).is_ok();
-    let mut hints = Vec::from_iter(is_done.then(|| format!("`{}`: its work is in", close().flag("done"))));
-    hints.push(format!("`{}`: it ends as it is", close().flag("abort")));
+    let mut hints: Vec<Fix> =
+        Vec::from_iter(is_done.then(|| format!("`{}`: its work is in", close().flag("done")).into()));
+    hints.push(format!("`{}`: it ends as it is", close().flag("abort")).into());
     if run.dialect == DialectId::Piton {
-        hints.push(format!("`{}`: its worktree and branch go too", close().flag("discard")));
+        hints.push(format!("`{}`: its worktree and branch go too", close().flag("discard")).into());
     }
     OpError::NotConfirmed { message: format!("{} still has {open}; say how it ends", run.id), hints }
 }

@@ -226,7 +226,7 @@ fn check_flags(location: &RunLocation, request: &AnswerRequest, of_gate: bool, o
         return Ok(());
     };
     let message = format!("`{flag}` says nothing with the answer `{}`", clean_line(answer, 80));
-    Err(OpError::Usage { message, hints: vec![answers_of(location, request)] })
+    Err(OpError::Usage { message, hints: vec![answers_of(location, request).into()] })
 }
 
 /// Returns the command that lists the answers about a step.
@@ -238,7 +238,7 @@ fn answers_of(location: &RunLocation, request: &AnswerRequest) -> String {
 fn unknown(location: &RunLocation, request: &AnswerRequest) -> OpError {
     let known = PersonsAnswer::ALL.map(PersonsAnswer::as_str).join(", ");
     let message = format!("`{}` is not an answer; these are: {known}", clean_line(&request.answer, 80));
-    OpError::Usage { message, hints: vec![answers_of(location, request)] }
+    OpError::Usage { message, hints: vec![answers_of(location, request).into()] }
 }
 
 /// Records a decision that changes no state file: the planner reads it.

@@ -121,7 +121,7 @@ impl Held {
             worktree::discard(&ctx.project.root, folder, branch).map_err(|refusal| OpError::InTheWay {
                 why: No::Invalid,
                 message: format!("{} is kept: {refusal}", location.candidate.name),
-                hints: vec![format!("git worktree remove {}", quoted(folder.as_str()))],
+                hints: vec![format!("git worktree remove {}", quoted(folder.as_str())).into()],
             })?;
         }
         Ok(())

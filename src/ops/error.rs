@@ -6,7 +6,7 @@ use super::{exit::Exit, report::ListedRun};
 use crate::{
     dialect::{self, EditError},
     engine::{Refusal, RefusalKind, quoted},
-    model::{Finding, FindingCode, No, ReadProblem, RelPathError, RunId, Suggested, Verb, mistakes},
+    model::{Finding, FindingCode, Fix, No, ReadProblem, RelPathError, RunId, Suggested, Verb, mistakes},
     store::{self, StoreError},
 };
 
@@ -45,7 +45,7 @@ pub(crate) enum OpError {
     StepNowhere { step: String, runs: Vec<RunId> },
     /// The target of a rollback is ambiguous.
     #[error("{message}")]
-    TargetAmbiguous { message: String, hints: Vec<String> },
+    TargetAmbiguous { message: String, hints: Vec<Fix> },
     /// A resume failed, with the messages of the run's own system.
     #[error("{error}")]
     Resume { messages: Vec<String>, error: Box<OpError> },
@@ -61,7 +61,7 @@ pub(crate) enum OpError {
     Edit(#[from] EditError),
     /// The command line is invalid.
     #[error("{message}")]
-    Usage { message: String, hints: Vec<String> },
+    Usage { message: String, hints: Vec<Fix> },
     /// A workflow file is invalid; one finding per mistake.
     #[error("{file} has {}", mistakes(findings.len()))]
     DefinitionInvalid { file: String, findings: Vec<Finding> },
@@ -73,10 +73,10 @@ pub(crate) enum OpError {
     LiveOwner(String),
     /// Something about the run or the project stands in the way.
     #[error("{message}")]
-    InTheWay { why: No, message: String, hints: Vec<String> },
+    InTheWay { why: No, message: String, hints: Vec<Fix> },
     /// A person has to confirm, and has not.
     #[error("{message}")]
-    NotConfirmed { message: String, hints: Vec<String> },
+    NotConfirmed { message: String, hints: Vec<Fix> },
     /// The new content violates its own schema: a bug, detected before anything was written.
     #[error("the new state of {file} does not satisfy its schema: {problem}")]
     SelfCheck { file: String, problem: String },
@@ -159,14 +159,14 @@ impl OpError {
     }
 
     /// Returns what to do besides [`Self::choices`], as exact commands if possible.
-    pub(crate) fn hints(&self) -> Vec<String> {
-        let one = |hint: String| vec![hint];
+    pub(crate) fn hints(&self) -> Vec<Fix> {
+        let one = |hint: Fix| vec![hint];
         match self {
             Self::Resume { error, .. } => error.hints(),
-            Self::Store(StoreError::Conflict { .. }) => one(shows_state()),
+            Self::Store(StoreError::Conflict { .. }) => one(shows_state().into()),
             Self::Store(
                 StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
-            ) => vec![permission_fix(path), Suggested::new(Verb::Doctor).into()],
+            ) => vec![permission_fix(path).into(), Suggested::new(Verb::Doctor).into()],
             Self::Store(StoreError::HistoryMissing { .. }) => one(Suggested::new(Verb::History).into()),
             Self::Store(
                 StoreError::LockTimeout { .. }
@@ -177,37 +177,38 @@ impl OpError {
             Self::Store(StoreError::Full { path }) => one(format!(
                 "`mv {0} {0}.full` begins a new one: Piton then no longer knows what was reported and decided before",
                 quoted(path.as_str())
-            )),
+            )
+            .into()),
             Self::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
-                vec![shows_state(), Suggested::new(Verb::Doctor).into()]
+                vec![shows_state().into(), Suggested::new(Verb::Doctor).into()]
             }
             Self::Store(StoreError::Config { .. }) => one(Suggested::of(Verb::Schema, "config").into()),
             Self::Store(StoreError::NotTrusted { path }) => ways_to_trust(path.as_str()).into(),
             Self::Store(StoreError::NoHome) => {
-                one("set PITON_HOME to a folder that lasts, then run the command again".to_owned())
+                one("set PITON_HOME to a folder that lasts, then run the command again".into())
             }
             Self::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | Self::Path(_) => Vec::new(),
             Self::NoRun { searched, .. } => {
-                vec![format!("searched {searched}"), elsewhere()]
+                vec![format!("searched {searched}").into(), elsewhere().into()]
             }
             Self::UnknownRun { near, .. } if !near.is_empty() => Vec::new(),
-            Self::UnknownRun { known, .. } if known.is_empty() => one(elsewhere()),
-            Self::UnknownRun { known, .. } => vec![there_are(known), Suggested::new(Verb::List).flag("all").into()],
+            Self::UnknownRun { known, .. } if known.is_empty() => one(elsewhere().into()),
+            Self::UnknownRun { known, .. } => {
+                vec![there_are(known).into(), Suggested::new(Verb::List).flag("all").into()]
+            }
             Self::Ambiguous { .. } => Vec::new(),
             Self::StepNowhere { runs, .. } => {
                 runs.iter().take(NAMES_SHOWN).map(|run| Suggested::of(Verb::Plan, run).into()).collect()
             }
-            Self::Unreadable { findings, .. } => {
-                findings.iter().filter_map(|finding| Some(finding.fix.as_ref()?.to_string())).collect()
-            }
+            Self::Unreadable { findings, .. } => findings.iter().filter_map(|finding| finding.fix.clone()).collect(),
             Self::UnknownStep { known, .. } if known.is_empty() => Vec::new(),
-            Self::UnknownStep { known, .. } => one(format!("there are {}", known.join(", "))),
-            Self::Refused(refusal) => refusal.hints.iter().map(ToString::to_string).collect(),
+            Self::UnknownStep { known, .. } => one(format!("there are {}", known.join(", ")).into()),
+            Self::Refused(refusal) => refusal.hints.clone(),
             Self::Edit(EditError::Unreadable { .. }) => {
-                one(format!("`{}` says where it breaks; correct the file there", Suggested::new(Verb::Validate)))
+                one(format!("`{}` says where it breaks; correct the file there", Suggested::new(Verb::Validate)).into())
             }
             Self::Edit(EditError::Register { file, .. }) => {
-                one(format!("correct {} or move it away, then archive again", quoted(file)))
+                one(format!("correct {} or move it away, then archive again", quoted(file)).into())
             }
             Self::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one(Suggested::new(Verb::Plan).into()),
             Self::Usage { hints, .. }
@@ -217,10 +218,12 @@ impl OpError {
             Self::DefinitionInvalid { file, .. } => {
                 vec![Suggested::of(Verb::Validate, file).into(), Suggested::of(Verb::Schema, "workflow").into()]
             }
-            Self::Moved { run, .. } => one(format!("`{}` shows the current state", Suggested::of(Verb::Plan, run))),
-            Self::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),
-            Self::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".to_owned()),
-            Self::UnknownSchema { known, .. } => one(format!("there are {known}")),
+            Self::Moved { run, .. } => {
+                one(format!("`{}` shows the current state", Suggested::of(Verb::Plan, run)).into())
+            }
+            Self::LiveOwner(_) => one("wait for it, or end it; then try again".into()),
+            Self::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".into()),
+            Self::UnknownSchema { known, .. } => one(format!("there are {known}").into()),
         }
     }
 
@@ -289,9 +292,9 @@ fn did_you_mean(near: &[RunChoice]) -> String {
 }
 
 /// Returns the commands that answer whether something may speak for this user.
-pub(crate) fn ways_to_trust(name: &str) -> [String; 2] {
+pub(crate) fn ways_to_trust(name: &str) -> [Fix; 2] {
     let (yes, no) = (Suggested::of(Verb::Trust, name), Suggested::new(Verb::Trust).option("no", name));
-    [format!("if it is yours: `{yes}`"), format!("if not: `{no}`")]
+    [format!("if it is yours: `{yes}`"), format!("if not: `{no}`")].map(Fix::from)
 }
 
 /// Returns the command that gives this user access to a path.

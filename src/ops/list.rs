@@ -75,7 +75,7 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>
         if !none.found_no_run() || !unread::unnamed(none.findings()).is_empty() {
             return Err(none);
         }
-        (exit, hints) = (none.exit(), none.hints());
+        (exit, hints) = (none.exit(), none.hints().into_iter().map(String::from).collect());
         hints.extend(ways_to_start(ctx));
         findings = none.findings().to_vec();
     }

@@ -99,5 +99,5 @@ fn check_gates(run: &Run, steps: &[StepId], request: &AnswerRequest) -> Result<(
     let anyway = Suggested::of(Verb::Decide, &request.step).word(&request.answer).run(&run.id);
     let anyway = anyway.maybe("note", request.note.as_ref()).option("by", &request.by).yes();
     let plan = Suggested::of(Verb::Plan, &run.id).into();
-    Err(OpError::NotConfirmed { message, hints: vec![plan, format!("with them: `{anyway}`")] })
+    Err(OpError::NotConfirmed { message, hints: vec![plan, format!("with them: `{anyway}`").into()] })
 }

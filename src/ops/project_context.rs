@@ -89,7 +89,7 @@ impl ProjectContext {
             let message = format!("{name} is a relative path; it must be absolute, to name the same folder everywhere");
             return Err(OpError::Usage {
                 message,
-                hints: vec![format!("set {name} to an absolute path, or unset it")],
+                hints: vec![format!("set {name} to an absolute path, or unset it").into()],
             });
         }
         let given_time = request.now.as_deref().or(environment.now.as_deref());
@@ -447,7 +447,7 @@ fn in_client_home(path: &Utf8Path, environment: &Environment) -> bool {
 fn not_ours(session: &str) -> OpError {
     let session = engine::quoted(session);
     let message = format!("{session} is a session of Prodigy, which Piton neither reads nor writes");
-    OpError::InTheWay { why: No::NotYours, message, hints: vec![format!("prodigy resume {session}")] }
+    OpError::InTheWay { why: No::NotYours, message, hints: vec![format!("prodigy resume {session}").into()] }
 }
 
 /// Returns the folder that a session was started in, if it is known and still exists.

@@ -215,7 +215,8 @@ fn hand_over(
 fn failed(opened: &OpenedRun, error: OpError) -> OpError {
     let title = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.title.as_str());
     let action = error.hints().into_iter().next().unwrap_or_else(|| Suggested::new(Verb::Plan).into());
-    let messages = opened.dialect.wording().failure(title, &opened.candidate.state, &error.to_string(), &action);
+    let messages =
+        opened.dialect.wording().failure(title, &opened.candidate.state, &error.to_string(), &action.to_string());
     if messages.is_empty() { error } else { OpError::Resume { messages, error: Box::new(error) } }
 }
 
@@ -441,7 +442,7 @@ pub(crate) fn way_out(error: &OpError, location: &RunLocation) -> Option<Questio
 /// Returns the error of a person who chose none of these options.
 pub(crate) fn unchanged(question: &Question) -> OpError {
     let hints =
-        question.options.iter().filter(|option| !option.changes_nothing).map(|option| option.command.to_string());
+        question.options.iter().filter(|option| !option.changes_nothing).map(|option| option.command.clone().into());
     OpError::NotConfirmed { message: "not confirmed; nothing was changed".to_owned(), hints: hints.collect() }
 }
 
@@ -449,7 +450,7 @@ pub(crate) fn unchanged(question: &Question) -> OpError {
 pub(crate) fn declined(report: &Report<PlanReport>) -> OpError {
     OpError::NotConfirmed {
         message: "not confirmed; nothing was changed".to_owned(),
-        hints: vec![format!("when you do: {}", with_yes(report))],
+        hints: vec![format!("when you do: {}", with_yes(report)).into()],
     }
 }
 
@@ -457,7 +458,7 @@ pub(crate) fn declined(report: &Report<PlanReport>) -> OpError {
 pub(crate) fn not_ours(line: &str) -> OpError {
     OpError::NotConfirmed {
         message: "this command is not run here; nothing was changed".to_owned(),
-        hints: vec![line.to_owned()],
+        hints: vec![line.to_owned().into()],
     }
 }
 

@@ -72,7 +72,7 @@ impl RunLocation {
 
     fn refusal(&self, guest: &Guest) -> OpError {
         let name = &self.candidate.name;
-        let mut hints = vec![guest.command.clone()];
+        let mut hints = vec![guest.command.clone().into()];
         if guest.has_brief {
             hints.push(Suggested::of(Verb::Context, command_word(&self.root, &self.candidate)).into());
         }

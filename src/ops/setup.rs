@@ -114,7 +114,7 @@ fn change(file: &Utf8Path, settings: &[Setting], write: bool) -> Result<Settings
         after = with_setting(&after, setting).map_err(|error| OpError::InTheWay {
             why: No::Invalid,
             message: format!("{file} was not changed: {error}"),
-            hints: vec![format!("add it by hand: {}", by_hand(setting))],
+            hints: vec![format!("add it by hand: {}", by_hand(setting)).into()],
         })?;
     }
     let changes = before.as_deref() != Some(after.as_slice());

@@ -61,13 +61,13 @@ pub(crate) fn start(
         Some(_) if !spec.inputs.is_empty() => {
             return Err(OpError::Usage {
                 message: format!("the workflow `{}` has no inputs", spec.workflow),
-                hints: vec!["leave out --input".to_owned()],
+                hints: vec!["leave out --input".to_owned().into()],
             });
         }
         Some(_) if options.in_worktree => {
             return Err(OpError::Usage {
                 message: format!("the workflow `{}` says itself where its steps work", spec.workflow),
-                hints: vec!["leave out --worktree".to_owned()],
+                hints: vec!["leave out --worktree".to_owned().into()],
             });
         }
         Some(dialect) => {
@@ -212,7 +212,7 @@ fn own_workflow(
     if spec.phases.is_some() {
         return Err(OpError::Usage {
             message: "--phases is not for a workflow file: the file says which steps there are".to_owned(),
-            hints: vec!["leave out --phases".to_owned()],
+            hints: vec!["leave out --phases".to_owned().into()],
         });
     }
     Ok(found)
@@ -229,7 +229,7 @@ fn own_run(
     let worktree = in_worktree.then(|| ctx.home.worktree(&spec.feature));
     let head = store::git::head(&ctx.project.root).filter(|_| in_worktree).and_then(|head| head.sha);
     let inputs = inputs::values(&found.workflow.inputs, &spec.inputs)
-        .map_err(|error| OpError::Usage { message: error.message, hints: vec![error.hint] })?;
+        .map_err(|error| OpError::Usage { message: error.message, hints: vec![error.hint.into()] })?;
     let header = Header {
         worktree,
         branch: spec.branch.clone(),
@@ -266,7 +266,7 @@ fn check_unlike(ctx: &ProjectContext, feature: &str) -> Result<(), OpError> {
         message: format!("{feature} looks like {other}, the name of a run that is here"),
         hints: vec![
             Suggested::of(Verb::Plan, &other).into(),
-            "or give the run another name, with --feature".to_owned(),
+            "or give the run another name, with --feature".to_owned().into(),
         ],
     })
 }
@@ -292,8 +292,8 @@ fn check_free(ctx: &ProjectContext, spec: &StartSpec) -> Result<(), OpError> {
         why: No::Already,
         message: format!("work of an earlier run of that name is left: {}", what.join(", ")),
         hints: vec![
-            format!("if nothing in it is needed: {}", remove.join(" && ")),
-            "or give the run another name, with --feature".to_owned(),
+            format!("if nothing in it is needed: {}", remove.join(" && ")).into(),
+            "or give the run another name, with --feature".to_owned().into(),
         ],
     })
 }
@@ -334,7 +334,7 @@ fn clear(
             Stage::Aborted | Stage::Finished | Stage::Archived => row.lifecycle.describe(),
         };
         let gone = lifecycle::gone(&ctx.read(&entry.location)?);
-        let first = gone.and_then(|gone| gone.hints.into_iter().next()).or(first.map(Fix::from)).map(String::from);
+        let first = gone.and_then(|gone| gone.hints.into_iter().next()).or(first.map(Fix::from));
         let again = Suggested::of(Verb::Start, &spec.workflow).option("feature", &spec.feature);
         let again = again.flags(options.in_worktree.then_some("worktree"));
         let again = again.options("input", &spec.inputs).flag("archive").into();

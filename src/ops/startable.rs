@@ -71,7 +71,7 @@ pub(super) fn check_feature_name(feature: &str) -> Result<(), OpError> {
             "--feature becomes the name of a file and a branch: letters, digits, `-`, `_` and `.`, at most 100 bytes, \
              without the name of a system and a `.` at its beginning"
                 .to_owned(),
-        hints: vec![format!("for instance: --feature {}", cleaned(feature))],
+        hints: vec![format!("for instance: --feature {}", cleaned(feature)).into()],
     })
 }
 

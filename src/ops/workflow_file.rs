@@ -9,8 +9,8 @@ use crate::{
     document::json_value,
     engine::{Refusal, RefusalKind, quoted},
     model::{
-        Content, DialectId, Evidence, FileFact, Finding, FindingCode, Listing, No, Outcome, OutputSchema, RESULT_LIMIT,
-        ReadProblem, RelPath, Run, StatementKind, Status, Suggested, Verb, clean_line, nearest,
+        Content, DialectId, Evidence, FileFact, Finding, FindingCode, Fix, Listing, No, Outcome, OutputSchema,
+        RESULT_LIMIT, ReadProblem, RelPath, Run, StatementKind, Status, Suggested, Verb, clean_line, nearest,
     },
     schema,
     store::{self, Project, Scope},
@@ -57,7 +57,7 @@ pub(crate) fn find(project: &Project, workflow: &str, in_worktree: bool) -> Resu
         let message = format!("{}: {why}", loaded.source.file);
         let hints = vec![
             Suggested::of(Verb::Run, workflow).into(),
-            "or leave it out: an agent that drives its steps waits, repeats and decides by itself".to_owned(),
+            "or leave it out: an agent that drives its steps waits, repeats and decides by itself".into(),
         ];
         return Err(OpError::Usage { message, hints });
     }
@@ -136,19 +136,19 @@ pub(crate) fn unknown<'a>(project: &Project, workflow: &str, known: impl Iterato
     let known: Vec<&str> = known.collect();
     let own = own_of(project);
     let near = nearest(workflow, known.iter().copied().chain(own.iter().map(|(name, _)| name.as_str())));
-    let mut hints: Vec<String> = near.map(did_you_mean).into_iter().collect();
-    hints.push(format!("known workflows: {}", known.join(", ")));
+    let mut hints: Vec<Fix> = near.map(did_you_mean).into_iter().collect();
+    hints.push(format!("known workflows: {}", known.join(", ")).into());
     hints.extend(in_folders(&own));
     if own.is_empty() {
         let start = Suggested::of(Verb::Start, "FILE").option("feature", "NAME");
-        hints.push(format!("a custom one: {}/NAME.yaml, or `{start}`", FOLDERS[0]));
+        hints.push(format!("a custom one: {}/NAME.yaml, or `{start}`", FOLDERS[0]).into());
     }
     hints.push(template());
     OpError::Usage { message: format!("there is no workflow `{workflow}`"), hints }
 }
 
 /// Returns hints for a workflow file that does not exist, or for a name that no file has: the nearest one, and those that are there.
-pub(crate) fn hints_for_missing(project: &Project, workflow: &str) -> Vec<String> {
+pub(crate) fn hints_for_missing(project: &Project, workflow: &str) -> Vec<Fix> {
     if !is_path(workflow) {
         let own = own_of(project);
         let near = nearest(workflow, own.iter().map(|(name, _)| name.as_str())).map(did_you_mean);
@@ -160,11 +160,11 @@ pub(crate) fn hints_for_missing(project: &Project, workflow: &str) -> Vec<String
     let near = nearest(name, files.iter().map(String::as_str));
     let near =
         near.map(|near| did_you_mean(if folder.is_empty() { near.to_owned() } else { format!("{folder}/{near}") }));
-    vec![near.unwrap_or_else(|| "paths are relative to the current folder".to_owned())]
+    vec![near.unwrap_or_else(|| "paths are relative to the current folder".into())]
 }
 
-fn did_you_mean(name: impl AsRef<str>) -> String {
-    format!("did you mean `{}`?", clean_line(name.as_ref(), 200))
+fn did_you_mean(name: impl AsRef<str>) -> Fix {
+    format!("did you mean `{}`?", clean_line(name.as_ref(), 200)).into()
 }
 
 fn own_of(project: &Project) -> Vec<(String, RelPath)> {
@@ -172,11 +172,11 @@ fn own_of(project: &Project) -> Vec<(String, RelPath)> {
 }
 
 /// Returns a line for each folder of workflow files, with their names.
-fn in_folders(own: &[(String, RelPath)]) -> impl Iterator<Item = String> {
+fn in_folders(own: &[(String, RelPath)]) -> impl Iterator<Item = Fix> {
     FOLDERS.into_iter().filter_map(|folder| {
         let here = own.iter().filter(|(_, path)| path.parent().is_some_and(|parent| parent.as_str() == folder));
         let names: Vec<&str> = here.map(|(name, _)| name.as_str()).collect();
-        (!names.is_empty()).then(|| format!("in {folder}: {}", names.join(", ")))
+        (!names.is_empty()).then(|| format!("in {folder}: {}", names.join(", ")).into())
     })
 }
 
@@ -233,8 +233,8 @@ fn locate(project: &Project, workflow: &str) -> Result<Option<Text>, OpError> {
     }
 }
 
-fn template() -> String {
-    format!("a template: `{}`", Suggested::new(Verb::Start).option("print", "nine-step"))
+fn template() -> Fix {
+    format!("a template: `{}`", Suggested::new(Verb::Start).option("print", "nine-step")).into()
 }
 
 /// Returns the error for a file of another kind, such as a check list in Markdown.
@@ -243,7 +243,8 @@ fn no_workflow_file(path: &str) -> OpError {
         message: format!("{path} is not a workflow file; one lists its steps in YAML or JSON"),
         hints: vec![
             "write each step as `- {id: NAME, title: TEXT, agent: NAME}` below `steps:` in a file that ends in .yaml"
-                .to_owned(),
+                .to_owned()
+                .into(),
             template(),
         ],
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     dialect::piton::Session,
-    model::{No, Owner, Suggested, Verb, Verdict},
+    model::{Fix, No, Owner, Suggested, Verb, Verdict},
     store::Scope,
 };
 
@@ -55,7 +55,7 @@ pub(crate) fn run_to_discard(ctx: &ProjectContext, asked: &Suggested) -> Result<
 fn only(
     ctx: &ProjectContext,
     verb: &str,
-    command: impl Fn(&OpenedRun) -> Result<Option<String>, OpError>,
+    command: impl Fn(&OpenedRun) -> Result<Option<Fix>, OpError>,
 ) -> Result<RunLocation, OpError> {
     if ctx.run.is_some() || ctx.run_path.is_some() {
         return workflow_run(ctx);

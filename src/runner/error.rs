@@ -1,7 +1,13 @@
 //! Why a request to the runner failed, with the exit code of that.
 
 use super::exec::Stop;
-use crate::{engine::Refusal, model::Finding, ops::Exit, store::StoreError, workflow::inputs::InputError};
+use crate::{
+    engine::Refusal,
+    model::{Finding, Fix},
+    ops::Exit,
+    store::StoreError,
+    workflow::inputs::InputError,
+};
 
 /// An error that stopped a run, other than a failed step.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +25,7 @@ pub(crate) enum RunError {
 pub(crate) struct Problem {
     pub(crate) kind: Exit,
     pub(crate) message: String,
-    pub(crate) hints: Vec<String>,
+    pub(crate) hints: Vec<Fix>,
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -35,11 +41,11 @@ impl From<Stop> for Exit {
 }
 
 impl RunError {
-    pub(crate) fn new<const N: usize>(kind: Exit, message: impl Into<String>, hints: [String; N]) -> Self {
-        Self::problem(kind, message.into(), hints.to_vec())
+    pub(crate) fn new<const N: usize>(kind: Exit, message: impl Into<String>, hints: [Fix; N]) -> Self {
+        Self::problem(kind, message.into(), hints.into())
     }
 
-    pub(crate) fn problem(kind: Exit, message: String, hints: Vec<String>) -> Self {
+    pub(crate) fn problem(kind: Exit, message: String, hints: Vec<Fix>) -> Self {
         Self::Problem(Problem { kind, message, hints, findings: Vec::new() })
     }
 
@@ -53,7 +59,7 @@ impl RunError {
 
 impl From<InputError> for RunError {
     fn from(error: InputError) -> Self {
-        Self::new(Exit::Usage, error.message, [error.hint])
+        Self::new(Exit::Usage, error.message, [error.hint.into()])
     }
 }
 

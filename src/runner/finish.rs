@@ -305,8 +305,8 @@ fn not_squashed(context: &RunContext<'_>, finished: &FinishedWorktree<'_>, refus
             let merge = format!("git -C {} merge {}", quoted(folder.as_str()), quoted(base));
             let files = clean_line(&conflicts.join(", "), 300);
             vec![
-                format!("`{merge}`, then resolve the conflicts in {files} and commit"),
-                format!("once that is done: `{again}`"),
+                format!("`{merge}`, then resolve the conflicts in {files} and commit").into(),
+                format!("once that is done: `{again}`").into(),
             ]
         }
     };
@@ -348,7 +348,7 @@ fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Resul
         return Err(RunError::new(
             Exit::No(No::NotYet),
             message,
-            [format!("git -C {target} checkout {}", finished.base), retry],
+            [format!("git -C {target} checkout {}", finished.base).into(), retry.into()],
         ));
     }
     match worktree::merge(&finished.target, finished.branch) {
@@ -363,7 +363,7 @@ fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Resul
                 true => by_hand,
                 false => format!("`{by_hand}`, then resolve the conflicts in {} and commit", conflicts.join(", ")),
             };
-            Err(RunError::new(Exit::No(No::Invalid), message, [by_hand, retry]))
+            Err(RunError::new(Exit::No(No::Invalid), message, [by_hand.into(), retry.into()]))
         }
     }
 }
@@ -394,7 +394,7 @@ fn run_merge_steps(
         StepOutcome::Failed(failure) => {
             let message = format!("every step is done, and the `merge` of the workflow failed: {}", failure.message);
             let hint = format!("to try it again: `{}`", Suggested::of(Verb::Merge, &context.header.session));
-            Err(RunError::new(Exit::No(No::Invalid), format!("{message}; the worktree is kept"), [hint]))
+            Err(RunError::new(Exit::No(No::Invalid), format!("{message}; the worktree is kept"), [hint.into()]))
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         Loaded,
         piton::{self, Session, record::Remainder},
     },
-    model::{Candidate, Edit, EditKind, FileSet, Status, Suggested, Verb, plural},
+    model::{Candidate, Edit, EditKind, FileSet, Fix, Status, Suggested, Verb, plural},
     ops::Exit,
     store::{self, CheckpointMeta},
 };
@@ -119,7 +119,7 @@ impl Damaged<'_> {
             last => format!("a resume would go on from record {last}, {}", proved(session)),
         };
         let hint = format!("{to}: `{}`", session.header.resume().flags(flag).yes());
-        let hints = Some(from).filter(|_| self.asked.dry_run).into_iter().chain([hint]).collect();
+        let hints = Some(from).filter(|_| self.asked.dry_run).into_iter().chain([hint]).map(Fix::from).collect();
         Err(RunError::problem(Exit::Person, message.to_owned(), hints))
     }
 

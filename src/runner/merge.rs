@@ -18,7 +18,7 @@ use super::{
 use crate::{
     dialect::piton::{Session, facts::Facts, record::Header, state::RunPhase},
     engine::quoted,
-    model::{ChangeKind, ClaudeWork, Evidence, No, Options, Run, Suggested, Verb},
+    model::{ChangeKind, ClaudeWork, Evidence, Fix, No, Options, Run, Suggested, Verb},
     ops::Exit,
     store,
     workflow::Workflow,
@@ -126,7 +126,7 @@ fn unfinished(header: &Header, run: &Run) -> RunError {
     let id = &header.session;
     let message = format!("session {id} is not finished: {}", done_of(run));
     let hints = [Suggested::of(Verb::Resume, id), Suggested::of(Verb::Close, id).flag("discard")];
-    RunError::new(Exit::No(No::NotYet), message, hints.map(String::from))
+    RunError::new(Exit::No(No::NotYet), message, hints.map(Fix::from))
 }
 
 fn done_of(run: &Run) -> String {
@@ -144,7 +144,7 @@ fn workflow(header: &Header) -> Result<Workflow, RunError> {
             let branch = header.branch.as_deref().unwrap_or_default();
             let by_hand = format!("or merge by hand: git merge {}", quoted(branch));
             let restore = format!("restore {}, then run the command again", quoted(path.as_str()));
-            Err(RunError::new(Exit::Unreadable, message, [restore, by_hand]))
+            Err(RunError::new(Exit::Unreadable, message, [restore.into(), by_hand.into()]))
         }
     }
 }
@@ -171,7 +171,7 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
                 "commit what is there on {branch}, then: `{}`",
                 request.style.asked(Suggested::of(Verb::Merge, id))
             );
-            return Err(RunError::new(Exit::No(No::Nothing), message, [hint]));
+            return Err(RunError::new(Exit::No(No::Nothing), message, [hint.into()]));
         }
         Ok(left) => {
             let mut ledger = context.ledger();

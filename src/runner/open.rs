@@ -32,8 +32,8 @@ use crate::{
     },
     engine::{self, quoted},
     model::{
-        About, Candidate, Change, ChangeKind, Content, Evidence, No, Owner, RelPath, Run, RunFolder, RunId, StartSpec,
-        StepId, Suggested, Verb, human_age, mistakes,
+        About, Candidate, Change, ChangeKind, Content, Evidence, Fix, No, Owner, RelPath, Run, RunFolder, RunId,
+        StartSpec, StepId, Suggested, Verb, human_age, mistakes,
     },
     ops::{self, Exit},
     schema,
@@ -97,7 +97,7 @@ fn located(start: &StartRequest) -> Result<(RunEnvironment, Source), RunError> {
         let what = if ops::is_workflow_path(&start.file) { "workflow file" } else { "workflow, run or file" };
         let message = format!("there is no {what} {}: {why}", start.file);
         let mut hints = ops::hints_for_missing_workflow(&run_environment.project, &start.file);
-        hints.push(format!("for the form of the file: `{}`", Suggested::of(Verb::Schema, "workflow")));
+        hints.push(format!("for the form of the file: `{}`", Suggested::of(Verb::Schema, "workflow")).into());
         RunError::problem(Exit::NotFound, message, hints)
     })?;
     let source = source(&run_environment.project, &path)?;
@@ -393,7 +393,7 @@ fn check_recorded(
     let file = &header.workflow.file;
     let message = format!("{file} was changed since the run began, which goes on as it was recorded");
     let accept = format!("take the changes: `{}`", header.accept_edits());
-    let hints = [accept, format!("or undo them in {file}")];
+    let hints = [accept, format!("or undo them in {file}")].map(Fix::from);
     Err(RunError::new(Exit::Person, message, hints))
 }
 
@@ -437,7 +437,7 @@ fn keep_final(workflow: &mut Workflow, run: &mut Run) {
 
 fn newer(header: &Header) -> RunError {
     let message = format!("session {} was written by a newer version of piton", header.session);
-    RunError::new(Exit::Newer, message, ["update piton, then try again".to_owned()])
+    RunError::new(Exit::Newer, message, ["update piton, then try again".to_owned().into()])
 }
 
 /// Refuses to go on where an agent may be at a step that was begun by hand.
@@ -450,7 +450,7 @@ fn check_no_agent(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Re
     let done = format!("if it is done: `{}`", Suggested::on_step(Verb::Finish, &attempt.step, &run));
     let again = engine::redo_command(&attempt.step, &run);
     let again = format!("if its agent is gone: `{again}`");
-    Err(RunError::new(Exit::Person, message, [done, again]))
+    Err(RunError::new(Exit::Person, message, [done.into(), again.into()]))
 }
 
 /// Takes the lease of the session; refuses when another process holds it.
@@ -471,7 +471,7 @@ pub(super) fn claim(
         Owner::Live { description } => {
             let id = paths.own.path.name();
             let message = format!("session {id} is already running: {description}");
-            let hints = ["wait for it, or end it; then try again".to_owned(), Suggested::of(Verb::Status, id).into()];
+            let hints = ["wait for it, or end it; then try again".into(), Suggested::of(Verb::Status, id).into()];
             Err(RunError::new(Exit::Conflict, message, hints))
         }
     }
@@ -510,7 +510,7 @@ fn check_included(header: &Header, files: &WorkflowFiles) -> Result<(), RunError
     let Some(new) = files.included.iter().find(|file| !header.included.contains(file)) else { return Ok(()) };
     let message = format!("{} includes {new} now, which it did not when the run began", header.workflow.file);
     let hint = format!("write the steps of {new} into {}, or begin another run", header.workflow.file);
-    Err(RunError::new(Exit::No(No::Invalid), message, [hint]))
+    Err(RunError::new(Exit::No(No::Invalid), message, [hint.into()]))
 }
 
 pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), RunError> {
@@ -534,7 +534,7 @@ pub(super) fn workflow(source: &Source) -> Result<(Workflow, WorkflowFiles), Run
             let mistakes = mistakes(parsed.findings.len());
             let schema = Suggested::of(Verb::Schema, "workflow");
             let hint = format!("correct the file, then run the command again; its schema: `{schema}`");
-            Err(RunError::new(Exit::No(No::Invalid), format!("{} has {mistakes}", source.file), [hint])
+            Err(RunError::new(Exit::No(No::Invalid), format!("{} has {mistakes}", source.file), [hint.into()])
                 .with(parsed.findings))
         }
     }
@@ -547,7 +547,7 @@ fn without_workflow(header: &Header, error: RunError) -> RunError {
             let message =
                 format!("session {} cannot continue without its workflow file: {}", header.session, problem.message);
             let hint = format!("restore {}, then: `{}`", quoted(path.as_str()), header.resume());
-            RunError::new(Exit::Unreadable, message, [hint])
+            RunError::new(Exit::Unreadable, message, [hint.into()])
         }
         RunError::Problem(_) | RunError::Store(_) | RunError::Refused(_) => error,
     }

@@ -40,7 +40,7 @@ pub(super) fn check(
         let message = format!("{message}; its worktree, {worktree}, is that of {original}");
         let run = Suggested::of(Verb::Run, header.workflow.file.as_str());
         let hint = format!("go on there, or begin another run: `{run}`");
-        return Err(RunError::new(Exit::Person, message, [hint]));
+        return Err(RunError::new(Exit::Person, message, [hint.into()]));
     }
     if !says_yes(console.ask(&format!("{message}. Run them? [y/N]"), None)) {
         return Err(RunError::new(Exit::Person, message, ops::ways_to_trust(id)));

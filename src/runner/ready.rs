@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     dialect::piton::record::Header,
-    model::{No, Suggested, Verb},
+    model::{Fix, No, Suggested, Verb},
     ops::Exit,
     store::{self, Project, worktree},
     workflow::{Step, Workflow},
@@ -22,7 +22,7 @@ pub(super) fn check_programs(steps: &[&Step]) -> Result<(), RunError> {
     if steps.iter().any(|step| step.needs_claude()) && !files::is_on_path("claude") {
         let message = "a step of the workflow calls `claude`, which is not on the PATH";
         let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
-        return Err(RunError::new(Exit::No(No::Invalid), message, [hint]));
+        return Err(RunError::new(Exit::No(No::Invalid), message, [hint.into()]));
     }
     Ok(())
 }
@@ -64,7 +64,11 @@ pub(crate) fn check_worktree(project: &Project, in_place: &Suggested) -> Result<
         Some(_) => ("a worktree needs a commit, and this repository has none yet".to_owned(), "git commit"),
     };
     let in_place = format!("to work in the folder itself: `{in_place}`");
-    Err(RunError::new(Exit::No(No::Invalid), message, [in_place, format!("or: {first}, then run the command again")]))
+    Err(RunError::new(
+        Exit::No(No::Invalid),
+        message,
+        [in_place.into(), format!("or: {first}, then run the command again").into()],
+    ))
 }
 
 /// Returns the working folder of the steps that are due, and whether it is a worktree that was made for it now.
@@ -95,7 +99,7 @@ pub(super) fn folder(
     if !is_untouched && !is_merged && !asked.force {
         let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
         let again = format!("to restart in a new worktree: `{}`", header.resume().flag("force"));
-        return Err(RunError::new(Exit::Person, message, ["git worktree list".to_owned(), again]));
+        return Err(RunError::new(Exit::Person, message, ["git worktree list".to_owned().into(), again.into()]));
     }
     if let Some(parent) = folder.parent() {
         store::create_private_dirs(parent)?;
@@ -107,7 +111,8 @@ pub(super) fn folder(
         let hints = [
             format!("once that is fixed: `{}`", header.goes_on()),
             format!("or in place: `{}`", Suggested::of(Verb::Run, "FILE").flag("no-worktree")),
-        ];
+        ]
+        .map(Fix::from);
         RunError::new(Exit::No(No::Invalid), message, hints)
     })?;
     Ok((folder.clone(), true))

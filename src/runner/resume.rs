@@ -211,7 +211,7 @@ impl StepSelection<'_> {
             let waits = self.header.keeps_work(self.ledger.state().run.worktree.as_deref());
             let again = format!("to run it again from its first step: `{}`", resume().flag("force"));
             let last = Suggested::of(if waits { Verb::Merge } else { Verb::Status }, id).into();
-            return Err(RunError::new(Exit::No(No::Already), message, [again, last]));
+            return Err(RunError::new(Exit::No(No::Already), message, [again.into(), last]));
         }
         if run.status == RunStatus::Aborted && self.options.from.is_none() {
             let message = format!("session {id} was aborted");
@@ -222,7 +222,7 @@ impl StepSelection<'_> {
             );
             let restart = format!("to restart it: `{}`", resume().flag("force"));
             let discard = Suggested::of(Verb::Close, id).flag("discard").into();
-            return Err(RunError::new(Exit::Person, message, [discard, goes_on, restart]));
+            return Err(RunError::new(Exit::Person, message, [discard, goes_on.into(), restart.into()]));
         }
         // An unknown outcome is asked about separately, in `took_effect`. Who names a step goes on with an aborted run.
         let is_asked = [FindingCode::OutcomeUnknown, FindingCode::RunAborted];
@@ -231,7 +231,7 @@ impl StepSelection<'_> {
         let blocking: Vec<Finding> = planned.findings.iter().filter(is_blocking).cloned().collect();
         if let Some(first) = blocking.first() {
             let hint = first.fix.as_ref().map_or_else(String::new, Fix::to_string);
-            let error = RunError::new(Exit::Person, first.message.clone(), [hint]);
+            let error = RunError::new(Exit::Person, first.message.clone(), [hint.into()]);
             return Err(error.with(blocking));
         }
         Ok(())
@@ -305,7 +305,8 @@ impl StepSelection<'_> {
         let open = open.map(|open| open.join("; ")).unwrap_or_default();
         let message = format!("step {} approved on {open}", step.id);
         let finish = Suggested::on_step(Verb::Finish, &step.id, &run).option("verdict", "APPROVED");
-        let hints = [engine::decide_command("accept", &step.id, &run).into(), format!("once that is met: `{finish}`")];
+        let hints =
+            [engine::decide_command("accept", &step.id, &run).into(), format!("once that is met: `{finish}`").into()];
         RunError::new(Exit::Person, message, hints)
     }
 
@@ -324,7 +325,7 @@ impl StepSelection<'_> {
         found.ok_or_else(|| {
             let known: Vec<&str> = run.steps.iter().take(12).map(|step| step.id.as_str()).collect();
             let message = format!("session {} has no step `{text}`", self.header.session);
-            RunError::new(Exit::NotFound, message, [format!("its steps: {}", known.join(", "))])
+            RunError::new(Exit::NotFound, message, [format!("its steps: {}", known.join(", ")).into()])
         })
     }
 
@@ -334,14 +335,14 @@ impl StepSelection<'_> {
         if gate.kind == StepKind::Gate && self.is_over(from) {
             let message = format!("{} is a gate that was answered", gate.id);
             let again = engine::redo_command(&gate.id, &self.ledger.run().id);
-            return Err(RunError::new(Exit::Person, message, [format!("to have it asked again: `{again}`")]));
+            return Err(RunError::new(Exit::Person, message, [format!("to have it asked again: `{again}`").into()]));
         }
         match (0..from).find(|at| !self.is_over(*at) && !skipped.contains(at)) {
             None => Ok(from),
             Some(open) => {
                 let (open, resume) = (&self.ledger.run().steps[open].id, self.header.resume());
                 let message = format!("step {open} comes before `{text}` and is not done");
-                let hints = [resume.clone(), resume.option("from", text).option("skip", open)].map(String::from);
+                let hints = [resume.clone(), resume.option("from", text).option("skip", open)].map(Fix::from);
                 Err(RunError::new(Exit::No(No::NotYet), message, hints))
             }
         }
@@ -368,7 +369,8 @@ impl StepSelection<'_> {
         let hints = [
             format!("undo the change to step {first}, then: `{resume}`"),
             format!("or repeat them: `{}`", resume.clone().flag("accept-edits")),
-        ];
+        ]
+        .map(Fix::from);
         Err(RunError::new(Exit::Person, message, hints))
     }
 
@@ -435,7 +437,7 @@ impl StepSelection<'_> {
             return Err(RunError::new(
                 Exit::Person,
                 message,
-                [format!("to confirm: `{}`", resume.flag("force").yes())],
+                [format!("to confirm: `{}`", resume.flag("force").yes()).into()],
             ));
         }
         let definition = Some(Outline::of(self.workflow, sha256.to_owned()));
@@ -490,7 +492,7 @@ pub(super) fn check_asked(workflow: &Workflow, file: &str, asked: &ResumeOptions
         let Some(step) = workflow.steps.iter().find(|step| step.id.as_str() == id) else {
             let known: Vec<&str> = workflow.steps.iter().take(12).map(|step| step.id.as_str()).collect();
             let message = format!("{file} has no step `{id}`");
-            return Err(RunError::new(Exit::NotFound, message, [format!("its steps: {}", known.join(", "))]));
+            return Err(RunError::new(Exit::NotFound, message, [format!("its steps: {}", known.join(", ")).into()]));
         };
         let is_only = asked.only.as_ref() == Some(id);
         if let Some(first) = step.depends_on.first().filter(|_| is_only) {

@@ -100,7 +100,7 @@ pub(super) fn fetch(
                 RunError::new(
                     Exit::No(No::Invalid),
                     message,
-                    [format!("export {variable}=TEXT, then run the command again")],
+                    [format!("export {variable}=TEXT, then run the command again").into()],
                 )
             })?,
             Secret::File(path) => {
@@ -109,7 +109,7 @@ pub(super) fn fetch(
                     RunError::new(
                         Exit::No(No::Invalid),
                         message,
-                        [format!("correct the `key` of `{name}` in the workflow file")],
+                        [format!("correct the `key` of `{name}` in the workflow file").into()],
                     )
                 })?
             }

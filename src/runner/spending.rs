@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{context::RunContext, error::RunError};
 use crate::{
     dialect::piton::{self, facts::Facts},
-    model::{ChangeKind, Timestamp, human_duration, plural},
+    model::{ChangeKind, Fix, Timestamp, human_duration, plural},
     ops::Exit,
     workflow::{SpendingLimits, Step},
 };
@@ -81,7 +81,7 @@ impl RunContext<'_> {
         let (message, hints) = match person {
             PersonNeeded::ToSpend => (
                 format!("session {id} stopped at step {step}: {error}"),
-                vec![format!("once more may be spent: `{resume}`")],
+                vec![format!("once more may be spent: `{resume}`").into()],
             ),
             PersonNeeded::ToWait { limit, next_at } => {
                 let limit = format!("`wait` ({})", human_duration(limit));
@@ -99,7 +99,7 @@ impl RunContext<'_> {
                     format!("to wait for that: `{}`", resume.clone().flag("over-limits")),
                     format!("or raise `limits` in {}, then: `{resume}`", self.header.workflow.file),
                 ];
-                (message, hints.to_vec())
+                (message, hints.map(Fix::from).into())
             }
         };
         match ledger.snapshot() {
@@ -127,7 +127,8 @@ impl RunContext<'_> {
         let hints = [
             format!("to go on, with all limits counted from there: `{}`", resume.clone().flag("over-limits")),
             format!("or raise `limits` in {file}, then: `{resume}`"),
-        ];
+        ]
+        .map(Fix::from);
         Err(RunError::new(Exit::Person, message, hints))
     }
 }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     dialect::piton::{self, CutOffStep, ItemWorktree, facts::Facts},
     engine::{self},
-    model::{ChangeKind, Outcome, RunId, Status, Step, StepId, Suggested, Verb, clean_line, mask_secrets},
+    model::{ChangeKind, Fix, Outcome, RunId, Status, Step, StepId, Suggested, Verb, clean_line, mask_secrets},
     ops::Exit,
     workflow::{self, Command},
 };
@@ -203,7 +203,8 @@ impl StepSelection<'_> {
             self.look(probe),
             format!("when it did: `{accept}`, then `{resume}`"),
             format!("when it did not: `{failed}`, then `{resume}`"),
-        ];
+        ]
+        .map(Fix::from);
         RunError::new(Exit::Person, message, hints)
     }
 
@@ -289,7 +290,8 @@ impl StepSelection<'_> {
             self.look(step.probe.clone().map(|probe| (probe, is_for_an_agent))),
             format!("{did}: {kept}"),
             format!("{did_not}: `{redo}`, then `{again}`"),
-        ];
+        ]
+        .map(Fix::from);
         RunError::new(Exit::Person, message, hints)
     }
 }

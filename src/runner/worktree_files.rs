@@ -37,7 +37,7 @@ pub(super) fn set_up(
         let message = format!("the worktree cannot be set up: {why}");
         let again = format!("once that is fixed: `{}`", header.goes_on());
         let hint = format!("correct `worktree` in {}", header.workflow.file);
-        RunError::new(Exit::No(No::Invalid), message, [hint, again])
+        RunError::new(Exit::No(No::Invalid), message, [hint.into(), again.into()])
     };
     check_all(root, wanted).map_err(refused)?;
     if let Some(carried) = &header.carried {
@@ -78,7 +78,7 @@ pub(super) fn check_wanted(header: &Header, wanted: &WorktreeFiles) -> Result<()
     }
     check_all(&header.root, wanted).map_err(|why| {
         let hint = format!("correct `worktree` in {}", header.workflow.file);
-        RunError::new(Exit::No(No::Invalid), format!("the worktree cannot be set up: {why}"), [hint])
+        RunError::new(Exit::No(No::Invalid), format!("the worktree cannot be set up: {why}"), [hint.into()])
     })
 }
 

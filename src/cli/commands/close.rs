@@ -100,7 +100,7 @@ impl Close {
             return call.answer(ops::discard(ctx, &location, false));
         }
         let discard = Suggested::of(Verb::Close, id).flag("discard");
-        let hints = [discard.clone().flag("dry-run").into(), format!("to agree: `{}`", discard.yes())];
+        let hints = [discard.clone().flag("dry-run").into(), format!("to agree: `{}`", discard.yes()).into()];
         let message = format!("not confirmed to discard {id}{}; nothing was done", lost(would));
         Err(ops::OpError::NotConfirmed { message, hints: hints.to_vec() }.into())
     }

@@ -92,7 +92,7 @@ impl Command for Resume {
             return self.run_on(&ctx, (&location, home, session), call);
         }
         if let Some(flag) = self.only_for_piton(location.own_run().is_some()) {
-            let hints = location.rest().into_iter().map(String::from).collect();
+            let hints = location.rest().into_iter().map(Into::into).collect();
             let message = format!("{flag} is only for a run that Piton drives");
             return Err(OpError::Usage { message, hints }.into());
         }

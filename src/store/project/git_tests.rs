@@ -118,7 +118,7 @@ fn what_a_killed_writer_staged_is_no_change() {
 
 #[test]
 #[cfg(unix)]
-fn a_device_is_nobodys_work() {
+fn a_device_is_no_work() {
     // The sandbox of Claude Code puts one in place of each file that may not be made, and git lists them.
     let porcelain = b"?? null\0?? nothing.rs\0";
     assert_eq!(work_of(Utf8Path::new("/dev"), porcelain), ["nothing.rs"]);
