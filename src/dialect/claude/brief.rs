@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     digest::Digest,
-    native, run,
+    run,
     salvage::{salvage, without_nulls},
     steps,
 };
@@ -35,8 +35,13 @@ fn task(next: &Next) -> &'static str {
     match next.action {
         Action::Verify => "Do not run it again before a person has decided. Find out what it did.",
         Action::Retry if next.step.as_str() == run::TURN => "The session was cut off here; do what is left of it.",
-        Action::Retry => "It was in progress when the session ended.",
-        Action::Run | Action::Exec | Action::Return | Action::Approve | Action::Merge | Action::Archive => "",
+        Action::Retry
+        | Action::Run
+        | Action::Exec
+        | Action::Return
+        | Action::Approve
+        | Action::Merge
+        | Action::Archive => "",
     }
 }
 
@@ -97,7 +102,6 @@ fn context(digest: &Digest, run: &Run, plan: &Plan) -> Value {
         "files": files,
         "files_elsewhere": (outside > 0).then_some(outside),
         "last_request": main.last_prompt.as_ref().filter(|last| Some(&last.text) != run.goal.as_ref()).map(|last| safe_line(&last.text, 600)),
-        "back": native::back(digest, run),
     }))
 }
 

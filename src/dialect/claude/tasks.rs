@@ -92,8 +92,8 @@ impl ClaudeTask<'_> {
         self.compare(file, recorded, &mut step, all);
         self.add_history(digest, &mut step);
         self.add_files(digest, file, &mut step, all);
-        step.detail.requirements =
-            file.map(|file| file.description.clone()).filter(|text| !text.is_empty()).into_iter().collect();
+        let said = file.map(|file| file.description.clone()).filter(|text| !text.is_empty() && *text != step.title);
+        step.detail.requirements = said.into_iter().collect();
         Some(step)
     }
 
