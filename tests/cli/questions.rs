@@ -181,6 +181,20 @@ fn a_command_of_another_program_is_printed_and_not_run() {
 }
 
 #[test]
+fn a_command_of_another_program_is_printed_where_it_answers_a_later_question_too() {
+    let sandbox = projects::nine_step();
+    let state = ".worktree/user-auth/.workflow-state.json";
+    replace(&sandbox, state, "\"feature_name\"", "\"branch_name\": \"feature/other\",\n  \"feature_name\"");
+    replace(&sandbox, state, "NEEDS_REVISION", "REJECTED");
+    sandbox.git_init();
+    let Some(output) = answered(&sandbox, "1\nana\nit is right\n1\n") else { return };
+    let output = output.expect_code(9);
+    assert!(output.stdout.contains("2:4"), "{output}");
+    let text = "this command is not run here; nothing was changed\r\n→ git -C ";
+    assert!(output.stderr.contains(text) && output.stderr.contains("switch -c feature/other"), "{output}");
+}
+
+#[test]
 fn a_person_chooses_among_several_runs() {
     let two = || {
         let sandbox = Sandbox::with_git();

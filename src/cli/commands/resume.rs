@@ -18,7 +18,7 @@ use crate::{
         screen::Screen,
         shared_args::Allowed,
     },
-    model::{Mode, Severity, Suggested},
+    model::{Mode, Plan, Question, Severity, Suggested},
     ops::{OpError, PlanReport, ProjectContext, Report, ResumeOutcome, RunLocation},
     runner::{self, ResumeOptions},
 };
@@ -232,36 +232,39 @@ enum Answer {
 fn ask(report: &Report<PlanReport>, location: &RunLocation, call: &Call<'_>) -> Result<Answer, CommandError> {
     let plan = &report.body.plan;
     output::say(&render::asked(report))?;
-    let Some(question) = plan.question() else { return Err(ops::declined(report).into()) };
-    let answer = question::ask(question)?;
-    let option = ops::chosen(question, plan.mode, answer.as_deref());
-    if let Some(Suggested::Other(line)) = option.map(|option| &option.command) {
-        return Err(ops::not_ours(line).into());
-    }
-    let completed = |option| question::completed(option, plan.run.id.as_str(), &location.path());
-    let Some(words) = option.map(completed).transpose()?.flatten() else { return Err(ops::declined(report).into()) };
+    let path = location.path();
+    let words = plan.question().map(|question| answered(question, plan, &path)).transpose()?;
+    let Some(words) = words.flatten() else { return Err(ops::declined(report).into()) };
     let mut typed = (call.line.grammar)().try_get_matches_from(&words)?;
     match typed.remove_subcommand() {
         Some((verb, again)) if verb == "resume" => Ok(Answer::Resume(again)),
         Some(_) | None => {
             let exit = run_instead(&words, call)?;
-            others(&report.body, &location.path(), exit, call).map(Answer::Other)
+            others(plan, &path, exit, call).map(Answer::Other)
         }
     }
 }
 
 /// Asks what else a plan asks, and does it: several steps that wait are answered in one round.
-fn others(body: &PlanReport, path: &str, first: Exit, call: &Call<'_>) -> Result<Exit, CommandError> {
+fn others(plan: &Plan, path: &str, first: Exit, call: &Call<'_>) -> Result<Exit, CommandError> {
     let mut exit = first;
-    for question in body.plan.questions.iter().skip(1) {
-        let answer = question::ask(question)?;
-        let option = ops::chosen(question, body.plan.mode, answer.as_deref());
-        let words = option.map(|option| question::completed(option, body.plan.run.id.as_str(), path)).transpose()?;
-        if let Some(words) = words.flatten() {
+    for question in plan.questions.iter().skip(1) {
+        if let Some(words) = answered(question, plan, path)? {
             exit = run_instead(&words, call)?;
         }
     }
     Ok(exit)
+}
+
+/// Asks a question of a plan and returns the words of the answer's command; `None` if nothing is chosen. Refuses a command that is not ours.
+fn answered(question: &Question, plan: &Plan, path: &str) -> Result<Option<Vec<String>>, CommandError> {
+    let answer = question::ask(question)?;
+    let option = ops::chosen(question, plan.mode, answer.as_deref());
+    if let Some(Suggested::Other(line)) = option.map(|option| &option.command) {
+        return Err(ops::not_ours(line).into());
+    }
+    let completed = |option| question::completed(option, plan.run.id.as_str(), path);
+    Ok(option.map(completed).transpose()?.flatten())
 }
 
 /// Refuses to resume an unknown run, a session in the words of Specification 186.
