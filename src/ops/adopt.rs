@@ -72,6 +72,7 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     let location = located(ctx)?;
     let word = &location.candidate.name;
     let session = location.candidate.state.name().trim_end_matches(".jsonl").to_owned();
+    let back = || Suggested::Other(format!("claude --resume {}", quoted(&session))).into();
     client_sessions::check_not_adopted(ctx, &location)?;
     let opened = ctx.read(&location)?;
     let run = opened.run()?;
@@ -81,14 +82,13 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     let taken = taken_over(&opened, run, &statuses);
     if taken.iter().all(|taken| taken.step.status == Status::Completed) {
         let message = format!("{} left no task, agent or workflow open: there is nothing to adopt", run.id);
-        let hints =
-            vec![format!("claude --resume {}", quoted(&session)).into(), Suggested::of(Verb::Plan, word).into()];
+        let hints = vec![back(), Suggested::of(Verb::Plan, word).into()];
         return Err(OpError::InTheWay { why: No::Nothing, message, hints });
     }
     if opened.files.root != ctx.project.root {
         let message = format!("{} worked in another work tree of this repository", run.id);
-        let there = Suggested::new(Verb::Start).option("from", word).project(opened.files.root.as_str()).to_string();
-        return Err(OpError::InTheWay { why: No::NotYours, message, hints: vec![there.into()] });
+        let there = Suggested::new(Verb::Start).option("from", word).project(opened.files.root.as_str()).into();
+        return Err(OpError::InTheWay { why: No::NotYours, message, hints: vec![there] });
     }
     let name = match name {
         Some(name) => name.to_owned(),
@@ -110,11 +110,7 @@ pub(crate) fn adopt(ctx: &ProjectContext, name: Option<&str>) -> Result<Report<A
     let edits = piton::adopt(&header, (ctx.about(), change), title.as_deref(), &steps, entry).map_err(|findings| {
         let why = findings.first().map_or("its steps are no workflow", |finding| finding.message.as_str());
         let message = format!("{} cannot be adopted: {why}", run.id);
-        OpError::InTheWay {
-            why: No::Invalid,
-            message,
-            hints: vec![format!("claude --resume {}", quoted(&session)).into()],
-        }
+        OpError::InTheWay { why: No::Invalid, message, hints: vec![back()] }
     })?;
     write(ctx, &header, &edits)?;
     let taken = adopted;

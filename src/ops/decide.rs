@@ -18,7 +18,7 @@ use super::{
 use crate::{
     engine::{self, ChangeLimits, Decided},
     model::{
-        Action, ChangeKind, Decision, DecisionKind, Finding, No, Outcome, PersonsAnswer, Question, QuestionOption,
+        Action, ChangeKind, Decision, DecisionKind, Finding, Fix, No, Outcome, PersonsAnswer, Question, QuestionOption,
         ReviewVerdict, Run, RunId, Severity, Statement, StatementKind, Step, StepId, StepKind, Suggested, Verb,
         Verdict, are, clean_line,
     },
@@ -226,11 +226,11 @@ fn check_flags(location: &RunLocation, request: &AnswerRequest, of_gate: bool, o
         return Ok(());
     };
     let message = format!("`{flag}` says nothing with the answer `{}`", clean_line(answer, 80));
-    Err(OpError::Usage { message, hints: vec![answers_of(location, request).into()] })
+    Err(OpError::Usage { message, hints: vec![answers_of(location, request)] })
 }
 
 /// Returns the command that lists the answers about a step.
-fn answers_of(location: &RunLocation, request: &AnswerRequest) -> String {
+fn answers_of(location: &RunLocation, request: &AnswerRequest) -> Fix {
     Suggested::of(Verb::Decide, &request.step).option("run", &location.candidate.name).into()
 }
 
@@ -238,7 +238,7 @@ fn answers_of(location: &RunLocation, request: &AnswerRequest) -> String {
 fn unknown(location: &RunLocation, request: &AnswerRequest) -> OpError {
     let known = PersonsAnswer::ALL.map(PersonsAnswer::as_str).join(", ");
     let message = format!("`{}` is not an answer; these are: {known}", clean_line(&request.answer, 80));
-    OpError::Usage { message, hints: vec![answers_of(location, request).into()] }
+    OpError::Usage { message, hints: vec![answers_of(location, request)] }
 }
 
 /// Records a decision that changes no state file: the planner reads it.

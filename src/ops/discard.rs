@@ -12,7 +12,7 @@ use crate::{
         record::Header,
         state::{RunPhase, State},
     },
-    model::{No, RunFolder, StepId, clean_line, mask_secrets, plural, quoted},
+    model::{No, RunFolder, StepId, Suggested, clean_line, mask_secrets, plural, quoted},
     store::{self, RunLock, worktree},
 };
 
@@ -85,7 +85,7 @@ impl OwnWork {
 
 /// The worktrees and branches of a run that are there, with what goes with them.
 pub(super) struct Held {
-    /// Folder and branch of each; empty where there is none.
+    /// Each with its folder and its branch; one that it does not have is empty.
     trees: Vec<(Utf8PathBuf, String)>,
     pub(super) discarded: Discarded,
 }
@@ -121,7 +121,7 @@ impl Held {
             worktree::discard(&ctx.project.root, folder, branch).map_err(|refusal| OpError::InTheWay {
                 why: No::Invalid,
                 message: format!("{} is kept: {refusal}", location.candidate.name),
-                hints: vec![format!("git worktree remove {}", quoted(folder.as_str())).into()],
+                hints: vec![Suggested::Other(format!("git worktree remove {}", quoted(folder.as_str()))).into()],
             })?;
         }
         Ok(())

@@ -163,10 +163,10 @@ impl OpError {
         let one = |hint: Fix| vec![hint];
         match self {
             Self::Resume { error, .. } => error.hints(),
-            Self::Store(StoreError::Conflict { .. }) => one(shows_state().into()),
+            Self::Store(StoreError::Conflict { .. }) => one(shows_state()),
             Self::Store(
                 StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
-            ) => vec![permission_fix(path).into(), Suggested::new(Verb::Doctor).into()],
+            ) => vec![Suggested::Other(permission_fix(path)).into(), Suggested::new(Verb::Doctor).into()],
             Self::Store(StoreError::HistoryMissing { .. }) => one(Suggested::new(Verb::History).into()),
             Self::Store(
                 StoreError::LockTimeout { .. }
@@ -180,7 +180,7 @@ impl OpError {
             )
             .into()),
             Self::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
-                vec![shows_state().into(), Suggested::new(Verb::Doctor).into()]
+                vec![shows_state(), Suggested::new(Verb::Doctor).into()]
             }
             Self::Store(StoreError::Config { .. }) => one(Suggested::of(Verb::Schema, "config").into()),
             Self::Store(StoreError::NotTrusted { path }) => ways_to_trust(path.as_str()).into(),
@@ -189,12 +189,12 @@ impl OpError {
             }
             Self::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | Self::Path(_) => Vec::new(),
             Self::NoRun { searched, .. } => {
-                vec![format!("searched {searched}").into(), elsewhere().into()]
+                vec![format!("searched {searched}").into(), elsewhere()]
             }
             Self::UnknownRun { near, .. } if !near.is_empty() => Vec::new(),
-            Self::UnknownRun { known, .. } if known.is_empty() => one(elsewhere().into()),
+            Self::UnknownRun { known, .. } if known.is_empty() => one(elsewhere()),
             Self::UnknownRun { known, .. } => {
-                vec![there_are(known).into(), Suggested::new(Verb::List).flag("all").into()]
+                vec![there_are(known), Suggested::new(Verb::List).flag("all").into()]
             }
             Self::Ambiguous { .. } => Vec::new(),
             Self::StepNowhere { runs, .. } => {
@@ -238,21 +238,21 @@ impl OpError {
     }
 }
 
-fn shows_state() -> String {
-    format!("`{}` shows the current state of the run", Suggested::new(Verb::Plan))
+fn shows_state() -> Fix {
+    format!("`{}` shows the current state of the run", Suggested::new(Verb::Plan)).into()
 }
 
-fn elsewhere() -> String {
-    format!("to look elsewhere: `{}`", Suggested::new(Verb::List).project("DIR"))
+fn elsewhere() -> Fix {
+    format!("to look elsewhere: `{}`", Suggested::new(Verb::List).project("DIR")).into()
 }
 
-fn there_are(known: &[String]) -> String {
+fn there_are(known: &[String]) -> Fix {
     let shown: Vec<&str> = known.iter().take(NAMES_SHOWN).map(String::as_str).collect();
     let more = match known.len().saturating_sub(NAMES_SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("there are {}{more}", shown.join(", "))
+    format!("there are {}{more}", shown.join(", ")).into()
 }
 
 /// Tells whether a finding is about a place of runs that cannot be read.

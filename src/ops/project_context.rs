@@ -447,7 +447,11 @@ fn in_client_home(path: &Utf8Path, environment: &Environment) -> bool {
 fn not_ours(session: &str) -> OpError {
     let session = engine::quoted(session);
     let message = format!("{session} is a session of Prodigy, which Piton neither reads nor writes");
-    OpError::InTheWay { why: No::NotYours, message, hints: vec![format!("prodigy resume {session}").into()] }
+    OpError::InTheWay {
+        why: No::NotYours,
+        message,
+        hints: vec![Suggested::Other(format!("prodigy resume {session}")).into()],
+    }
 }
 
 /// Returns the folder that a session was started in, if it is known and still exists.

@@ -74,7 +74,7 @@ fn resolve_output(ctx: &ProjectContext, opened: &OpenedRun, path: &RelPath) -> R
     let found = from_here.into_iter().chain([path.clone()]).find(is_there);
     found.ok_or_else(|| OpError::Usage {
         message: format!("the output {path} does not exist; nothing was recorded"),
-        hints: vec!["name files below the project, relative to the current folder or to its root".to_owned().into()],
+        hints: vec!["name files below the project, relative to the current folder or to its root".into()],
     })
 }
 
@@ -99,9 +99,7 @@ fn no_evidence(worktree: &Utf8Path, run: &Run, sha: &str) -> Option<&'static str
 fn resolve_commit(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, name: &str) -> Result<String, OpError> {
     let unknown = |message: String| OpError::Usage {
         message: format!("{message}; nothing was recorded"),
-        hints: vec![
-            "name a commit of the repository: `HEAD`, a branch, or the id that `git log` shows".to_owned().into(),
-        ],
+        hints: vec!["name a commit of the repository: `HEAD`, a branch, or the id that `git log` shows".into()],
     };
     let root = opened.base();
     let worktree = Some(run.workspace.folder(root)).filter(|path| store::is_folder(path));

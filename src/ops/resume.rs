@@ -458,7 +458,7 @@ pub(crate) fn declined(report: &Report<PlanReport>) -> OpError {
 pub(crate) fn not_ours(line: &str) -> OpError {
     OpError::NotConfirmed {
         message: "this command is not run here; nothing was changed".to_owned(),
-        hints: vec![line.to_owned().into()],
+        hints: vec![Suggested::Other(line.to_owned()).into()],
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     dialect::{StateHome, by_id, piton},
     engine::{Refusal, RefusalKind},
-    model::{Content, Finding, FindingCode, Mode, Rank, RelPath, Severity, Suggested, Verb, Verdict},
+    model::{Content, Finding, FindingCode, Fix, Mode, Rank, RelPath, Severity, Suggested, Verb, Verdict},
     store::{self, Scope},
 };
 
@@ -108,13 +108,13 @@ fn lost_with_its_repository(ctx: &ProjectContext, id: &str) -> Option<OpError> {
     let home = ctx.project.trusted.lost_home_of(id)?;
     let old = piton::project_of(&home).unwrap_or(&home);
     let message = format!("the run {id} was in {old}, which is not there any more");
-    Some(OpError::Refused(Refusal { kind: RefusalKind::NotFound, message, hints: vec![where_it_moved(id).into()] }))
+    Some(OpError::Refused(Refusal { kind: RefusalKind::NotFound, message, hints: vec![where_it_moved(id)] }))
 }
 
 /// Says how to go on with a run whose project is not where it was.
-pub(crate) fn where_it_moved(id: &str) -> String {
+pub(crate) fn where_it_moved(id: &str) -> Fix {
     let resume = Suggested::of(Verb::Resume, id).project("DIR");
-    format!("call piton in the folder that it was moved to: `{resume}`")
+    format!("call piton in the folder that it was moved to: `{resume}`").into()
 }
 
 /// Finds a finished run that is named by its id or its state file.

@@ -61,13 +61,13 @@ pub(crate) fn start(
         Some(_) if !spec.inputs.is_empty() => {
             return Err(OpError::Usage {
                 message: format!("the workflow `{}` has no inputs", spec.workflow),
-                hints: vec!["leave out --input".to_owned().into()],
+                hints: vec!["leave out --input".into()],
             });
         }
         Some(_) if options.in_worktree => {
             return Err(OpError::Usage {
                 message: format!("the workflow `{}` says itself where its steps work", spec.workflow),
-                hints: vec!["leave out --worktree".to_owned().into()],
+                hints: vec!["leave out --worktree".into()],
             });
         }
         Some(dialect) => {
@@ -212,7 +212,7 @@ fn own_workflow(
     if spec.phases.is_some() {
         return Err(OpError::Usage {
             message: "--phases is not for a workflow file: the file says which steps there are".to_owned(),
-            hints: vec!["leave out --phases".to_owned().into()],
+            hints: vec!["leave out --phases".into()],
         });
     }
     Ok(found)
@@ -264,10 +264,7 @@ fn check_unlike(ctx: &ProjectContext, feature: &str) -> Result<(), OpError> {
     Err(OpError::InTheWay {
         why: No::Already,
         message: format!("{feature} looks like {other}, the name of a run that is here"),
-        hints: vec![
-            Suggested::of(Verb::Plan, &other).into(),
-            "or give the run another name, with --feature".to_owned().into(),
-        ],
+        hints: vec![Suggested::of(Verb::Plan, &other).into(), "or give the run another name, with --feature".into()],
     })
 }
 
@@ -293,7 +290,7 @@ fn check_free(ctx: &ProjectContext, spec: &StartSpec) -> Result<(), OpError> {
         message: format!("work of an earlier run of that name is left: {}", what.join(", ")),
         hints: vec![
             format!("if nothing in it is needed: {}", remove.join(" && ")).into(),
-            "or give the run another name, with --feature".to_owned().into(),
+            "or give the run another name, with --feature".into(),
         ],
     })
 }

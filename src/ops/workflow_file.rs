@@ -243,7 +243,6 @@ fn no_workflow_file(path: &str) -> OpError {
         message: format!("{path} is not a workflow file; one lists its steps in YAML or JSON"),
         hints: vec![
             "write each step as `- {id: NAME, title: TEXT, agent: NAME}` below `steps:` in a file that ends in .yaml"
-                .to_owned()
                 .into(),
             template(),
         ],

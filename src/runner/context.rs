@@ -163,9 +163,7 @@ fn environment_of(
     read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Vec<(String, String)>, RunError> {
     let given = InitialVariables { header, workflow, folder };
-    let wrong = |message: String| {
-        RunError::new(Exit::No(No::Invalid), message, ["correct the workflow file".to_owned().into()])
-    };
+    let wrong = |message: String| RunError::new(Exit::No(No::Invalid), message, ["correct the workflow file".into()]);
     let mut env = vec![("ARG".to_owned(), header.args.join(" "))];
     for file in &workflow.env_files {
         let path = variables::render(file, &given).map_err(|error| wrong(error.message))?;

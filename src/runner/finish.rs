@@ -348,7 +348,7 @@ fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Resul
         return Err(RunError::new(
             Exit::No(No::NotYet),
             message,
-            [format!("git -C {target} checkout {}", finished.base).into(), retry.into()],
+            [Suggested::Other(format!("git -C {target} checkout {}", finished.base)).into(), retry.into()],
         ));
     }
     match worktree::merge(&finished.target, finished.branch) {

@@ -153,24 +153,18 @@ fn workflow(header: &Header) -> Result<Workflow, RunError> {
 fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult, RunError> {
     let mut executor = StepExecutor::new(context)?;
     let id = &context.header.session;
+    let again = || request.style.asked(Suggested::of(Verb::Merge, id));
     let total = context.ledger().run().steps.len();
     let end = match finish::end_worktree(&mut executor, request.yes, &request.style)? {
         Ok(left) if left.worktree == WorktreeOutcome::Kept && !request.yes => {
             let message = format!("not confirmed; session {id} is as it was");
-            return Err(RunError::new(
-                Exit::Person,
-                message,
-                [request.style.asked(Suggested::of(Verb::Merge, id)).yes().into()],
-            ));
+            return Err(RunError::new(Exit::Person, message, [again().yes().into()]));
         }
         // The steps of `merge` in the file decide for themselves what becomes of the branch.
         Ok(left) if left.worktree == WorktreeOutcome::Kept && context.workflow.merge.is_none() => {
             let branch = quoted(context.header.branch.as_deref().unwrap_or_default());
             let message = format!("nothing was merged: {} has no commits on {branch} to merge", context.folder);
-            let hint = format!(
-                "commit what is there on {branch}, then: `{}`",
-                request.style.asked(Suggested::of(Verb::Merge, id))
-            );
+            let hint = format!("commit what is there on {branch}, then: `{}`", again());
             return Err(RunError::new(Exit::No(No::Nothing), message, [hint.into()]));
         }
         Ok(left) => {

@@ -437,7 +437,7 @@ fn keep_final(workflow: &mut Workflow, run: &mut Run) {
 
 fn newer(header: &Header) -> RunError {
     let message = format!("session {} was written by a newer version of piton", header.session);
-    RunError::new(Exit::Newer, message, ["update piton, then try again".to_owned().into()])
+    RunError::new(Exit::Newer, message, ["update piton, then try again".into()])
 }
 
 /// Refuses to go on where an agent may be at a step that was begun by hand.

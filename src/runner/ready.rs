@@ -99,7 +99,11 @@ pub(super) fn folder(
     if !is_untouched && !is_merged && !asked.force {
         let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
         let again = format!("to restart in a new worktree: `{}`", header.resume().flag("force"));
-        return Err(RunError::new(Exit::Person, message, ["git worktree list".to_owned().into(), again.into()]));
+        return Err(RunError::new(
+            Exit::Person,
+            message,
+            [Suggested::Other("git worktree list".to_owned()).into(), again.into()],
+        ));
     }
     if let Some(parent) = folder.parent() {
         store::create_private_dirs(parent)?;

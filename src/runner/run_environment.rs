@@ -36,7 +36,7 @@ impl RunEnvironment {
         if !store::is_folder(&header.root) {
             let message =
                 format!("session {} was made in {}, which is not there any more", header.session, header.root);
-            return Err(RunError::new(Exit::NotFound, message, [ops::where_it_moved(&header.session).into()]));
+            return Err(RunError::new(Exit::NotFound, message, [ops::where_it_moved(&header.session)]));
         }
         Self::open(&header.root, now)
     }

@@ -55,7 +55,7 @@ fn short(commit: &str) -> String {
 pub(super) fn carried(root: &Utf8Path, head: Option<&str>) -> Result<Option<String>, RunError> {
     let refused = |why: String| {
         let message = format!("the uncommitted changes cannot be taken along: {why}");
-        RunError::new(Exit::No(No::Invalid), message, ["commit them, or leave `--carry-changes` out".to_owned().into()])
+        RunError::new(Exit::No(No::Invalid), message, ["commit them, or leave `--carry-changes` out".into()])
     };
     let made = worktree::git(root, "stash", &["create"]).map_err(|refusal| refused(refusal.to_string()))?;
     let new = worktree::new_files(root).map_err(|refusal| refused(refusal.to_string()))?;
