@@ -79,19 +79,10 @@ impl Planned {
 
     /// Returns why a change may not be recorded although the checks of its step pass.
     pub(super) fn refusal_to(&self, Change { at, kind }: &Change) -> Option<Refusal> {
-        match kind {
-            ChangeKind::Begin { step, .. } => self.refusal_to_begin(step, *at),
-            ChangeKind::Finish(outcome) => self.refusal_of(&outcome.step),
-            ChangeKind::Approve { .. }
-            | ChangeKind::Skip { .. }
-            | ChangeKind::Pause { .. }
-            | ChangeKind::Abort { .. }
-            | ChangeKind::Resume { .. }
-            | ChangeKind::Complete { .. }
-            | ChangeKind::Repair { .. }
-            | ChangeKind::RollBack(_)
-            | ChangeKind::Start(_) => None,
+        if let ChangeKind::Begin { step, .. } = kind {
+            return self.refusal_to_begin(step, *at);
         }
+        if let ChangeKind::Finish(outcome) = kind { self.refusal_of(&outcome.step) } else { None }
     }
 
     /// Returns why a step may not begin although its own checks pass: what blocks it, or what a person has to see first.

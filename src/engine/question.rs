@@ -251,29 +251,27 @@ impl QuestionInput<'_> {
     fn decision(&self, finding: &Finding) -> Option<Question> {
         let message = &finding.message;
         // What cannot be recorded cannot be decided here.
-        let is_recorded = |id: &&StepId| self.reconciled.run.step(id).is_some_and(|step| step.recorded);
-        let step = finding.step.as_ref().filter(is_recorded);
+        let step = finding.step.as_ref().and_then(|id| self.reconciled.run.step(id)).filter(|step| step.recorded);
         if finding.code == FindingCode::AttemptLimit {
             let step = step?;
-            let step = self.reconciled.run.step(step)?;
             let again = if step.returns_to.is_some() { "another round" } else { "try it once more" };
             let options = self.ways_out(&step.id, again);
             Some(self.about(step, format!("{message}. Continue anyway?"), options, None))
         } else if finding.code == FindingCode::Rejected {
             let step = step?;
-            let (step, options) = (self.reconciled.run.step(step)?, self.ways_out(step, "do the work again"));
-            Some(self.about(step, message.clone(), options, None))
+            Some(self.about(step, message.clone(), self.ways_out(&step.id, "do the work again"), None))
         } else if finding.code == FindingCode::GateExpired {
-            let again = self.decide("redo", "ask it again", step?);
+            let step = step?;
+            let again = self.decide("redo", "ask it again", &step.id);
             let options = std::iter::once(again).chain(self.abort()).collect();
-            Some(self.about(self.reconciled.run.step(step?)?, message.clone(), options, None))
+            Some(self.about(step, message.clone(), options, None))
         } else if finding.code == FindingCode::DriverUnknown {
-            let step = self.reconciled.run.step(step?)?;
+            let step = step?;
             let again = self.decide("redo", "it was lost: do it again", &step.id);
             let wait = self.leave("wait", "it may still be going on: leave it");
             Some(self.about(step, format!("{message}. Is it lost?"), vec![again, wait], Some("wait")))
         } else if finding.code == FindingCode::OutcomeUnknown {
-            Some(self.effect(self.reconciled.run.step(step?)?, message))
+            Some(self.effect(step?, message))
         } else if finding.code == FindingCode::RunAborted && self.can_be_resumed {
             let yes = QuestionOption::new("yes", "resume it", self.resume().flag("force").yes()).by_person();
             Some(self.yes_or_no(format!("{message}. Resume it?"), yes, "no"))

@@ -1,5 +1,7 @@
 //! Steps of agents that cannot begin because a variable of theirs has no value. Pure.
 
+use std::collections::BTreeSet;
+
 use super::{
     after_agent::surroundings, brief::filled_in, facts::is_for_an_agent, session::Session, unmet::condition_holds,
 };
@@ -10,12 +12,12 @@ pub(super) fn hold_unfilled(session: &Session, steps: &mut [Step]) {
     if !session.header.is_attended {
         return;
     }
-    let is_over = |id: &StepId| steps.iter().find(|step| step.id == *id).is_none_or(|step| step.status.satisfies());
+    let open: BTreeSet<&StepId> = steps.iter().filter(|step| !step.status.satisfies()).map(|step| &step.id).collect();
     let is_next = |step: &Step| {
         step.status == Status::Pending
             && !step.is_command
             && is_for_an_agent(&step.definition)
-            && step.depends_on.iter().all(is_over)
+            && !step.depends_on.iter().any(|id| open.contains(id))
     };
     let next = steps.iter().enumerate().filter(|(_, step)| is_next(step));
     let held: Vec<(usize, String)> = next.filter_map(|(at, step)| Some((at, unfilled(session, step)?))).collect();
