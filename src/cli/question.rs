@@ -2,7 +2,10 @@
 
 use std::io;
 
-use super::output::{self, Text};
+use super::{
+    output::{self, Text},
+    render::text_page,
+};
 use crate::{
     model::{Question, QuestionOption, Suggested},
     ops::ListedRun,
@@ -18,7 +21,7 @@ pub(super) fn ask(question: &Question) -> io::Result<Option<String>> {
     let is_literal = question.option("proceed").is_some();
     let mut prompt = question.text.clone();
     let mut clues = Text::default();
-    question.evidence.iter().for_each(|clue| _ = clues.dim(format!("  {}", clue.in_words())).end());
+    text_page::clues(&mut clues, question);
     output::say(&clues)?;
     if !is_yes_or_no && !is_literal {
         let mut lines = Text::default();

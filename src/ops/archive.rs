@@ -122,7 +122,7 @@ fn said_of(locked: &LockedRun<'_>, abort: ChangeKind) -> Result<Option<Statement
     };
     // What is said with it counts. The folder of the records of a workflow file is archived as it is.
     let is_own = opened.dialect.state_home() == StateHome::Home;
-    if (&by, &reason) == (&None, &None) && is_own || reason.is_none() && !is_new {
+    if reason.is_none() && (!is_new || is_own && by.is_none()) {
         return Ok(None);
     }
     let run = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());

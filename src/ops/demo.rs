@@ -216,13 +216,18 @@ const SCENARIOS: [DemoScenario; 6] = [
     },
 ];
 
-/// What `demo` can be asked for: the folder of a scenario, or all of them.
-pub(crate) const DEMOS: [&str; 7] = ["claude", "nine-step", "ccw", "dotagent", "aios", "piton", "all"];
+/// Asks for every scenario.
+const ALL: &str = "all";
 
-/// Runs a scenario of [`DEMOS`] with this program. The scratch project is removed afterwards unless `keep`.
+/// Returns what `demo` can be asked for; a newcomer sees the first.
+pub(crate) fn demos() -> impl Iterator<Item = &'static str> {
+    SCENARIOS.iter().map(|scenario| scenario.folder).chain([ALL])
+}
+
+/// Runs a scenario of [`demos`] with this program. The scratch project is removed afterwards unless `keep`.
 pub(crate) fn demo(name: &str, keep: bool) -> Result<Report<DemoReport>, OpError> {
     let scratch = Scratch::new()?;
-    let wanted = || SCENARIOS.iter().filter(|scenario| name == "all" || scenario.folder == name);
+    let wanted = || SCENARIOS.iter().filter(|scenario| name == ALL || scenario.folder == name);
     let mut scenes = Vec::new();
     for scenario in wanted() {
         lay_out(scenario, &scratch)?;

@@ -106,7 +106,7 @@ pub(crate) use close::{CloseReport, CloseRequest, Ending, close, discard};
 pub(crate) use context::assemble_native;
 pub(crate) use context::{brief_of, context, session_brief};
 pub(crate) use decide::{DecideReport, answer, questions};
-pub(crate) use demo::{DEMOS, DemoReport, demo};
+pub(crate) use demo::{DemoReport, demo, demos};
 pub(crate) use discard::Discarded;
 pub(crate) use doctor::{DoctorReport, doctor};
 #[cfg(any(test, feature = "fuzzing"))]

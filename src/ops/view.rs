@@ -8,8 +8,8 @@ use super::{
 use crate::{
     engine::Planned,
     model::{
-        AgeBand, Cause, FindingClass, Fix, Next, PERSON_VERBS, Plan, Progress, Question, QuestionOption, Run, Severity,
-        Suggested, Timestamp, Verb, Verdict, human_age, plural, safe_line,
+        AgeBand, Cause, Finding, FindingClass, Fix, Next, PERSON_VERBS, Plan, Progress, Question, QuestionOption, Run,
+        Severity, Suggested, Timestamp, Verb, Verdict, human_age, plural, safe_line,
     },
 };
 
@@ -92,7 +92,6 @@ fn headline(planned: &Planned, lifecycle: &Lifecycle) -> String {
         0 | 1 => String::new(),
         count => format!(", and {} at the same time", plural(count - 1, "step")),
     };
-    let worst = planned.findings.first().filter(|finding| finding.severity != Severity::Info);
     let asks = planned.findings.iter().find(|finding| {
         finding.severity != Severity::Info
             && (finding.code.needs_confirmation() || finding.code.is_of(FindingClass::NeedsPerson))
@@ -112,7 +111,7 @@ fn headline(planned: &Planned, lifecycle: &Lifecycle) -> String {
             format!("Look at this first: {}.", why.trim_end_matches('.'))
         }
         Verdict::Blocked if planned.live_owner => "It is in progress: another process drives it.".to_owned(),
-        Verdict::Blocked => match worst.filter(|finding| finding.severity == Severity::Blocking) {
+        Verdict::Blocked => match worst(planned).filter(|finding| finding.severity == Severity::Blocking) {
             Some(finding) => format!("Blocked: {}.", finding.message.trim_end_matches('.')),
             None => format!("It waits for you: {next}."),
         },
@@ -122,11 +121,15 @@ fn headline(planned: &Planned, lifecycle: &Lifecycle) -> String {
     safe_line(&format!("{paused}{sentence}"), SENTENCE_CHARS)
 }
 
+/// Returns the finding that matters most; `None` if there are only notes.
+fn worst(planned: &Planned) -> Option<&Finding> {
+    planned.findings.iter().find(|finding| finding.severity != Severity::Info)
+}
+
 /// Returns what is out of date or in doubt, with the age of the state.
 fn stale(planned: &Planned) -> String {
     let age = &planned.plan.age;
-    let worst = planned.findings.iter().find(|finding| finding.severity != Severity::Info);
-    let what = match (worst, age.band) {
+    let what = match (worst(planned), age.band) {
         (Some(finding), _) => finding.message.as_str(),
         (None, Some(AgeBand::Stale)) => "the state itself",
         (None, _) => "nothing",
@@ -140,11 +143,10 @@ fn stale(planned: &Planned) -> String {
 /// Returns the most useful next command, and what has to be done first where no command does it.
 fn way_on(opened: &OpenedRun, run: &Run, planned: &Planned, lifecycle: &Lifecycle) -> (Suggested, Option<String>) {
     let plan = &planned.plan;
-    let worst = || planned.findings.iter().find(|finding| finding.severity != Severity::Info);
     let goes_on = || plan.commands.resume.clone().or_else(|| plan.commands.begin.clone());
     let (command, advice) = match plan.verdict {
         _ if lifecycle.stage.is_over() => (lifecycle.command(opened, run, plan, opened.files.clock.now), None),
-        Verdict::Blocked => match worst().and_then(|finding| finding.fix.as_ref()) {
+        Verdict::Blocked => match worst(planned).and_then(|finding| finding.fix.as_ref()) {
             // What a person decides is a question of the plan.
             Some(fix) if !plan.questions.is_empty() && decides(fix) => (None, None),
             Some(Fix::Command(command)) => (Some(command.clone()), None),

@@ -10,7 +10,10 @@ use super::{
     timeline::{Bar, Timeline, timeline},
 };
 use crate::{
-    model::{AttemptEnd, ShownStep, StepMark, Timestamp, Verdict, clean_line, human_age, human_duration, plural},
+    model::{
+        AttemptEnd, Question, QuestionOption, ShownStep, StepMark, Timestamp, Verdict, clean_line, human_age,
+        human_duration, plural,
+    },
     ops::ShowReport,
 };
 
@@ -452,12 +455,16 @@ fn decision(report: &ShowReport) -> Vec<Line> {
     for question in &report.questions {
         lines.push(Line::default());
         lines.push(Line::of(Ink::Bold, "A person decides").and(Ink::Plain, format!(": {}", question.text)));
-        lines.extend(question.evidence.iter().map(|clue| Line::of(Ink::Dim, format!("  {}", clue.in_words()))));
-        for option in question.options.iter().filter(|option| !option.changes_nothing) {
-            lines.push(
-                Line::of(Ink::Plain, format!("  → {}", option.command)).and(Ink::Dim, format!("   # {}", option.label)),
-            );
-        }
+        lines.extend(answers(question, |option| !option.changes_nothing));
     }
     lines
+}
+
+/// Returns what there is to judge a question by, and its answers.
+pub(super) fn answers(question: &Question, is_shown: fn(&QuestionOption) -> bool) -> impl Iterator<Item = Line> {
+    let clues = question.evidence.iter().map(|clue| Line::of(Ink::Dim, format!("  {}", clue.in_words())));
+    let shown = question.options.iter().filter(move |option| is_shown(option));
+    clues.chain(shown.map(|option| {
+        Line::of(Ink::Plain, format!("  → {}", option.command)).and(Ink::Dim, format!("   # {}", option.label))
+    }))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::lines::{Ink, Line, glyph, head, ink, numbers, rows, wrapped};
+use super::lines::{Ink, Line, answers, glyph, head, ink, numbers, rows, wrapped};
 use crate::{
     model::{Severity, ShownStep, StepMark, Verdict, clean_line, human_age, human_duration},
     ops::{ListReport, ShowReport, WatchedRun},
@@ -390,10 +390,7 @@ fn commands(run: &WatchedRun) -> Vec<Line> {
     for question in &report.questions {
         lines.push(Line::default());
         lines.push(Line::of(Ink::Bold, question.text.clone()));
-        lines.extend(question.evidence.iter().map(|clue| Line::of(Ink::Dim, format!("  {}", clue.in_words()))));
-        lines.extend(question.options.iter().map(|option| {
-            Line::of(Ink::Plain, format!("  → {}", option.command)).and(Ink::Dim, format!("   # {}", option.label))
-        }));
+        lines.extend(answers(question, |_| true));
     }
     let noted = run.report.findings.iter().filter(|finding| finding.severity != Severity::Info);
     lines.extend(noted.map(|finding| {

@@ -101,7 +101,6 @@ fn sync_names(folder: &Utf8Path) -> io::Result<()> {
     flushed(File::open(folder)?.sync_all())
 }
 
-/// Creates the file for the output of a step.
 /// Opens a private file of the session for appending.
 pub(super) fn append_private(path: &Utf8Path) -> io::Result<File> {
     if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {

@@ -1,7 +1,10 @@
 //! `decide`: what a person decides about a step, and what can be decided.
 
 use super::prelude::*;
-use crate::model::{QuestionOption, Suggested, Verb};
+use crate::{
+    cli::render::text_page::clues,
+    model::{QuestionOption, Suggested, Verb},
+};
 
 const EXAMPLES: &str = "\
 Answers:
@@ -83,7 +86,7 @@ impl Shown for ops::DecideReport {
         page.findings(findings);
         for question in &self.questions {
             page.text.bold(&question.text).end();
-            page.clues(question);
+            clues(&mut page.text, question);
             listed(page, &question.options);
         }
         for step in &self.steps {

@@ -1,12 +1,14 @@
 //! `demo`.
 
+use clap::builder::PossibleValuesParser;
+
 use super::prelude::*;
 use crate::model::{Suggested, Verb};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Demo {
     /// The system of the run; `claude` is a session that no system recorded, `piton` a workflow file
-    #[arg(value_name = "SYSTEM", default_value = ops::DEMOS[0], value_parser = ops::DEMOS)]
+    #[arg(value_name = "SYSTEM", default_value = "claude", value_parser = PossibleValuesParser::new(ops::demos()))]
     system: String,
     /// Keep the scratch project and print its path
     #[arg(long)]

@@ -6,7 +6,7 @@ use super::{
     Shown, markdown,
     patch::suggested,
     shown,
-    text_page::{Page, next_command, position_lines, tone_of},
+    text_page::{Page, clues, next_command, position_lines, tone_of},
 };
 use crate::{
     cli::output::Tone,
@@ -338,7 +338,7 @@ fn dependencies(page: &mut Page, plan: &Plan, run: &Run) {
 fn asked(page: &mut Page, questions: &[Question]) {
     for question in questions {
         page.text.end().bold(&question.text).end();
-        page.clues(question);
+        clues(&mut page.text, question);
         // An arrow is in front of what can be typed as it is; this is a person's answer.
         let answers = question.options.iter().filter(|option| !option.changes_nothing && !page.quiet);
         let answers: Vec<String> = answers.map(|option| format!("  {}   # {}", option.command, option.label)).collect();

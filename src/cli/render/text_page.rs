@@ -115,12 +115,10 @@ pub(super) fn next_command(command: &Suggested) -> String {
     format!("→ {command}{person}")
 }
 
-impl Page {
-    /// Shows what there is to judge a question by.
-    pub(in crate::cli) fn clues(&mut self, question: &Question) {
-        for clue in &question.evidence {
-            self.text.dim(format!("  {}", clue.in_words())).end();
-        }
+/// Shows what there is to judge a question by.
+pub(in crate::cli) fn clues(text: &mut Text, question: &Question) {
+    for clue in &question.evidence {
+        text.dim(format!("  {}", clue.in_words())).end();
     }
 }
 
